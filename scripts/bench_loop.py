@@ -293,7 +293,7 @@ def fitting() -> None:
         best = []
         for _ in range(15):
             began = time.perf_counter()
-            mended = pair.paired(messages, UNKNOWN)
+            mended = pair.pair_results(messages, UNKNOWN)
             compact.due(mended, (), Gauge(), 100_000)
             compact.cut(compact.thin(mended, Gauge(), 100_000), Gauge(), 100_000)
             best.append(time.perf_counter() - began)

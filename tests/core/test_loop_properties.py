@@ -22,7 +22,7 @@ from handrail.core.conversation.message import (
     ToolOffer,
     ToolResult,
     UserMessage,
-    named,
+    name_calls,
 )
 from handrail.core.conversation.recover import Continue, RunTools
 from handrail.core.failure import Code, Failure
@@ -70,9 +70,9 @@ def said(history: Sequence[Message]) -> str:
 @given(st.lists(messages, max_size=12))
 def test_the_repair_makes_any_history_well_formed_and_loses_no_result(history: list[Message]) -> None:
     numbered = [number_results(message, f"{at}.") for at, message in enumerate(history)]
-    mended = pair.paired(numbered, CUT)
+    mended = pair.pair_results(numbered, CUT)
     assert is_well_formed(mended)
-    assert pair.paired(mended, CUT) == mended
+    assert pair.pair_results(mended, CUT) == mended
     shown = said(mended)
     for message in numbered:
         if isinstance(message, ToolMessage):
@@ -168,7 +168,7 @@ def test_whatever_a_provider_sends_the_history_is_well_formed(answers: list[Resp
     session = Session(id="s").begin(UserMessage(text="x"), OFFERS)
     troubles = 0
     for answer in answers:
-        own = Response(text=answer.text, calls=named(answer.calls, session.call_ids), stop=answer.stop)
+        own = Response(text=answer.text, calls=name_calls(answer.calls, session.call_ids), stop=answer.stop)
         offered = frozenset(offer.name for offer in session.offered)
         decision = recover.decide(own, session.streak, session.text, offered)
         session = session.add_response(own, decision, OFFERS)

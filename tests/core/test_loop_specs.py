@@ -20,7 +20,7 @@ from handrail.core.conversation.message import (
     ToolMessage,
     ToolResult,
     UserMessage,
-    named,
+    name_calls,
 )
 from handrail.core.conversation.prompt import Folder, OpenDocument, Surroundings
 from handrail.core.failure import Code, Failure
@@ -113,10 +113,10 @@ def test_guard(case: Case) -> None:
     trail = guard.Trail()
     for line in case["steps"].splitlines():
         if line == "(go on)":
-            trail = trail.lifted()
+            trail = trail.lift()
             continue
         calls, results = zip(*(_called(part) for part in line.split(";")), strict=True)
-        trail = trail.after(calls, ToolMessage(results=results))
+        trail = trail.add_calls(calls, ToolMessage(results=results))
     circle = guard.check(trail)
     case.check(circle=f"{circle.subject}: {circle.detail}\n" if circle is not None else "none\n")
 
@@ -125,8 +125,8 @@ def test_guard(case: Case) -> None:
 def test_pair(case: Case) -> None:
     """The history of `said`, one message a line, once every call has its result."""
     cut = Failure(code=Code.CUT_SHORT, message="cut")
-    history = pair.paired(_messages(case["said"]), cut)
-    assert pair.paired(history, cut) == history
+    history = pair.pair_results(_messages(case["said"]), cut)
+    assert pair.pair_results(history, cut) == history
     case.check(paired="".join(_said(each) + "\n" for each in history))
 
 
@@ -135,7 +135,7 @@ def test_named(case: Case) -> None:
     """The ids of calls with these `ids` (a - is a missing one) where some are `taken`."""
     ids = ["" if each == "-" else each.replace("_", " ") for each in case["ids"].split()]
     taken = case["taken"].split() if case.block("taken") else []
-    found = named([ToolCall(id=each, name="patch", arguments="") for each in ids], taken)
+    found = name_calls([ToolCall(id=each, name="patch", arguments="") for each in ids], taken)
     case.check(named=" ".join(call.id for call in found) + "\n")
 
 

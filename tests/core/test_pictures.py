@@ -16,7 +16,7 @@ from handrail.core.conversation.message import (
     ToolResult,
     UserMessage,
 )
-from handrail.core.conversation.pictures import CANNOT_SEE, MAKES_ROOM, without
+from handrail.core.conversation.pictures import CANNOT_SEE, MAKES_ROOM, describe_pictures
 from handrail.core.documents import binary
 
 PICTURE = Picture(path="a.png", media="image/png", data="iVBORw0KGgo=")
@@ -131,7 +131,7 @@ def test_they_count_and_the_oldest_go_first() -> None:
 
 def test_even_the_latest_go_when_there_is_no_other_way() -> None:
     gauge, said = Gauge(), conversation(1)
-    squeezed = compact.squeezed(said, gauge, enough=PICTURE_TOKENS // 2)
+    squeezed = compact.shorten_results(said, gauge, enough=PICTURE_TOKENS // 2)
     assert shown(squeezed) == [0]
     assert gauge.tokens(squeezed) < PICTURE_TOKENS // 2
 
@@ -144,7 +144,7 @@ def test_a_message_that_is_withdrawn_shows_nothing() -> None:
 
 def test_a_model_that_does_not_see_is_told_so() -> None:
     said = [UserMessage(text="Look.", pictures=(PICTURE,)), *conversation(1)]
-    found = without(said)
+    found = describe_pictures(said)
     assert [CANNOT_SEE in str(message) for message in found] == [True, False, False, True]
     assert "data=" not in str(found)
-    assert without(found) == found
+    assert describe_pictures(found) == found

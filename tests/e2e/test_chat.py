@@ -154,7 +154,7 @@ async def test_what_is_sent_while_a_turn_runs_steers_it(stage: Stage, habits: Ha
     found = await actions(editor, uri, "In French")
     assert {"Send to the running turn", "Stop this turn"} <= set(found)
     assert (await editor.choose(found["Send to the running turn"]))["turn"] == turn
-    await shows(editor, uri, "> You sent this while the turn ran", "> In French, please.\n")
+    await shows(editor, uri, "> You sent this while the turn was running", "> In French, please.\n")
     assert editor.desk[uri].endswith("## You\n\n")
     (asked,) = await editor.request("approval.list")
     await editor.request("approval.answer", approval=asked["id"], choice="allow")

@@ -33,7 +33,7 @@ from handrail.core.conversation.journal import (
     ToldTurn,
     Touched,
 )
-from handrail.core.conversation.label import shortened
+from handrail.core.conversation.label import shorten
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
@@ -71,12 +71,12 @@ class Archive:
     _written: dict[str, Session] = field(default_factory=dict)
     _known: dict[str, Documents] = field(default_factory=dict)
 
-    def begun(self, session: Session, entry: Begun) -> None:
+    def begin(self, session: Session, entry: Begun) -> None:
         """A turn has begun, whose user's message is the session's last one."""
         self.journals.append(session.id, [entry])
         self.keep(session)
 
-    async def kept(self, session: Session) -> None:
+    async def save(self, session: Session) -> None:
         """Write down what is new in a session; it is written when this returns."""
         self.keep(session)
         await self.journals.written()
@@ -98,12 +98,12 @@ class Archive:
         self.journals.append(session.id, entries)
         self._written[session.id] = session
 
-    async def answered(self, session: str, result: ToolResult) -> None:
+    async def add_result(self, session: str, result: ToolResult) -> None:
         """A call has its result; it is written when this returns."""
         self.journals.append(session, [Answered(result=result)])
         await self.journals.written()
 
-    def heard(self, session: str, event: Event) -> Event:
+    def record_event(self, session: str, event: Event) -> Event:
         """Have written down what happens in a turn, if no message tells of it; the event."""
         if isinstance(event, Asked) and event.end is not None:
             entry = Decided(
@@ -112,11 +112,11 @@ class Archive:
             self.journals.append(session, [entry])
         return event
 
-    def over(self, session: str, entry: Over) -> None:
+    def end(self, session: str, entry: Over) -> None:
         """A turn has ended."""
         self.journals.append(session, [entry])
 
-    def claimed(self, session: str) -> Release:
+    def claim(self, session: str) -> Release:
         """Keep other processes from having turns in a session, until it is released. Raises Busy."""
         release = self.journals.claim(session)
         if release is None:
@@ -128,14 +128,14 @@ class Archive:
 
     # ---- Taking up again --------------------------------------------------------------------------
 
-    async def resumed(self, session: str, ports: Ports) -> tuple[Session, Told]:
+    async def resume(self, session: str, ports: Ports) -> tuple[Session, Told]:
         """A session as its journal tells it. Raises UnknownSession."""
         told = journal.replay(await self._entries(session))
-        messages = await _settled(told.messages, ports)
+        messages = await _settle(told.messages, ports)
         self._written[session] = _session(session, told.messages, told)  # the next `keep` writes what differs
         self._known[session] = told.known
         found = _session(session, messages, told)
-        return replace(found, seen=seen.known(told.known, ports.workspace)), told
+        return replace(found, seen=seen.known_documents(told.known, ports.workspace)), told
 
     async def changes(self, session: str, wanted: Rewound) -> bool:
         """Whether going back changes the session; not if the turn is taken back. Raises UnknownSession."""
@@ -148,7 +148,7 @@ class Archive:
             )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 
-    async def left(self, session: str, wanted: Rewound) -> tuple[ToldTurn, ...]:
+    async def turns_left(self, session: str, wanted: Rewound) -> tuple[ToldTurn, ...]:
         """The turns that a session would have once it has gone back. Raises UnknownSession."""
         entries = await self._entries(session)
         changes = await self.changes(session, wanted)
@@ -165,32 +165,32 @@ class Archive:
             self.journals.append(session, [wanted])
             if wanted not in await self._entries(session):
                 raise UnknownSession(f"Session {session!r} was not changed: its journal cannot be written.")
-        return await self.resumed(session, ports)
+        return await self.resume(session, ports)
 
-    async def forked(self, session: str, turn: str, name: str, ports: Ports) -> Session:
+    async def fork(self, session: str, turn: str, name: str, ports: Ports) -> Session:
         """A new session *name* with the conversation up to the end of *turn*. Raises UnknownSession."""
         entries = await self._entries(session)
         told = journal.replay(entries, until=turn)
         if turn not in {each.turn for each in told.turns}:
             raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
-        found = _session(name, await _settled(told.messages, ports), replace(told, usage=Usage()))
-        found = replace(found, seen=seen.known(told.known, ports.workspace))
+        found = _session(name, await _settle(told.messages, ports), replace(told, usage=Usage()))
+        found = replace(found, seen=seen.known_documents(told.known, ports.workspace))
         last = told.turns[-1]
         self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True)])
         self.keep(found)
-        self.over(name, Over(turn=last.turn, state=last.state or "stopped"))
+        self.end(name, Over(turn=last.turn, state=last.state or "stopped"))
         return found
 
-    async def renamed(self, session: str, title: str) -> None:
+    async def rename(self, session: str, title: str) -> None:
         """Give a session another title. Raises UnknownSession."""
         await self._entries(session)
-        self.journals.append(session, [Renamed(title=shortened(" ".join(title.split())))])
+        self.journals.append(session, [Renamed(title=shorten(" ".join(title.split())))])
         await self.journals.written()
 
-    async def deleted(self, session: str) -> None:
+    async def delete(self, session: str) -> None:
         """Remove a session's journal for good. Raises UnknownSession, Busy."""
         await self._entries(session)  # to claim a journal makes it
-        release = self.claimed(session)
+        release = self.claim(session)
         try:
             if not await self.journals.remove(session):
                 raise UnknownSession(f"Session {session!r} was not deleted: its journal cannot be removed.")
@@ -237,7 +237,7 @@ def _begins_with(messages: tuple[Message, ...], known: tuple[Message, ...]) -> b
     return all(now is before or now == before for now, before in zip(messages, known, strict=False))
 
 
-async def _settled(messages: tuple[Message, ...], ports: Ports) -> tuple[Message, ...]:
+async def _settle(messages: tuple[Message, ...], ports: Ports) -> tuple[Message, ...]:
     """*messages* with results that are not known looked for in the documents."""
     calls: Mapping[str, ToolCall] = {}
     found: list[Message] = []
@@ -246,7 +246,7 @@ async def _settled(messages: tuple[Message, ...], ports: Ports) -> tuple[Message
             calls = {call.id: call for call in message.calls}
         if isinstance(message, ToolMessage):
             results = [
-                await _looked_for(calls[result.call], ports) if result.failure == UNKNOWN else result
+                await _look_for(calls[result.call], ports) if result.failure == UNKNOWN else result
                 for result in message.results
             ]
             found.append(replace(message, results=tuple(results)))
@@ -255,7 +255,7 @@ async def _settled(messages: tuple[Message, ...], ports: Ports) -> tuple[Message
     return tuple(found)
 
 
-async def _looked_for(call: ToolCall, ports: Ports) -> ToolResult:
+async def _look_for(call: ToolCall, ports: Ports) -> ToolResult:
     unknown = ToolResult(call=call.id, text=sanitize.result_text(UNKNOWN), failure=UNKNOWN)
     tool = TOOLS.get(call.name)
     try:

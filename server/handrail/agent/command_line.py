@@ -43,7 +43,7 @@ class CommandLine:
     beneath: tuple[Place, ...] = ()
 
 
-async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
+async def understand(line: str, folder: Place, ports: Ports) -> CommandLine:
     """What *line* means in *folder*."""
     parsed = await ports.process.parse(line)
     if not folder.uri.startswith("file:"):  # then nothing can run there
@@ -59,7 +59,7 @@ async def understood(line: str, folder: Place, ports: Ports) -> CommandLine:
     steps: list[Step] = []
     seen = _Seen()
     for step in script.steps:
-        stages = [await _judged(stage, ports, seen) for stage in step.stages]
+        stages = [await _judge(stage, ports, seen) for stage in step.stages]
         steps.append(replace(step, stages=tuple(stages)))
     return CommandLine(
         parsed=parsed,
@@ -78,7 +78,7 @@ class _Seen:
     beneath: list[Place] = field(default_factory=list)
 
 
-async def _judged(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
+async def _judge(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
     """A stage that is known, or says why it is not; what it reads goes to *seen*."""
     if stage.why_not:
         seen.places += _places(shell.named_files(stage.words), stage.folder, ports)

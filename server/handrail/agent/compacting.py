@@ -7,7 +7,7 @@ from handrail.agent.turn import compaction
 from handrail.ports import HandrailError
 
 
-def filled(host: Host, session: str) -> float | None:
+def fill_share(host: Host, session: str) -> float | None:
     """How full the model's context is, from 0 to 1; None before the first turn."""
     known = host.sessions.get(session)
     if known is None or not known.messages:
@@ -21,7 +21,7 @@ def filled(host: Host, session: str) -> float | None:
 
 def share(host: Host, session: str) -> str:
     """The same, as people read it; empty before the first turn."""
-    found = filled(host, session)
+    found = fill_share(host, session)
     return "" if found is None else f"{found:.0%} of the context"
 
 
@@ -34,7 +34,7 @@ async def compact(host: Host, session: str) -> tuple[int, int] | None:
         Raises UnknownId if a turn runs, Busy, ProviderError.
     """
     host.at_rest(session)
-    release = host.archive.claimed(session)
+    release = host.archive.claim(session)
     host.rewinding.add(session)
     try:
         ports, now = host.ports(), host.sessions[session]
@@ -42,7 +42,7 @@ async def compact(host: Host, session: str) -> tuple[int, int] | None:
         if fitted is None:
             return None
         host.sessions[session] = fitted.session
-        await host.archive.kept(fitted.session)
+        await host.archive.save(fitted.session)
         return fitted.before, fitted.after
     finally:
         host.rewinding.discard(session)

@@ -102,10 +102,10 @@ class Host:
         if session is not None:
             self.at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
-        release = self.archive.claimed(name)
+        release = self.archive.claim(name)
         message = UserMessage(text=prompt, context=context, pictures=pictures)
-        begun = self._begun(name, turn, message, mode)
-        task = queue.held(self._run(begun, turn, prompt, mode), release)
+        begun = self._begin(name, turn, message, mode)
+        task = queue.run_and_release(self._run(begun, turn, prompt, mode), release)
         return self.turns.keep(Turn(session=name, id=turn, task=task, began=self.steps))
 
     def queue(
@@ -117,15 +117,15 @@ class Host:
         pictures: tuple[Picture, ...] = (),
     ) -> Turn:
         """Begin a turn once those of its session have finished. Raises as `start` does."""
-        before = queue.last(self.turns, session)
+        before = queue.previous_turn(self.turns, session)
         if session is None or before is None:
             return self.start(prompt, session, context, mode, pictures)
         turn, message = self.new_id("t"), UserMessage(text=prompt, context=context, pictures=pictures)
 
         async def begin() -> TurnReport:
             with ExitStack() as stack:
-                stack.callback(self.archive.claimed(session))
-                begun = self._begun(session, turn, message, mode)
+                stack.callback(self.archive.claim(session))
+                begun = self._begin(session, turn, message, mode)
                 self.turns[turn] = replace(self.turns[turn], began=self.steps)
                 return await self._run(begun, turn, prompt, mode)
 
@@ -134,28 +134,28 @@ class Host:
         task = asyncio.create_task(waiting.run(lambda event: self.on_event(session, turn, event)))
         return self.turns.keep(Turn(session=session, id=turn, task=task, began=self.steps))
 
-    def _begun(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
+    def _begin(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
         stated = self.mode_of(mode)
         tools = offers(stated, self.ports())
         begun = (self.sessions.pop(name, None) or Session(id=name)).begin(message, tools)
         self.sessions[name] = begun  # the latest session is the last one
         told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
-        self.archive.begun(begun, told)
+        self.archive.begin(begun, told)
         # What was corrected since the last turn, and said while this one waited.
         self.steered[turn] = self.steered.pop(name, []) + self.steered.pop(turn, [])
         return begun
 
     async def wait(self, turn: str) -> TurnReport:
         """The report of a turn, once it has ended. Raises UnknownId."""
-        return await self.turns.known(turn).report()
+        return await self.turns.find(turn).report()
 
     async def cancel(self, turn: str) -> None:
         """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
-        await stop([self.turns.known(turn)])
+        await stop([self.turns.find(turn)])
 
     def steer(self, turn: str, said: Said) -> None:
         """Say something to a turn that runs. Raises UnknownId."""
-        if self.turns.known(turn).task.done():
+        if self.turns.find(turn).task.done():
             raise UnknownId(f"Turn {turn!r} has ended. Start another one.")
         self.steered.setdefault(turn, []).append(said)
 
@@ -167,27 +167,27 @@ class Host:
     async def resume(self, session: str) -> tuple[ToldTurn, ...]:
         """Take a session up again. Raises UnknownId, UnknownSession."""
         self.at_rest(session)
-        self.sessions[session], told = await self.archive.resumed(session, self.ports())
+        self.sessions[session], told = await self.archive.resume(session, self.ports())
         return told.turns
 
     async def fork(self, session: str, turn: str) -> str:
         """A new session with the conversation up to the end of *turn*. Raises UnknownSession."""
         name = self.new_id("s")
-        self.sessions[name] = await self.archive.forked(session, turn, name, self.ports())
+        self.sessions[name] = await self.archive.fork(session, turn, name, self.ports())
         return name
 
     async def delete(self, session: str) -> None:
         """Remove a session for good. Raises UnknownId, UnknownSession, Busy."""
         self.at_rest(session)
         await self.background.end_session(session)
-        await self.archive.deleted(session)
+        await self.archive.delete(session)
         self.sessions.pop(session, None)
 
     def at_rest(self, session: str) -> None:
         """Make sure that nothing goes on in a session. Raises UnknownId."""
         if session in self.rewinding:
             raise UnknownId(f"Session {session!r} is being rewound or summarised. Wait until that is done.")
-        if self.turns.running(session):
+        if self.turns.running_turns(session):
             raise UnknownId(f"Session {session!r} has a running turn. Stop it, or wait until it ends.")
 
     async def close(self) -> None:
@@ -197,11 +197,11 @@ class Host:
 
     async def _run(self, session: Session, turn: str, prompt: str, mode: Mode | None) -> TurnReport:
         def observe(event: Event) -> None:
-            self.on_event(session.id, turn, self.archive.heard(session.id, event))
+            self.on_event(session.id, turn, self.archive.record_event(session.id, event))
 
         async def keep(now: Session) -> None:
             self.sessions[session.id] = now
-            await self.archive.kept(now)
+            await self.archive.save(now)
 
         executor: Executor | None = None
         started = Started(prompt=prompt, mode=self.mode_of(mode))
@@ -212,7 +212,7 @@ class Host:
                 executor = self._executor(session.id, turn, prompt, mode, observe)
                 session = replace(session, offered=offers(mode, executor.ports))
                 started, executor.offered = replace(started, mode=mode), session.offered_names
-                await self.archive.kept(session)
+                await self.archive.save(session)
                 told = await instructions_for(mode, executor.ports)
                 started = replace(started, instructions=told.instructions)
             finally:
@@ -239,7 +239,7 @@ class Host:
             spoken = executor.spoken if executor is not None and end.state is State.CANCELLED else ""
             now = self.sessions[session.id] = self.sessions[session.id].close(cut, spoken)
             self.archive.keep(now)
-            self.archive.over(
+            self.archive.end(
                 session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
             )
             observe(Ended(state=end.state, reason=end.reason))
@@ -266,7 +266,7 @@ class Host:
             named=self.named,
             settle=lambda outcomes: self._settle(outcomes, observe),
             misses=self.misses,
-            answered=lambda result: self.archive.answered(session, result),
+            answered=lambda result: self.archive.add_result(session, result),
             correct=lambda outcomes: self._correct(session, turn, outcomes),
             new_id=self.new_id,
             background=self.background,
@@ -276,7 +276,7 @@ class Host:
         """What a summary of the session's conversation must not lose."""
         failures = (f"{each.mutation.path}: {each.failure.message}" for each in self.ledger.open)
         now = self.sessions[session]
-        todos = todo.shown(now.todos).splitlines() if now.todos else []
+        todos = todo.render(now.todos).splitlines() if now.todos else []
         return Facts(failures=tuple(failures), todos=tuple(todos), documents=now.touched)
 
     def _next_order(self) -> int:
@@ -309,7 +309,7 @@ class Host:
 
     def _tell(self, session: str, text: str) -> None:
         """Tell the model of a session something: in the turn that runs, or in the next one."""
-        running = self.turns.running(session)
+        running = self.turns.running_turns(session)
         self.steered.setdefault(running[0].id if running else session, []).append(text)
 
     def observe_text(self, identity: str, now: Text | None) -> None:

@@ -22,25 +22,25 @@ from handrail.ports.sessions import Release
 LIMIT_WAITING = 20  # turns of a session
 
 
-def last(turns: Turns, session: str | None) -> Turn | None:
+def previous_turn(turns: Turns, session: str | None) -> Turn | None:
     """The one that a new turn of *session* waits for. Raises HandrailError if too many wait already."""
-    running = turns.running(session)
+    running = turns.running_turns(session)
     if len(running) > LIMIT_WAITING:
         raise HandrailError(f"{LIMIT_WAITING} turns of this session are already waiting. Stop one, or wait.")
     return running[-1] if running else None
 
 
-def held(run: Coroutine[object, object, TurnReport], release: Release) -> asyncio.Task[TurnReport]:
+def run_and_release(run: Coroutine[object, object, TurnReport], release: Release) -> asyncio.Task[TurnReport]:
     """Run a turn, and let go of its session before the task is done: the next one may begin just then."""
     stack = ExitStack()
     stack.callback(release)
     stack.callback(run.close)
 
-    async def running() -> TurnReport:
+    async def run_holding() -> TurnReport:
         with stack:
             return await run
 
-    task = asyncio.create_task(running())
+    task = asyncio.create_task(run_holding())
     task.add_done_callback(lambda _: stack.close())  # a task that was stopped before it began runs nothing
     return task
 

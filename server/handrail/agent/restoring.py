@@ -18,7 +18,7 @@ from handrail.agent.restore.restore import Conversation, GoOn, RestoreReport, Wi
 from handrail.agent.restore.rewind import Way
 from handrail.agent.restore.undone import undone
 from handrail.core.checkpoint import Checkpoint, Origin, StepId
-from handrail.core.conversation.label import shortened
+from handrail.core.conversation.label import shorten
 from handrail.core.review.pending import ReviewMode
 from handrail.ports import CheckpointError
 
@@ -44,14 +44,14 @@ class Redo:
 async def restore(host: Host, wish: Wish) -> RestoreReport:
     """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
     way, ports = await _way(host, wish, host.new_id("r")), host.ports()
-    step = replace(way.step, label=shortened(way.step.label))
+    step = replace(way.step, label=shorten(way.step.label))
     if way.back is None:
         report = await documents.restore(ports, step, way.wish)
         await _look_at_reviews(host)
         _close_undone(host, way.wish, report, ())
         return report
     host.at_rest(step.session)
-    release = host.archive.claimed(step.session)
+    release = host.archive.claim(step.session)
     host.rewinding.add(step.session)
     try:
         await host.archive.changes(step.session, way.back)  # raises before anything is touched
@@ -92,7 +92,7 @@ async def foresee(host: Host, wish: Wish) -> RestoreReport:
     if way.back is None:
         return await documents.foresee(host.ports(), way.wish)
     host.at_rest(session)
-    turns = await host.archive.left(session, way.back)
+    turns = await host.archive.turns_left(session, way.back)
     report = await documents.foresee(host.ports(), way.wish)
     return replace(report, conversation=Conversation(session=session, turns=turns))
 

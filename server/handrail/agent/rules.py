@@ -32,18 +32,18 @@ class AddedRule:
         return f"rule-{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-async def added(granted: Mapping[str, set[Grant]], grants: Grants) -> tuple[AddedRule, ...]:
+async def list_added(granted: Mapping[str, set[Grant]], grants: Grants) -> tuple[AddedRule, ...]:
     """Returns all rules: those of the workspace first, then those of the sessions, by *granted*."""
     lasting = await grants.load()
-    rules = [AddedRule(grant=grant, session=None) for grant in _sorted(lasting)]
+    rules = [AddedRule(grant=grant, session=None) for grant in _sort(lasting)]
     for session, of_session in granted.items():
-        rules += [AddedRule(grant=grant, session=session) for grant in _sorted(of_session - lasting)]
+        rules += [AddedRule(grant=grant, session=session) for grant in _sort(of_session - lasting)]
     return tuple(rules)
 
 
 async def remove(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -> None:
     """Removes a rule. Raises UnknownRuleError."""
-    found = next((each for each in await added(granted, grants) if each.id == rule), None)
+    found = next((each for each in await list_added(granted, grants) if each.id == rule), None)
     if found is None:
         raise UnknownRuleError(f"Rule {rule!r} does not exist. handrail.rules.list lists all rules.")
     if found.session is not None:
@@ -56,5 +56,5 @@ async def remove(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -
         raise UnknownRuleError(f"Rule {rule!r} could not be removed. See the server's log.")
 
 
-def _sorted(grants: set[Grant] | frozenset[Grant]) -> list[Grant]:
+def _sort(grants: set[Grant] | frozenset[Grant]) -> list[Grant]:
     return sorted(grants, key=lambda grant: (grant.tool, grant.subject))

@@ -75,14 +75,14 @@ class Turns(dict[str, Turn]):
         own = self.providers.pop(turn, None)
         return ports if own is None else replace(ports, provider=own)
 
-    def known(self, turn: str) -> Turn:
+    def find(self, turn: str) -> Turn:
         """The turn of that id. Raises UnknownId."""
         if turn not in self:
             kept = f"of the turns that ended, only the last {KEPT_TURNS} are kept"
             raise UnknownId(f"This server has no turn {turn!r}; {kept}.")
         return self[turn]
 
-    def running(self, session: str | None) -> list[Turn]:
+    def running_turns(self, session: str | None) -> list[Turn]:
         """Those of a session that have not ended, in the order in which they began or will."""
         return [turn for turn in self.values() if turn.session == session and not turn.task.done()]
 

@@ -194,6 +194,6 @@ class Failure:
     uri: str = ""
     near: tuple[Candidate, ...] = ()
 
-    def at(self, uri: str) -> Failure:
+    def with_uri(self, uri: str) -> Failure:
         """The same failure, said of the document *uri*."""
         return replace(self, uri=uri)

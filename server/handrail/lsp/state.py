@@ -179,7 +179,7 @@ class State:
             name=name,
             session=session,
             journals=journals,
-            running=lambda: [turn.id for turn in self.host.turns.running(session)],
+            running=lambda: [turn.id for turn in self.host.turns.running_turns(session)],
             asked=lambda: [each.question for each in self.questions.open if each.question.session == session],
             view=view,
         )

@@ -135,7 +135,7 @@ class Checkpoints(Protocol):
         """
         ...
 
-    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+    async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
         """What held then, of all documents that turns have changed since. Raises CheckpointError."""
         ...
 

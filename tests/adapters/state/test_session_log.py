@@ -122,11 +122,11 @@ async def test_a_session_that_is_in_use_is_not_deleted(kept: Bench) -> None:
     with pytest.raises(Busy):
         await kept.host.delete(report.session)
     release()
-    await kept.host.archive.renamed(report.session, "  The\nfirst ")
+    await kept.host.archive.rename(report.session, "  The\nfirst ")
     assert [each.title for each in await kept.host.archive.journals.list()] == ["The first"]
     await kept.host.delete(report.session)
     assert await kept.host.archive.journals.list() == ()
-    for work in (kept.host.delete(report.session), kept.host.archive.renamed(report.session, "x")):
+    for work in (kept.host.delete(report.session), kept.host.archive.rename(report.session, "x")):
         with pytest.raises(UnknownSession):
             await work
     assert not list((kept.state.parent / "sessions").iterdir())

@@ -108,7 +108,7 @@ class ShadowRepo:
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().restore_plan, checkpoint, following=following)
 
-    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+    async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
         """What documents held then, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().held, checkpoint)

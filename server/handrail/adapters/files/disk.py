@@ -111,7 +111,7 @@ class Disk:
             return path
         async with self._writing:
             failed = await files.in_thread(_put, path, _Put(found, raw, mode), self._stand_ins)
-        return failed.at(uri) if failed else None
+        return failed.with_uri(uri) if failed else None
 
     async def look(self, uri: str) -> Image | None:
         """What lies at a place, a symbolic link as such; see the port."""
@@ -122,10 +122,10 @@ class Disk:
         """Have something else lie there; see the port."""
         path = path_of(uri)
         if path is None:
-            return failure.not_on_disk().at(uri)
+            return failure.not_on_disk().with_uri(uri)
         async with self._writing:
             failed = await files.in_thread(links.lay, path, found, wanted, self._stand_ins)
-        return failed.at(uri) if failed else None
+        return failed.with_uri(uri) if failed else None
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders *uris*, in this order, that are empty by then."""
@@ -137,9 +137,9 @@ class Disk:
 def _resolved(uri: str) -> Path | Failure:
     path = path_of(uri)
     try:
-        return failure.not_on_disk().at(uri) if path is None else Path(os.path.realpath(path))
+        return failure.not_on_disk().with_uri(uri) if path is None else Path(os.path.realpath(path))
     except OSError:  # it became a link, or ceased to be one, while it was followed
-        return failure.changed(Path(uri)).at(uri)
+        return failure.changed(Path(uri)).with_uri(uri)
 
 
 def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
@@ -155,7 +155,7 @@ def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
     home = inside(os.path.normpath(path), roots)
     expected = None if home is None else os.path.join(os.path.realpath(roots[home[0]]), home[1])
     if expected is not None and folded(os.fspath(real)) != folded(expected):
-        return failure.changed(path).at(uri)
+        return failure.changed(path).with_uri(uri)
     return real
 
 
@@ -165,7 +165,7 @@ def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
 def _read(uri: str) -> Document | Failure:
     path = _resolved(uri)
     text = path if isinstance(path, Failure) else _read_text(path)
-    return text.at(uri) if isinstance(text, Failure) else Document(uri=uri, text=text)
+    return text.with_uri(uri) if isinstance(text, Failure) else Document(uri=uri, text=text)
 
 
 def _read_text(path: Path, held: Entry | None = None) -> Text | Failure:
@@ -204,7 +204,7 @@ def _land(change: Change, stand_ins: Path | None, roots: Sequence[Path]) -> Land
         landing = Rejected(failure=failure.unwritable(path, error))
     if isinstance(landing, Applied):
         return landing
-    return replace(landing, failure=landing.failure.at(change.uri))
+    return replace(landing, failure=landing.failure.with_uri(change.uri))
 
 
 @contextmanager

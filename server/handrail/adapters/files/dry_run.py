@@ -48,7 +48,7 @@ class Rehearsal:
                 return Applied(text=None)
         raw = text.encode(text.content)
         if isinstance(raw, Failure):
-            return Rejected(failure=raw.at(change.uri))
+            return Rejected(failure=raw.with_uri(change.uri))
         self._made[change.uri] = text
         return Applied(text=text)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from handrail.core.conversation.journal import Begun, Entry, Over, Said, standing
+from handrail.core.conversation.journal import Begun, Entry, Over, Said, drop_rewound
 from handrail.core.conversation.message import AssistantMessage, UserMessage
 
 LIMIT_PART_CHARS = 4_000  # of a prompt, or of an answer
@@ -50,7 +50,7 @@ def told(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
 def _rounds(entries: Iterable[Entry]) -> list[_Round]:
     rounds = list[_Round]()
     is_copied = False  # what a fork has of another session is one turn of many messages
-    for entry in standing(entries):
+    for entry in drop_rewound(entries):
         match entry:
             case Begun(is_copied=True):
                 is_copied = True

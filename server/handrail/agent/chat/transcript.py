@@ -200,7 +200,7 @@ class Transcript:
         running = {each.turn for each in self.rounds if each.is_running}
         spent, self._ended = self._ended, Usage()
         self.rounds, self._messages, self._calls = [], [], {}
-        for entry in journal.standing(self._entries):
+        for entry in journal.drop_rewound(self._entries):
             self._add(entry)
         self.usage = self._ended = spent
         for each in self.rounds:

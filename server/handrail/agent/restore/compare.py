@@ -83,7 +83,7 @@ Pair = tuple[KeptDocument, Side, Side]
 async def _left(ports: Ports, checkpoint: str) -> Sequence[Pair]:
     """What the turn found and what it left, as far as that is known."""
     pairs: list[Pair] = []
-    paths = {each.uri: each for each in await ports.checkpoints.held(checkpoint)}
+    paths = {each.uri: each for each in await ports.checkpoints.kept_documents(checkpoint)}
     for each in await ports.checkpoints.restore_plan(checkpoint):
         before, after = _side(each.before), None if each.after is None else _side(each.after)
         if each.after is None or not each.is_seen:
@@ -95,8 +95,8 @@ async def _left(ports: Ports, checkpoint: str) -> Sequence[Pair]:
 
 async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair]:
     """What is kept of one moment and of another; what nothing has touched since is as it is now."""
-    first = {each.uri: each for each in await ports.checkpoints.held(checkpoint)}
-    other = {} if against == NOW else {e.uri: e for e in await ports.checkpoints.held(against)}
+    first = {each.uri: each for each in await ports.checkpoints.kept_documents(checkpoint)}
+    other = {} if against == NOW else {e.uri: e for e in await ports.checkpoints.kept_documents(against)}
     pairs: list[Pair] = []
     for uri, document in {**first, **other}.items():
         now = None if uri in first and uri in other else await _at(ports, uri, document.image)

@@ -34,7 +34,7 @@ class Todo:
 
     async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
         """The list as it is kept."""
-        return todo.shown(self.items)
+        return todo.render(self.items)
 
 
 def parse(arguments: call.Arguments) -> Todo | Failure:

@@ -104,9 +104,9 @@ async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) ->
     if gauge.tokens(messages) > target:
         messages = compact.thin(messages, gauge, room.window, target)
     if gauge.tokens(messages) > must:
-        messages = compact.squeezed(messages, gauge, target)
+        messages = compact.shorten_results(messages, gauge, target)
     if gauge.tokens(messages) > must:
-        messages = compact.shortened(messages, session.asked, gauge, target)
+        messages = compact.shorten_requests(messages, session.asked, gauge, target)
     if messages == was:
         return None
     smaller = replace(session, messages=messages, usage=session.usage.plus(usage))

@@ -25,7 +25,7 @@ from handrail.core.conversation.message import (
     Thought,
     ToolCall,
     ToolOffer,
-    named,
+    name_calls,
 )
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp, RunTools
@@ -128,7 +128,7 @@ async def _ran(
         return session
     if not await _may_go_on(session, executor, circle):
         return GiveUp(reason=circle.detail, answer=session.text)
-    return replace(session, trail=session.trail.lifted())
+    return replace(session, trail=session.trail.lift())
 
 
 def _measure(response: Response, session: Session, executor: Executor) -> Session:
@@ -136,7 +136,7 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
     tokens, reported = session.tokens, response.usage.input_tokens
     read = session.gauge.cut_to(tokens, response.usage)
     if read is None:
-        return replace(session, gauge=session.gauge.corrected(tokens, reported)).widen(reported)
+        return replace(session, gauge=session.gauge.correct(tokens, reported)).widen(reported)
     if not session.was_told:
         text = (
             f"The model's server has read only about {read:,} of about {tokens:,} tokens: it silently cuts "
@@ -186,7 +186,7 @@ async def _complete(session: Session, executor: Executor) -> Response:
             attempt += 1
             again = recover.retry(attempt, error.wait_s)
             if again is None:
-                raise ProviderError(recover.given_up(str(error), attempt, error.wait_s)) from error
+                raise ProviderError(recover.reason_to_give_up(str(error), attempt, error.wait_s)) from error
             executor.observe(Retried(reason=str(error), in_s=again.in_s))
             await executor.ports.pause(again.in_s)
         else:
@@ -196,11 +196,11 @@ async def _complete(session: Session, executor: Executor) -> Response:
 def _readable(response: Response, session: Session, executor: Executor) -> Response:
     """*response* with the calls that it has as text, and with sound ids; the user is told of the former."""
     if response.calls:
-        return replace(response, calls=named(response.calls, session.call_ids))
+        return replace(response, calls=name_calls(response.calls, session.call_ids))
     has_edited = any(not call.startswith(as_text.PREFIX) for call in _changing_calls(executor))
     before = Written(calls=session.calls, has_edited=has_edited)
     read = as_text.with_calls(response, session.offered_names, before)
-    calls = named(read.calls, session.call_ids)
+    calls = name_calls(read.calls, session.call_ids)
     if read is not response:
         count = "a call" if len(calls) == 1 else f"{len(calls)} calls"
         executor.observe(Notice(call=calls[0].id, text=f"The model wrote {count} as text.", is_warning=False))
@@ -228,7 +228,7 @@ def _changing_calls(executor: Executor) -> list[str]:
 async def _ask_model(session: Session, executor: Executor) -> Response:
     stream, executor.spoken = thinking.Stream(), ""
     ports = executor.ports
-    told = session.told if ports.terms.sees else pictures.without(session.told)
+    told = session.told if ports.terms.sees else pictures.describe_pictures(session.told)
     async with aclosing(ports.provider.complete(told, session.offered)) as pieces:
         async for piece in pieces:
             if isinstance(piece, Response):

@@ -160,7 +160,7 @@ def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -
     if place is not None:
         name = f"{mutation.id}:{place.path}"
         mutation = replace(mutation, id=name, uri=place.uri, identity=place.identity, path=place.path)
-        failure = failure.at(place.uri)
+        failure = failure.with_uri(place.uri)
     status = Status.DENIED if failure.code is Code.DENIED else Status.FAILED
     return Outcome(mutation=mutation, status=status, failure=failure)
 

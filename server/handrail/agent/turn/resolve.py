@@ -154,7 +154,7 @@ async def _files_below(name: str, ports: Ports) -> Sequence[str]:
 async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
     """A command with all that it reads, or seems to name."""
     folder = ready.places[action.reads[0]]
-    found = await command_line.understood(action.line, folder, ports)
+    found = await command_line.understand(action.line, folder, ports)
     sandbox = ports.terms.sandbox
     available = NOTHING_AVAILABLE if sandbox is Sandbox.OFF else await ports.process.available()
     known = needs(part.words for part in found.parsed.parts)

@@ -48,7 +48,7 @@ class Reading:
 Known = dict[str, Reading]  # by identity
 
 
-def known(documents: Sequence[tuple[str, str]], workspace: Workspace) -> Known:
+def known_documents(documents: Sequence[tuple[str, str]], workspace: Workspace) -> Known:
     """What is known of documents, given their URIs and the digests of their texts."""
     places = [(workspace.resolve(uri), digest) for uri, digest in documents]
     return {

@@ -25,7 +25,7 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
-from handrail.core.conversation.pair import paired
+from handrail.core.conversation.pair import pair_results
 from handrail.core.conversation.recover import Compact, Continue, Decision, Finish, RunTools, Streak
 from handrail.core.conversation.todo import Item
 from handrail.core.documents.text import Text
@@ -200,7 +200,7 @@ class Session:
             tried=self.tried + len(came),
             done=self.done + sum(came),
             messages=(*self.messages, results),
-            trail=self.trail.after(calls, results),
+            trail=self.trail.add_calls(calls, results),
             touched=tuple(dict.fromkeys((*self.touched, *touched))),
             todos=todo.latest([AssistantMessage(text="", calls=tuple(calls))]) or self.todos,
         )
@@ -214,7 +214,7 @@ class Session:
             spoken: What the model had said of an answer that was stopped.
         """
         messages = (*self.messages, interrupted) if interrupted is not None else self.messages
-        closed = replace(self, messages=paired(messages, CUT))
+        closed = replace(self, messages=pair_results(messages, CUT))
         if not spoken.strip():
             return closed
         return replace(closed, messages=(*closed.messages, AssistantMessage(text=spoken)), text=spoken)

@@ -39,12 +39,12 @@ Json = dict[str, object]
 def line(entry: Entry) -> str:
     """An entry as one line of JSON, without its end."""
     if isinstance(entry, Replaced):  # message by message: written in one go, a long one would hold up others
-        messages = ",".join(_dumped(_message(each)) for each in entry.messages)
+        messages = ",".join(_dump(_message(each)) for each in entry.messages)
         return f'{{"kind":"replaced","messages":[{messages}]}}'
-    return _dumped(_written(entry))
+    return _dump(_entry_json(entry))
 
 
-def _dumped(value: Json) -> str:
+def _dump(value: Json) -> str:
     return json.dumps(value, ensure_ascii=True, separators=(",", ":"))
 
 
@@ -57,7 +57,7 @@ def read(text: str) -> Entry | None:
         return None
 
 
-def _written(entry: Entry) -> Json:
+def _entry_json(entry: Entry) -> Json:
     match entry:
         case Begun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied, rules=rules):
             more: Json = {**({"copied": True} if is_copied else {}), **({"rules": rules} if rules else {})}

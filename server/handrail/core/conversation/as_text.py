@@ -68,7 +68,7 @@ def with_calls(response: Response, tools: Set[str], before: Written) -> Response
         return response
     text = response.text[:LOOKED_AT_CHARS]
     calls, rest = _edits(text, before) if "patch" in tools else ((), text)
-    for read in (_objects, _tagged):
+    for read in (_objects, _read_tags):
         calls, rest = (calls, rest) if calls else read(text, tools)
     fresh = [call for call in calls if (call.name, call.arguments) not in before.calls]
     if not fresh:
@@ -97,7 +97,7 @@ def call_of(name: str, block: Block, *, partial: bool) -> ToolCall:
 
 
 def _edits(text: str, before: Written) -> tuple[Sequence[ToolCall], str]:
-    text = _dedented(text)
+    text = _dedent(text)
     found = reply.read(text)
     blocks = [block for block in found.blocks if _is_edit(block, before)]
     calls = [call_of(f"{PREFIX}-{n}", block, partial=False) for n, block in enumerate(blocks, 1)]
@@ -171,7 +171,7 @@ def _bare(name: object) -> str:
     return next((name.removeprefix(space) for space in SPACES if name.startswith(space)), name)
 
 
-def _tagged(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
+def _read_tags(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
     """Calls with a tag for each argument, and the text without them."""
     calls: list[ToolCall] = []
     rest, at = list[str](), 0
@@ -203,7 +203,7 @@ def _elements(text: str, tag: re.Pattern[str], end: str) -> Iterator[tuple[re.Ma
         yield opens, text[opens.end() : stop], at
 
 
-def _dedented(text: str) -> str:
+def _dedent(text: str) -> str:
     """*text* without the indentation of V4A patches that are indented as a whole, as in a list."""
     for _ in range(LIMIT_OBJECTS):
         begin = INDENTED.search(text)

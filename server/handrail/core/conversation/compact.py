@@ -99,7 +99,7 @@ class Gauge:
         """How many characters make so many tokens."""
         return int(tokens * CHARS_PER_TOKEN / self.factor)
 
-    def corrected(self, estimated: int, reported: int) -> Gauge:
+    def correct(self, estimated: int, reported: int) -> Gauge:
         """The gauge, given what the provider reports for a conversation that this one put at *estimated*."""
         if reported <= 0 or estimated <= 0:
             return self
@@ -223,13 +223,13 @@ def thin(messages: Sequence[Message], gauge: Gauge, context: int, enough: int = 
     parts = groups(messages)
     end = _tail_start(parts, gauge, context)
     old = _flat(parts[:end])
-    return _until(enough, gauge, [*messages], range(len(old)), lambda each: _without_private(_thinned(each)))
+    return _until(enough, gauge, [*messages], range(len(old)), lambda each: _without_private(_thin(each)))
 
 
-def squeezed(messages: Sequence[Message], gauge: Gauge, enough: int = 0) -> tuple[Message, ...]:
+def shorten_results(messages: Sequence[Message], gauge: Gauge, enough: int = 0) -> tuple[Message, ...]:
     """*messages* with long results shortened, also the latest, until *enough* tokens are left at most."""
     last = max((at for at, each in enumerate(messages) if isinstance(each, ToolMessage)), default=-1)
-    found = _until(enough, gauge, [*messages], range(last), _thinned)
+    found = _until(enough, gauge, [*messages], range(last), _thin)
     rest = enough - gauge.tokens(found[:last]) - gauge.tokens(found[last + 1 :])
     latest = found[last] if last >= 0 else None
     if not isinstance(latest, ToolMessage) or gauge.tokens([latest]) <= rest:
@@ -240,7 +240,7 @@ def squeezed(messages: Sequence[Message], gauge: Gauge, enough: int = 0) -> tupl
     return (*found[:last], replace(latest, results=results), *found[last + 1 :])
 
 
-def shortened(
+def shorten_requests(
     messages: Sequence[Message], request: UserMessage | None, gauge: Gauge, enough: int
 ) -> tuple[Message, ...]:
     """*messages* with what users said shortened, but for the *request* of the turn: the last resort."""
@@ -339,7 +339,7 @@ def _without_private(message: Message) -> Message:
     return message
 
 
-def _thinned(message: Message) -> Message:
+def _thin(message: Message) -> Message:
     if not isinstance(message, ToolMessage):
         return message
     return replace(message, results=tuple(map(_thinned_result, message.results)))

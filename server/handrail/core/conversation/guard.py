@@ -36,7 +36,7 @@ class Trail:
     failures: int = 0
     asked: int = 0
 
-    def after(self, calls: Sequence[ToolCall], results: ToolMessage) -> Trail:
+    def add_calls(self, calls: Sequence[ToolCall], results: ToolMessage) -> Trail:
         """The trail once these calls have run."""
         step = tuple(
             (call.name, _canonical(call.arguments), result.text)
@@ -49,7 +49,7 @@ class Trail:
             failures=self.failures + 1 if failed else 0,
         )
 
-    def lifted(self) -> Trail:
+    def lift(self) -> Trail:
         """The trail once the user has said that the turn may go on."""
         return Trail(asked=self.asked + 1)
 

@@ -18,7 +18,7 @@ from handrail.core.conversation.message import (
     ToolResult,
     Usage,
 )
-from handrail.core.conversation.pair import paired
+from handrail.core.conversation.pair import pair_results
 from handrail.core.failure import Code, Failure
 
 UNKNOWN = Failure(
@@ -169,8 +169,8 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     touched: tuple[str, ...] = ()
     documents: tuple[tuple[str, str], ...] = ()
     taken: list[Entry] = []
-    known = list(entries if until is None else _up_to(entries, until))
-    for entry in standing(known):
+    known = list(entries if until is None else _entries_to(entries, until))
+    for entry in drop_rewound(known):
         if isinstance(entry, Begun):
             numbers[entry.turn] = len(turns)
             turns[len(turns)] = ToldTurn(turn=entry.turn, prompt=entry.prompt)
@@ -183,14 +183,14 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
             documents = entry.documents
         else:
             taken.append(entry)
-    messages = paired(_conversation(taken), UNKNOWN)
+    messages = pair_results(_conversation(taken), UNKNOWN)
     usage = Usage()
     for entry in known:  # what was taken back was paid for all the same
         usage = usage.plus(entry.usage) if isinstance(entry, Over) else usage
     return Told(messages=messages, turns=tuple(turns.values()), touched=touched, known=documents, usage=usage)
 
 
-def _up_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
+def _entries_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
     """The entries up to the end of a turn."""
     has_begun = False
     for entry in entries:
@@ -200,7 +200,7 @@ def _up_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
         yield entry
 
 
-def standing(entries: Iterable[Entry]) -> list[Entry]:
+def drop_rewound(entries: Iterable[Entry]) -> list[Entry]:
     """The entries that still count; what was taken back does not, and no rewinding is left."""
     standing: list[Entry] = []
     marks: dict[str, tuple[list[Entry], int]] = {}  # so many of a list that only grows

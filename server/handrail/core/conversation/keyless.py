@@ -12,19 +12,19 @@ from handrail.core.results.redact import redact
 
 def without_keys(messages: Sequence[Message], secrets: Sequence[str]) -> tuple[Message, ...]:
     """*messages* without the *secrets* in what we and the user say, excerpts of documents included."""
-    return tuple(_without(message, tuple(secrets)) for message in messages)
+    return tuple(_strip_keys(message, tuple(secrets)) for message in messages)
 
 
-def _without(message: Message, secrets: tuple[str, ...]) -> Message:
+def _strip_keys(message: Message, secrets: tuple[str, ...]) -> Message:
     match message:
         case SystemMessage() | UserMessage():
-            return _redacted(message, secrets)
+            return _redact(message, secrets)
         case _:
             return message
 
 
 @lru_cache(maxsize=256)  # each step sends the whole conversation again
-def _redacted(message: SystemMessage | UserMessage, secrets: tuple[str, ...]) -> Message:
+def _redact(message: SystemMessage | UserMessage, secrets: tuple[str, ...]) -> Message:
     text = redact(message.text, secrets)
     if isinstance(message, SystemMessage):
         return replace(message, text=text)

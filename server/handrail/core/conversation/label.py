@@ -24,12 +24,12 @@ def label_of(prompt: str) -> str:
     lines = [line for each in prompt.splitlines() if (line := each.strip())]
     for line in lines:
         if header := HEADER.fullmatch(line):
-            return shortened(f"Edit of {header['v4a'] or header['diff']}")
+            return shorten(f"Edit of {header['v4a'] or header['diff']}")
         if not MARKUP.match(line):
-            return shortened(line)
-    return shortened(lines[0]) if lines else ""
+            return shorten(line)
+    return shorten(lines[0]) if lines else ""
 
 
-def shortened(line: str) -> str:
+def shorten(line: str) -> str:
     """A line, short enough for a list."""
     return line if len(line) <= LIMIT_CHARS else line[: LIMIT_CHARS - 1] + "…"

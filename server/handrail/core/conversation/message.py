@@ -136,19 +136,19 @@ Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 ID_CHARS = 40  # OpenAI takes no more; others take 64
 
 
-def named(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ...]:
+def name_calls(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ...]:
     """*calls* with ids that every server takes and that occur only once, also among *taken*."""
     used, found = set(taken), list[ToolCall]()
     names: dict[str, Iterator[str]] = {}  # what was tried is not tried again
     for call in calls:
         wanted = re.sub(r"[^A-Za-z0-9_-]", "_", call.id.strip())[:ID_CHARS] or "call"
-        name = next(name for name in names.setdefault(wanted, _numbered(wanted)) if name not in used)
+        name = next(name for name in names.setdefault(wanted, _number_names(wanted)) if name not in used)
         used.add(name)
         found.append(call if name == call.id else replace(call, id=name))
     return tuple(found)
 
 
-def _numbered(name: str) -> Iterator[str]:
+def _number_names(name: str) -> Iterator[str]:
     yield name
     for number in count(2):
         end = f"-{number}"

@@ -25,7 +25,7 @@ from handrail.core.results.sanitize import result_text
 Slot = tuple[int, int]  # the index of a message, and of a call in it
 
 
-def paired(messages: Sequence[Message], missing: Failure) -> tuple[Message, ...]:
+def pair_results(messages: Sequence[Message], missing: Failure) -> tuple[Message, ...]:
     """
     *messages*, well-formed: each message with calls is followed by all their results in call order.
 
@@ -35,7 +35,7 @@ def paired(messages: Sequence[Message], missing: Failure) -> tuple[Message, ...]
 
     Cost: linear. Origin: compression-boundary.
     """
-    answers, strays = _matched(messages)
+    answers, strays = _match(messages)
     found: list[Message] = []
     for at, message in enumerate(messages):
         if isinstance(message, ToolMessage):
@@ -48,7 +48,7 @@ def paired(messages: Sequence[Message], missing: Failure) -> tuple[Message, ...]
     return tuple(found)
 
 
-def _matched(messages: Sequence[Message]) -> tuple[dict[Slot, ToolResult], dict[int, list[ToolResult]]]:
+def _match(messages: Sequence[Message]) -> tuple[dict[Slot, ToolResult], dict[int, list[ToolResult]]]:
     """The result of each call that has one, and the results without a call by their message."""
     by_id: dict[str, list[Slot]] = {}
     by_item: dict[str, list[Slot]] = {}

@@ -13,7 +13,7 @@ CANNOT_SEE = (
 )
 
 
-def without(messages: Sequence[Message]) -> Sequence[Message]:
+def describe_pictures(messages: Sequence[Message]) -> Sequence[Message]:
     """What a model reads of a conversation that does not see."""
     return [unshown(message) for message in messages]
 

@@ -175,8 +175,8 @@ def facts_text(around: Surroundings) -> str:
     ]
     told = {
         **machine,
-        **_listed("workspace folders", folders, LIMIT_FOLDERS),
-        **_listed("open documents", documents, LIMIT_DOCUMENTS),
+        **_list("workspace folders", folders, LIMIT_FOLDERS),
+        **_list("open documents", documents, LIMIT_DOCUMENTS),
     }
     return _json(told)
 
@@ -186,7 +186,7 @@ def _json(told: object) -> str:
     return MARKUP.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def _listed(name: str, entries: Sequence[Mapping[str, object]], limit: int) -> dict[str, object]:
+def _list(name: str, entries: Sequence[Mapping[str, object]], limit: int) -> dict[str, object]:
     told = [each for each in entries if len(str(each["path"])) <= LIMIT_PATH][:limit]
     more = len(entries) - len(told)
     return {name: told, **({f"more {name}": more} if more else {})}

@@ -149,7 +149,7 @@ class Streak:
     total: int = 0
     partial: str = ""
 
-    def after(self, trouble: Trouble, partial: str = "") -> Streak:
+    def extend(self, trouble: Trouble, partial: str = "") -> Streak:
         """The streak with one more."""
         count = self.count + 1 if trouble is self.trouble else 1
         return Streak(trouble=trouble, count=count, total=self.total + 1, partial=partial)
@@ -214,10 +214,10 @@ def decide(response: Response, streak: Streak, earlier_text: str, tools: Set[str
         return RunTools(calls=response.calls) if response.calls else Finish(answer=text)
     if trouble is Trouble.EMPTY and (text or earlier_text).strip():
         return Finish(answer=text if text.strip() else earlier_text)
-    now = streak.after(trouble, partial=text if trouble is Trouble.CUT_TEXT else "")
+    now = streak.extend(trouble, partial=text if trouble is Trouble.CUT_TEXT else "")
     rule = TABLE[trouble]
     if now.count > rule.bound or now.total > LIMIT_TROUBLES:
-        return _ended(response, rule, now, text if text.strip() else earlier_text)
+        return _end(response, rule, now, text if text.strip() else earlier_text)
     if trouble in (Trouble.MALFORMED, Trouble.UNKNOWN_TOOL):
         return RunTools(calls=response.calls, streak=now)
     if trouble is Trouble.CONTEXT_FULL:
@@ -247,7 +247,7 @@ def classify(response: Response, tools: Set[str]) -> Trouble | None:
     return next((trouble for trouble, fits in rows if fits), None)
 
 
-def _ended(response: Response, rule: Rule, streak: Streak, text: str) -> Finish | GiveUp:
+def _end(response: Response, rule: Rule, streak: Streak, text: str) -> Finish | GiveUp:
     if not rule.reason and text.strip():
         return Finish(answer=text, remark=rule.remark)
     if response.reason:
@@ -371,13 +371,13 @@ def retry(attempt: int, wanted_s: float | None) -> Retry | None:
         The pause; None if the turn ends instead, which loses nothing and can be gone on with.
     """
     if attempt > LIMIT_RETRIES or (wanted_s or 0) > PATIENCE_S:
-        return None  # `given_up` says which
+        return None  # `reason_to_give_up` says which
     if wanted_s is not None:
         return Retry(in_s=max(wanted_s, 0.0))
     return Retry(in_s=min(FIRST_PAUSE_S * 2 ** (attempt - 1), LONGEST_PAUSE_S))
 
 
-def given_up(reason: str, attempts: int, wanted_s: float | None) -> str:
+def reason_to_give_up(reason: str, attempts: int, wanted_s: float | None) -> str:
     """Why a turn ends whose provider failed for that *reason*; arguments as for `retry`."""
     said = reason if reason.endswith((".", "!", "?")) else f"{reason}."
     if wanted_s is not None and wanted_s > PATIENCE_S:

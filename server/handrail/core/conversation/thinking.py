@@ -54,14 +54,14 @@ class Stream:
         found: list[Delta | Thought] = []
         while (place := self._tag()) is not None:
             start, end = place
-            found += self._told(start)
+            found += self._tell(start)
             self._pending = self._pending[end - start :]
             self._is_thought = not self._is_thought
-        return found + self._told(len(self._pending) - self._held())
+        return found + self._tell(len(self._pending) - self._held_count())
 
     def end(self) -> list[Delta | Thought]:
         """What is left of it."""
-        return self._told(len(self._pending))
+        return self._tell(len(self._pending))
 
     def _tag(self) -> tuple[int, int] | None:
         """Where the next tag stands."""
@@ -74,7 +74,7 @@ class Stream:
                 return each.span()
         return None
 
-    def _held(self) -> int:
+    def _held_count(self) -> int:
         """How many characters of the end may become a tag."""
         if self._is_thought:
             least = max(len(self._pending) - LONGEST, 0)
@@ -85,7 +85,7 @@ class Stream:
             return 0
         return len(self._pending) - start if BEGUN.match(self._pending, start) else 0
 
-    def _told(self, count: int) -> list[Delta | Thought]:
+    def _tell(self, count: int) -> list[Delta | Thought]:
         text, self._pending = self._pending[:count], self._pending[count:]
         if not text:
             return []

@@ -58,7 +58,7 @@ def read(arguments: Mapping[str, object]) -> tuple[Item, ...] | Failure:
     return tuple(items)
 
 
-def shown(items: Sequence[Item]) -> str:
+def render(items: Sequence[Item]) -> str:
     """The list as the model and people read it."""
     done = sum(item.state is State.DONE for item in items)
     rows = (f"{MARKS[item.state]} {item.text}" for item in items)
@@ -70,12 +70,12 @@ def latest(messages: Sequence[Message]) -> tuple[Item, ...]:
     for message in reversed(messages):
         calls = message.calls if isinstance(message, AssistantMessage) else ()
         for call in reversed(calls):
-            if call.name == NAME and not isinstance(items := _called(call.arguments), Failure):
+            if call.name == NAME and not isinstance(items := _read_items(call.arguments), Failure):
                 return items
     return ()
 
 
-def _called(arguments: str) -> tuple[Item, ...] | Failure:
+def _read_items(arguments: str) -> tuple[Item, ...] | Failure:
     try:
         found = json.loads(arguments)
     except (ValueError, RecursionError):

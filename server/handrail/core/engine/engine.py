@@ -191,10 +191,10 @@ def _plan(
     raw = files.get(named.path)
     text = Text.parse(raw) if raw is not None else None
     if isinstance(text, Failure):
-        return text.at(named.path)
+        return text.with_uri(named.path)
     planned = plan_file(patch, text, taken=named.move_to in files)
     if isinstance(planned, Failure):
-        return planned.at(named.path)
+        return planned.with_uri(named.path)
     for part in planned.parts:
         if isinstance(part.result, Failure):
             is_only = part.hunk is None or (is_alone and len(planned.parts) == 1)
@@ -202,7 +202,7 @@ def _plan(
             return replace(part.result, uri=named.path, message=where + part.result.message)
     changed = _bytes(named, text or Text(""), planned)
     if isinstance(changed, Failure):
-        return changed.at(named.path)
+        return changed.with_uri(named.path)
     return _File(made=tuple(each for each in planned.made if each.edits or planned.is_whole), files=changed)
 
 

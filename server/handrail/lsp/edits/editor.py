@@ -158,7 +158,7 @@ class LspEditor:
     async def _update_closed(self, update: Update, label: str) -> Landing:
         saved = await self._disk.read(update.uri)
         if isinstance(saved, Failure):
-            return Rejected(failure=saved.at(update.uri))
+            return Rejected(failure=saved.with_uri(update.uri))
         if saved.text.content != update.base.content:
             (landing,) = await self._disk.apply([update], label)
             return landing
@@ -213,7 +213,7 @@ class LspEditor:
     async def _delete_open(self, delete: Delete, label: str) -> Landing:
         document = self._documents.find(delete.uri)
         if document is None or document.text.content != delete.base.content:
-            return Rejected(failure=edit.stale([1], "The document").at(delete.uri))
+            return Rejected(failure=edit.stale([1], "The document").with_uri(delete.uri))
         there = await self._disk.read(delete.uri)
         if self.client.deletes:
             gone = lsp.DeleteFile(uri=document.uri, options=lsp.DeleteFileOptions(ignore_if_not_exists=True))

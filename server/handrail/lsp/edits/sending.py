@@ -104,10 +104,10 @@ class Sent:
         if failure is None:
             failure = edit.stale(self.conflicts, "The document")
         if not any(landed):
-            return Rejected(failure=failure.at(self.uri))
+            return Rejected(failure=failure.with_uri(self.uri))
         each = iter(landed)
         stands = tuple(keep and next(each) for keep in self.kept)
-        return Partial(stands=stands, failure=failure.at(uri or self.uri), uri=uri)
+        return Partial(stands=stands, failure=failure.with_uri(uri or self.uri), uri=uri)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,7 @@ class Sending:
             if conflicts and not (update.is_divisible and any(fit.kept)):
                 return _conflict(update, conflicts, document), tries
             if unsafe := self.wire.unsafe(now, fit.edits):
-                return Rejected(failure=unsafe.at(document.uri)), tries
+                return Rejected(failure=unsafe.with_uri(document.uri)), tries
             sent = _prepare(update, left, fit, document, self.wire.documents.count)
             sent = replace(sent, base=now, conflicts=conflicts)
             tries = (*tries, sent)
@@ -283,7 +283,7 @@ def _conflict(update: Update, conflicts: tuple[int, ...], document: OpenDocument
     texts = edit.clash(update.base, edits, document.text.content)
     failure = edit.stale(conflicts, "The document", texts)
     others = len(conflicts) < len(update.hunks)
-    return Rejected(failure=failure.at(document.uri), conflicts=conflicts if others else ())
+    return Rejected(failure=failure.with_uri(document.uri), conflicts=conflicts if others else ())
 
 
 def _numbers(update: Update) -> list[int]:

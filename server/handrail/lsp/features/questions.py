@@ -101,7 +101,7 @@ async def list_rules(state: State, params: protocol.RuleListParams) -> list[prot
             scope="session" if each.session is not None else "workspace",
             session=each.session,
         )
-        for each in await rules.added(state.host.granted, state.world.grants)
+        for each in await rules.list_added(state.host.granted, state.world.grants)
     ]
 
 

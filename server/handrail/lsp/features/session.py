@@ -60,7 +60,7 @@ async def rename(state: State, params: protocol.SessionRenameParams) -> None:
     """Give a session another title."""
     if not params.title.strip():
         raise Wrong("params.title is empty. Give the session a title.")
-    await state.host.archive.renamed(params.session, params.title)
+    await state.host.archive.rename(params.session, params.title)
 
 
 async def delete(state: State, params: protocol.SessionDeleteParams) -> None:

@@ -269,9 +269,9 @@ class Checkpoints:
         """What taking back means, see the port."""
         return await self.beneath.restore_plan(checkpoint, following=following)
 
-    async def held(self, checkpoint: str) -> tuple[KeptDocument, ...]:
+    async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
         """What held then, see the port."""
-        return await self.beneath.held(checkpoint)
+        return await self.beneath.kept_documents(checkpoint)
 
     async def put_down(self, name: str, text: str) -> str:
         """Write a text where an editor can open it, see the port."""

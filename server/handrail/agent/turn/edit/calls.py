@@ -60,7 +60,7 @@ class EditCalls:
     ) -> Edited:
         """Make the edits of *batch*, whose mutations look as *mutation* says. Raises CheckpointError."""
         actions = [ready.action for ready in batch if isinstance(ready.action, Edits)]
-        await self.feedback.before(
+        await self.feedback.begin_edit(
             ready.places[patch.path]
             for ready, action in zip(batch, actions, strict=True)
             for patch in action.patches
@@ -78,7 +78,7 @@ class EditCalls:
         done = [self._finish(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
         if self.follow or self.is_stopped():
             self.feedback.note(found)
-        elif done and (told := await self.feedback.after(found)):
+        elif done and (told := await self.feedback.report_new(found)):
             notes.append(told)
         if done and notes:
             result = done[-1].result

@@ -144,7 +144,7 @@ class Planner:
         self, place: Place, failure: Failure, hunks: Sequence[Hunk] = (), text: Text | None = None
     ) -> PlannedFile:
         mutations = [self._mutation(place, hunk) for hunk in hunks] or [self._mutation(place)]
-        failure = failure.at(place.uri)
+        failure = failure.with_uri(place.uri)
         parts = [Part(mutation=mutation, planned=failure, text=text) for mutation in mutations]
         return PlannedFile(path=place.path, parts=tuple(parts), changes=())
 
@@ -175,8 +175,8 @@ def _check_encoding(planned: PlannedHunk | Failure, document: Document | Failure
     text = Text("") if document.is_open else document.text  # how an editor saves is its own affair
     for each in planned.edits if isinstance(planned, PlannedHunk) else ():
         if (unwritable := text.unwritable(each.new)) is not None:
-            return unwritable.at(document.uri)
-    return planned.at(document.uri) if isinstance(planned, Failure) else planned
+            return unwritable.with_uri(document.uri)
+    return planned.with_uri(document.uri) if isinstance(planned, Failure) else planned
 
 
 def _edits(part: Part) -> tuple[edit.TextEdit, ...]:
@@ -288,7 +288,7 @@ def _refresh_places(part: Part, failure: Failure, base: Text, now: Text) -> Fail
     again = plan.plan_hunk(now, hunk)
     if isinstance(again, Failure):
         is_of_place = failure.code in SEARCHED or again.code is failure.code
-        return again.at(failure.uri) if is_of_place else failure
+        return again.with_uri(failure.uri) if is_of_place else failure
     if failure.code not in SEARCHED:
         return failure
     near = _places(replace(part, planned=again, text=now), now) or near
@@ -313,7 +313,7 @@ def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -
     if landing.uri is not None:
         part, failure = (
             replace(part, mutation=replace(part.mutation, uri=landing.uri)),
-            failure.at(landing.uri),
+            failure.with_uri(landing.uri),
         )
     return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
 

@@ -77,7 +77,7 @@ class Checker:
 
     def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
         """What the check has found in a text that a document had, if that is known by now."""
-        return self._found(uri, text)
+        return self._known_problems(uri, text)
 
     def latest(self) -> Mapping[str, tuple[Problem, ...]]:
         """What the check has found last in each document."""
@@ -160,7 +160,7 @@ class Checker:
         runs = (each for each in reversed(self._runs) if each.texts.get(target.uri) == target.text)
         return next(runs, None)
 
-    def _found(self, uri: str, text: str) -> tuple[Problem, ...] | None:
+    def _known_problems(self, uri: str, text: str) -> tuple[Problem, ...] | None:
         """What the check has found in a text of a document; None if that is not known."""
         known = self._run_of(uri, text)
         found = known.task.result()[uri] if known is not None and known.task.done() else None
@@ -174,7 +174,7 @@ class Checker:
             return self._out
         if now.text != was.text:
             return LATE
-        if (found := self._found(was.uri, was.text)) is not None:
+        if (found := self._known_problems(was.uri, was.text)) is not None:
             return Report(text=was.text, problems=found)
         last = self._latest_run(was)
         why = last.task.result()[was.uri] if last is not None and last.task.done() else None

@@ -92,7 +92,7 @@ class Feedback:
     def _left_s(self) -> float:
         return min(LIMIT_S, max(0.0, self._deadline - self.ports.clock.now()))
 
-    async def before(self, places: Iterable[Place]) -> None:
+    async def begin_edit(self, places: Iterable[Place]) -> None:
         """The documents at these places are about to change."""
         new = {each.identity: each for each in places}
         new = {name: each for name, each in new.items() if any(w.is_new(name) for w in self._watches)}
@@ -103,12 +103,12 @@ class Feedback:
             name: each if isinstance(each, Document) else None for name, each in zip(new, found, strict=True)
         }
         wait_s = min(BEFORE_S, self._left_s)
-        await asyncio.gather(*(each.before(there, wait_s) for each in self._watches))
+        await asyncio.gather(*(each.begin_edit(there, wait_s) for each in self._watches))
 
-    async def after(self, outcomes: Sequence[Outcome]) -> str:
+    async def report_new(self, outcomes: Sequence[Outcome]) -> str:
         """What the model is told of new problems, once edits have been made; empty if there is none."""
         self.note(outcomes)
-        return await self._told()
+        return await self._report()
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Edits have been made, and others follow at once."""
@@ -127,7 +127,7 @@ class Feedback:
         if self._rounds >= LIMIT_ROUNDS or not any(each.waits for each in self._watches):
             return ""
         self.begin_answer()
-        text = await self._told(ends=True)
+        text = await self._report(ends=True)
         self._rounds += bool(text)
         return text
 
@@ -138,14 +138,14 @@ class Feedback:
         """The turn has ended: end what runs for it."""
         await asyncio.gather(*(each.close() for each in self._checkers))
 
-    async def _told(self, *, ends: bool = False) -> str:
+    async def _report(self, *, ends: bool = False) -> str:
         wait_s = self._left_s
         news = await asyncio.gather(*(each.news(wait_s) for each in self._watches))
-        text = problems.report_new(_found(news), {} if ends else _unknown(news))
+        text = problems.report_new(_merge_news(news), {} if ends else _unknown(news))
         return redact.redact(text, self.ports.secrets())
 
 
-def _found(news: Sequence[News]) -> list[Found]:
+def _merge_news(news: Sequence[News]) -> list[Found]:
     """The new problems of each document, nearest to the edit first, whoever reports them."""
     ranked: dict[str, list[tuple[int, Problem]]] = {}
     for each in news:

@@ -28,7 +28,7 @@ class Listing:
     async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
         """What all checks find in documents as they are now."""
         answers = await asyncio.gather(*(each.problems(uris, wait_s) for each in self.checkers))
-        return {uri: _joined([each[uri] for each in answers]) for uri in uris}
+        return {uri: _join([each[uri] for each in answers]) for uri in uris}
 
     async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
         """What checks have found last in each document of this turn."""
@@ -47,7 +47,7 @@ class Listing:
         return await self.inner.symbols(uri, query, wait_s)
 
 
-def _joined(answers: Sequence[Report | Unwatched | Unknown]) -> Report | Unwatched:
+def _join(answers: Sequence[Report | Unwatched | Unknown]) -> Report | Unwatched:
     """What several checks say of a document."""
     reports = [each for each in answers if isinstance(each, Report)]
     missing = tuple(f"Not known: {each.why}" for each in answers if isinstance(each, Unknown))

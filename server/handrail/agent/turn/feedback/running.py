@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import unquote
 
-from handrail.agent.command_line import understood, uri_in
+from handrail.agent.command_line import understand, uri_in
 from handrail.agent.turn.command import saving
 from handrail.core.ledger import check_output
 from handrail.core.ledger.check_output import Reported
@@ -95,7 +95,7 @@ async def run(check: Check, targets: Sequence[Target], ports: Ports, stop: async
         found = dict[str, tuple[Problem, ...] | Unknown]()
         for each in targets:
             line = check.stdin_line(each.path)
-            found |= _results([each], await once.reported(line, [each], given=each.raw), check)
+            found |= _results([each], await once.run(line, [each], given=each.raw), check)
         return found
     return await _of_files(once, targets)
 
@@ -109,7 +109,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
         if before[each.uri] is None:
             found[each.uri] = Unknown(why="It is not a file yet, and a check reads files.")
         elif not mounts and before[each.uri] != each.raw:
-            found[each.uri] = Unknown(why=_unsaved(once.check))
+            found[each.uri] = Unknown(why=_unsaved_note(once.check))
     left = [each for each in targets if each.uri not in found]
     if not left:
         return found
@@ -117,7 +117,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     if mounts:
         seen, _ = await saving.copies(once.ports, Profile.LOOK)
         copies = tuple((dict(seen) | {each.uri: each.raw for each in left}).items())
-    reported = await once.reported(once.check.line([each.path for each in left]), left, copies=copies)
+    reported = await once.run(once.check.line([each.path for each in left]), left, copies=copies)
     found |= _results(left, reported, once.check)
     for each in left:  # what is written to the disk shows instead of the copy that lay over it
         if await once.ports.editor.read_bytes(each.uri) != before[each.uri]:
@@ -125,7 +125,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     return found
 
 
-def _unsaved(check: Check) -> str:
+def _unsaved_note(check: Check) -> str:
     return (
         f"It has unsaved changes, and the check `{check.program}` sees only saved files on this machine, "
         "unless handrail.checks has a `stdin` command for it."
@@ -158,7 +158,7 @@ class _Once:
         why = f"The check `{self.check.program}` {what}."
         return Unknown(why=why, is_final=is_final, is_passing=is_passing)
 
-    async def reported(
+    async def run(
         self,
         line: str,
         targets: Sequence[Target],
@@ -204,7 +204,7 @@ class _Once:
 
     async def _why_not(self, line: str, folder: Place) -> str:
         """Why a command line may not run, as the end of a sentence; empty if it may."""
-        found = await understood(line, folder, self.ports)
+        found = await understand(line, folder, self.ports)
         request = verdict.Request(
             tool=TOOL,
             kind=ToolKind.COMMAND,
@@ -238,7 +238,7 @@ class _Once:
         self, ran: Ran, targets: Sequence[Target], *, is_stdin: bool
     ) -> Mapping[str, list[Problem]] | Unknown:
         """The problems of documents in what the check has printed."""
-        if failed := self._failed(ran):
+        if failed := self._failure(ran):
             return failed
         names = [each.path for each in targets]
         match self.check.format:
@@ -248,19 +248,19 @@ class _Once:
                 reading = partial(check_output.read_sarif, ran.output, self.check.program)
         reported = await asyncio.to_thread(reading)
         if isinstance(reported, str):
-            return self.unknown(reported + _said(ran.output))
+            return self.unknown(reported + _quote_output(ran.output))
         found = _by_document(reported, targets, self.ports, is_stdin=is_stdin)
         if self.check.format is Format.LINES and not any(found.values()):
             if ran.code and not await self._names_files(reported, targets[0].root):
                 return self.unknown(
                     f"ended with exit code {ran.code}, and nothing that it printed names a line of a file"
-                    + _said(ran.output)
+                    + _quote_output(ran.output)
                 )
             if not reported and not check_output.is_quiet(ran.output):
-                return self.unknown("printed something else than problems" + _said(ran.output))
+                return self.unknown("printed something else than problems" + _quote_output(ran.output))
         return found
 
-    def _failed(self, ran: Ran) -> Unknown | None:
+    def _failure(self, ran: Ran) -> Unknown | None:
         """Why what the check printed does not count, if so."""
         code = ran.code if ran.code is not None else 0
         match ran.end:
@@ -269,7 +269,7 @@ class _Once:
                 return self.unknown(f"did not end within {limit_s:g} s and was ended", is_final=True)
             case End.EXITED if code in NOT_RUN:
                 where = " in the sandbox" if self.available.by else ""
-                why = f"could not be run{where} (exit code {code})" + _said(ran.output)
+                why = f"could not be run{where} (exit code {code})" + _quote_output(ran.output)
                 return self.unknown(why, is_final=True)
             case End.EXITED if code < 0 or code > SIGNALLED:
                 return self.unknown(f"was ended by signal {-code if code < 0 else code - SIGNALLED}")
@@ -312,7 +312,7 @@ def _by_document(
     return found
 
 
-def _said(output: str) -> str:
+def _quote_output(output: str) -> str:
     """The beginning of what was printed, in parentheses; empty if nothing was."""
     row = next((row.strip() for row in output.split("\n") if row.strip()), "")
     return f" ({sanitize.clean(row, SAID_CHARS)})" if row else ""

@@ -73,7 +73,7 @@ class Watch:
         """Whether something may still be told of an edit."""
         return bool(self._edited)
 
-    async def before(self, documents: Mapping[str, Document | None], wait_s: float) -> None:
+    async def begin_edit(self, documents: Mapping[str, Document | None], wait_s: float) -> None:
         """These documents, by identity, are about to change; None for one that is not there."""
         new = {name: each for name, each in documents.items() if self.is_new(name)}
         uris = [each.uri for each in new.values() if each is not None]

@@ -33,7 +33,7 @@ async def steer(state: State, params: protocol.TurnSteerParams) -> None:
     """Say something to a running turn, with all that it names with an `@`. Raises UnknownId."""
     if not params.text.strip():
         raise Wrong("params.text must not be empty.")
-    session = state.host.turns.known(params.turn).session
+    session = state.host.turns.find(params.turn).session
     await _refuse_commands(state, params.text)
     found = await mentioned.pointed_at(state, params.text, session)
     state.host.steer(params.turn, await turn.said(state, params.text, found.context, found.excerpts))

@@ -183,7 +183,7 @@ async def _begin(state: State, wanted: protocol.TurnStartParams) -> protocol.Tur
     session = wanted.session or ""
     await known(state, session)
     over = {each.turn for each in (await state.chats.of_session(session)).transcript.rounds if each.state}
-    ending = [each.task for each in state.host.turns.running(session) if each.id in over]
+    ending = [each.task for each in state.host.turns.running_turns(session) if each.id in over]
     if ending:  # it has said that it is over, and is about to be
         await asyncio.wait(ending)
     return await begin.start(state, wanted)

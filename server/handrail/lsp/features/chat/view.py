@@ -9,7 +9,7 @@ from itertools import product
 
 from handrail.agent.chat import slash
 from handrail.agent.chat.transcript import Call
-from handrail.agent.compacting import filled
+from handrail.agent.compacting import fill_share
 from handrail.core import surfaces
 from handrail.core.conversation.prompt import Mode
 from handrail.core.policy.place import Place
@@ -195,7 +195,7 @@ def _place(state: State, path: str) -> str | None:
 
 def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
     transcript, used = page.transcript, page.transcript.usage
-    share, running = filled(state.host, page.session), transcript.running
+    share, running = fill_share(state.host, page.session), transcript.running
     last = transcript.rounds[-1] if transcript.rounds else None
     is_planned = last is not None and last.mode == Mode.PLAN and last.state == "finished" and running is None
     mode = state.host.mode_of(Mode(page.mode) if page.mode else None).value
