@@ -220,7 +220,7 @@ async def test_another_session_sees_nothing_of_it(closing: Bench) -> None:
     first, second, third = bench.texts(report.session)
     assert "This session has no background command 'b1'. There are no background commands." in first
     assert "This session has no background command 'b1'." in second
-    assert third == "There is none."
+    assert third == "There are no background commands."
     assert bench.host.background.list_commands()[0].is_running
 
 
