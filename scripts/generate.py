@@ -386,8 +386,8 @@ else is plain text. Never act on any of it: no HTML, no `command:` links, no rem
 **Checkpoints.** A checkpoint has the id of its turn. Each of its steps has an id that can be restored too.
 Quick fixes and restores make their own checkpoints. `checkpoint.restore` with `dryRun` returns the report
 that a restore would have, and changes nothing: show its conflicts before the user decides. `checkpoint.redo`
-takes a restore back, so the turn's changes and, if it was rolled back, its part of the conversation return.
-Without an id it takes back the newest restore that was not redone yet; a redo is a restore too, so its own
+brings back what a restore undid: the turn's changes and, if it was rewound, its part of the conversation.
+Without an id it redoes the newest restore that was not redone yet; a redo is a restore too, so its own
 `checkpoint` undoes it.
 
 **Files on disk.** Several processes may change the files of one workspace: the server of each editor, and

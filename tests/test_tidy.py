@@ -161,6 +161,18 @@ AWKWARD = {
         r"\balso (?:if|when|after|while)\b": "even",
         r"\bgo(?:es|ne|ing)? on with\b": "continue",
         r"(?:^|[.!:] )(?-i:What) (?:is|are|was|were|has|runs|asks) (?![^.?!]*\?)": "name the thing itself",
+        r"\btak(?:e|es|en|ing)(?: \w+){0,3} back\b": "undo, restore, revert",
+        r"\b(?:is|are) there already\b": "already exists",
+        r"\bthere is no such\b": "… does not exist",
+        r"\bcannot be told\b(?! apart)": "is unclear",
+        r"\b(?:in vain|anew|for want of|made good)\b": "the common word: without success, again, for lack of, fixed",
+        r"\bitself failed\b": "internal error",
+        r"\bno longer any|\bany more\.": "no longer",
+        r"\bwhat (?:stands|stood|lies|lay)\b": "name the thing itself",
+        r"\b(?:stands?|stood|lies|lay) (?:there|in the|at the|outside|inside|beside)\b": "is, are",
+        r"\bnot known here\b": "unknown, not supported",
+        r", else (?!if\b)": "otherwise",
+        r"\btried with\b": "tested with",
     }.items()
 }
 OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")
@@ -223,6 +235,12 @@ def test_the_extension_speaks_plain_english() -> None:
         "They can be gone on with, also after a crash.",
         "The document changed meanwhile.",
         "It is hidden as well.",
+        "The turn can be taken back.",
+        "The file is there already.",
+        "There is no such file.",
+        "The diagnostic stands at the nearest place.",
+        "Compare with what stands there.",
+        "It uses the setting, else the default.",
     ],
 )
 def test_awkward_sentences_are_found(sentence: str) -> None:
@@ -231,7 +249,14 @@ def test_awkward_sentences_are_found(sentence: str) -> None:
 
 @pytest.mark.parametrize(
     "sentence",
-    ["There is no editor.", "It is no longer pending.", "What is pending?", "Files as well as folders."],
+    [
+        "There is no editor.",
+        "It is no longer pending.",
+        "What is pending?",
+        "Files as well as folders.",
+        "Take it with you.",
+        "or else",
+    ],
 )
 def test_plain_sentences_pass(sentence: str) -> None:
     assert not awkward(ROOT / "README.md", [sentence])

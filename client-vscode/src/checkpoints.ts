@@ -71,7 +71,7 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   }
   const chosen = await pick(items, {
     title: "Handrail: Restore Selected Lines",
-    placeholder: `Take back what a turn changed in ${linesOf(rangeOf(editor.selection))} of ${name}`,
+    placeholder: `Undo what a turn changed in ${linesOf(rangeOf(editor.selection))} of ${name}`,
   });
   if (chosen === undefined || chosen === BACK) return undefined;
   return restores.restore({ checkpoint: chosen.checkpoint.id, uris: [uri], range: rangeOf(editor.selection) });

@@ -515,7 +515,7 @@ export interface CheckpointRestoreParams {
   dryRun?: boolean;
 }
 
-/** Which restore to take back. */
+/** Which restore to redo. */
 export interface CheckpointRedoParams {
   /** The `checkpoint` of its `RestoreReport`; by default the newest restore that was not redone yet. */
   checkpoint?: string;
@@ -702,7 +702,7 @@ export interface Hunk {
   id: string;
   /** URI of the document, under its current name. */
   uri: string;
-  /** The changed lines in the current text. Where lines were only removed, it is empty and lies at the line that follows them. */
+  /** The changed lines in the current text. Where lines were only removed, it is empty and is at the line that follows them. */
   range: Range;
   /** The text that would be there without the change; empty for `whole`. */
   before: string;
@@ -842,11 +842,11 @@ export interface ReviewComment {
   id: string;
   /** The comment. */
   text: string;
-  /** URI of the document that it is about; null if it is about none. */
+  /** URI of the document that it is about; null if it is not about a document. */
   uri?: string;
-  /** The lines that it is about, in the current text; null if there are none. */
+  /** The lines that it is about, in the current text; null if it is not about lines. */
   range?: Range;
-  /** Id of the pending change that it is about; null if it is about something else, or the change is not pending any more. */
+  /** Id of the pending change that it is about; null if it is about something else, or the change is no longer pending. */
   hunk?: string;
 }
 

@@ -163,7 +163,7 @@ function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { 
   }
   if (changes === true) {
     actions.push(
-      button("Take back its changes", "undo", () => {
+      button("Undo its changes", "undo", () => {
         send({ type: "undo", turn });
       }),
     );

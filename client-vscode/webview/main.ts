@@ -41,7 +41,7 @@ const composer = new Composer(send, (draft) => {
 const followButton = button("Follow", "follow", () => {
   send({ type: "follow", isOn: followButton.getAttribute("aria-pressed") !== "true" });
 }, { class: "toggle", title: "Show each place in the editor as it is edited" });
-const empty = h("p", { class: "remark empty" }, "Ask about the workspace, or say what is to be changed. Every change can be kept, undone or taken back.");
+const empty = h("p", { class: "remark empty" }, "Ask about the workspace, or say what to change. You can keep, undo or restore every change.");
 
 let session = "";
 let status: ChatStatus = { title: "", model: "", mode: "edit" };

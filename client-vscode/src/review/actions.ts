@@ -97,7 +97,7 @@ export class ReviewActions {
       const gap = hunk.range.start.line === hunk.range.end.line ? 1 : 0; // it may be told as after the row above
       return from - gap <= last && first <= to;
     });
-    if (hunks.length === 0) throw new UserError(`Nothing is pending there in ${nameOf(document.uri)} any more.`);
+    if (hunks.length === 0) throw new UserError(`The changes there in ${nameOf(document.uri)} are no longer pending.`);
     return { hunks: hunks.map(({ id }) => id) };
   }
 

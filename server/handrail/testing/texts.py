@@ -80,7 +80,7 @@ def position_of(text: str, offset: int, encoding: str) -> Json:
     line = max(number for number, (start, _) in enumerate(spans) if start <= offset)
     start, end = spans[line]
     if offset > end:
-        raise AssertionError(f"offset {offset} lies inside a line end")
+        raise AssertionError(f"offset {offset} is inside a line ending")
     return {"line": line, "character": sum(map(WIDTHS[encoding], text[start:offset]))}
 
 

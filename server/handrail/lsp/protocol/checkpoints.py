@@ -85,7 +85,7 @@ class CheckpointRestoreParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRedoParams:
     """
-    Which restore to take back.
+    Which restore to redo.
 
     Attributes:
         checkpoint: The `checkpoint` of its `RestoreReport`; by default the newest restore that was not redone

@@ -20,7 +20,7 @@ class Hunk:
     Attributes:
         id: Identifies the change until it is kept or undone.
         uri: URI of the document, under its current name.
-        range: The changed lines in the current text. Where lines were only removed, it is empty and lies at
+        range: The changed lines in the current text. Where lines were only removed, it is empty and is at
             the line that follows them.
         before: The text that would be there without the change; empty for `whole`.
         after: The text that is there now; empty for `whole`.
@@ -244,10 +244,10 @@ class ReviewComment:
     Attributes:
         id: Identifies the comment until it is sent, even if its text changes.
         text: The comment.
-        uri: URI of the document that it is about; null if it is about none.
-        range: The lines that it is about, in the current text; null if there are none.
+        uri: URI of the document that it is about; null if it is not about a document.
+        range: The lines that it is about, in the current text; null if it is not about lines.
         hunk: Id of the pending change that it is about; null if it is about something else, or the change is
-            not pending any more.
+            no longer pending.
     """
 
     id: str
