@@ -165,7 +165,7 @@ AWKWARD = {
         r"\b(?:is|are) there already\b": "already exists",
         r"\bthere is no such\b": "… does not exist",
         r"\bcannot be told\b(?! apart)": "is unclear",
-        r"\b(?:in vain|anew|for want of|made good)\b": "the common word: without success, again, for lack of, fixed",
+        r"\b(?:in vain|anew|for want of|made good)\b": "the common word: without success, again, lacking, fixed",
         r"\bitself failed\b": "internal error",
         r"\bno longer any|\bany more\.": "no longer",
         r"\bwhat (?:stands|stood|lies|lay)\b": "name the thing itself",
