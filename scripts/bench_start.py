@@ -2,8 +2,9 @@
 How soon `handrail run` asks its model and `handrail serve` answers `initialize`, in processor time, and how
 many such runs there may be at once.
 
-The yardstick is one interpreter that only imports the same libraries: every module but ours that a run has
-imported when its first request arrives. Beside it stands the bare SDK, which imports what it needs and asks.
+The yardstick is interpreters that only import the same libraries: every module but ours that a process of
+the run has imported when its first request arrives. There is one for each process, as a run has the SDK in a
+process of its own. Beside it stands the bare SDK, which imports what it needs and asks.
 All three are taken in turn; each figure is a median. A server is compared with one of pygls that has no
 features. The processor time of a run is that of its process and
 all that this has started, when the model's server has its request.
@@ -26,6 +27,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
 
 ROUNDS = 7
 RUNS_AT_ONCE = 50
@@ -57,6 +61,11 @@ PYGLS = """
 from pygls.lsp.server import LanguageServer
 
 LanguageServer("bare", "1").start_io()
+"""
+# Has each process write what it imports into a file of its own; found by Python when it starts.
+APART = """
+import os
+os.dup2(os.open(os.path.join(os.path.dirname(__file__), f"{os.getpid()}.log"), os.O_WRONLY | os.O_CREAT), 2)
 """
 # What a library looks for and does not find is in the list as well.
 IMPORTS = """
@@ -130,7 +139,7 @@ class Starts:
             "XDG_CONFIG_HOME": str(folder / "config"),
         }
 
-    def command(self, workspace: Path, *python: str) -> list[str]:
+    def command(self, workspace: Path) -> list[str]:
         """A run in a workspace of its own."""
         workspace.mkdir(exist_ok=True)
         options = (
@@ -141,20 +150,23 @@ class Starts:
             "--workspace",
             str(workspace),
         )
-        return [sys.executable, "-P", *python, "-m", PACKAGE, "run", "Go.", *options]
+        return [sys.executable, "-P", "-m", PACKAGE, "run", "Go.", *options]
 
-    def until_asked(self, command: list[str], errors: Path) -> tuple[float, int]:
-        """Processor time until the model was asked, and how much had been written to *errors* by then."""
-        found: list[tuple[float, int]] = []
+    def until_asked(self, command: list[str], look: Callable[[int], T], **environment: str) -> T:
+        """What *look* finds, given the process, when the model is asked."""
+        found: list[T] = []
         ready = threading.Event()
+        errors = self._folder / "errors"
 
         def asked() -> None:
             ready.wait()
-            found.append((used_s(process.pid), errors.stat().st_size))
+            found.append(look(process.pid))
 
         self._model.asked = asked
         with errors.open("wb") as file:
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=file, env=self._environment)
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=file, env=self._environment | environment
+            )
             ready.set()
             code = process.wait()
         self._model.asked = lambda: None
@@ -162,27 +174,39 @@ class Starts:
             raise RuntimeError(f"{command} ended with {code}:\n{errors.read_text()[-2000:]}")
         return found[0]
 
-    def run(self, *python: str) -> float:
-        """A run of ours."""
-        return self.until_asked(self.command(self._folder / "work", *python), self._folder / "errors")[0]
+    def run(self) -> float:
+        """Processor time of a run of ours."""
+        return self.until_asked(self.command(self._folder / "work"), used_s)
 
     def bare(self) -> float:
-        """The SDK alone."""
-        return self.until_asked([sys.executable, "-c", BARE, self._model.url], self._folder / "errors")[0]
+        """Processor time of the SDK alone."""
+        return self.until_asked([sys.executable, "-c", BARE, self._model.url], used_s)
 
-    def libraries(self) -> list[str]:
-        """The modules that a run has imported when it asks, but for ours, in their order."""
-        errors = self._folder / "errors"
-        command = self.command(self._folder / "work", "-X", "importtime")
-        _, size = self.until_asked(command, errors)
-        lines = errors.read_bytes()[:size].decode("utf-8", "replace").splitlines()
-        names = [line.rpartition("|")[2].strip() for line in lines if line.startswith(HEAD)]
-        return [name for name in names if name.partition(".")[0] not in (PACKAGE, "imported package")]
+    def libraries(self) -> list[list[str]]:
+        """The modules that each process of a run has imported when it asks, but for ours, in their order."""
+        logs = self._folder / "imports"
+        logs.mkdir()
+        (logs / "sitecustomize.py").write_text(APART)
+        told = self.until_asked(
+            self.command(self._folder / "work"),
+            lambda _: [path.read_text("utf-8", "replace") for path in logs.glob("*.log")],
+            PYTHONPATH=os.fspath(logs),
+            PYTHONPROFILEIMPORTTIME="1",
+        )
+        imported = (
+            [line.rpartition("|")[2].strip() for line in log.splitlines() if line.startswith(HEAD)]
+            for log in told
+        )
+        return [
+            [name for name in names if name.partition(".")[0] not in (PACKAGE, "imported package")]
+            for names in imported
+        ]
 
-    def imports(self, names: list[str]) -> float:
-        """One interpreter that imports modules, and says at its end what it has used."""
-        command = [sys.executable, "-P", "-c", IMPORTS, *names]
-        return float(subprocess.check_output(command, env=self._environment))
+    def imports(self, processes: list[list[str]]) -> float:
+        """Processor time of an interpreter for each process, which imports its modules."""
+        command = [sys.executable, "-P", "-c", IMPORTS]
+        used = (subprocess.check_output([*command, *names], env=self._environment) for names in processes)
+        return sum(map(float, used))
 
     def until_greeted(self, *command: str) -> float:
         """Processor time of a server until it has answered `initialize`."""
