@@ -38,6 +38,7 @@ from handrail.adapters.state.grant_file import GrantFile
 from handrail.adapters.state.session_log import SessionLog
 from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
+from handrail.agent import restoring
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
 from handrail.agent.restore.restore import Wish
@@ -418,7 +419,7 @@ async def large_documents(folder: Path) -> None:
         report = await agent.wait(agent.start("Go.", None).id)
     assert report.checkpoint is not None
     async with watchdog(back):
-        restored = await agent.restore(Wish(checkpoint=report.checkpoint))
+        restored = await restoring.restore(agent, Wish(checkpoint=report.checkpoint))
     assert len(restored.restored) == 1
     check("stalls while a large document is rewritten, longest", max(late), 100, " ms")
     check("stalls while that is taken back, longest", max(back), 100, " ms")

@@ -173,13 +173,13 @@ def _shown(read: Read) -> str:
 
 
 def _place_of(line: str) -> place.Place:
-    """A place: its standing, its path, and why it is protected."""
-    standing, path, *why = line.split()
+    """A place: its kind, its path, and why it is protected."""
+    kind, path, *why = line.split()
     return place.Place(
         uri=f"file:///w/{path}",
         identity=path,
         path=path,
-        standing=place.Standing(standing),
+        kind=place.PlaceKind(kind),
         why=" ".join(why),
     )
 

@@ -14,7 +14,7 @@ from handrail.adapters.files.files import uri_of
 from handrail.adapters.files.paths import identity_of, root_names
 from handrail.adapters.workspace.folders import Folders
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.ports import Workspace
 
 
@@ -31,8 +31,8 @@ def place(workspace: Workspace, path: str) -> Place:
     return found
 
 
-def standing(workspace: Workspace, path: str) -> Standing:
-    return place(workspace, path).standing
+def kind_of(workspace: Workspace, path: str) -> PlaceKind:
+    return place(workspace, path).kind
 
 
 def test_every_spelling_is_one_document(root: Path, tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_every_spelling_is_one_document(root: Path, tmp_path: Path) -> None:
             uri=uri_of(root / "src" / "a.py"),
             identity=str(root / "src" / "a.py"),
             path="src/a.py",
-            standing=Standing.INSIDE,
+            kind=PlaceKind.INSIDE,
         )
     }
 
@@ -73,7 +73,7 @@ def test_the_root_is_spelled_as_the_client_spells_it(root: Path, tmp_path: Path)
     found = place(Folders([tmp_path / "short"]), "src/a.py")
     assert found.uri == uri_of(tmp_path / "short" / "src" / "a.py")
     assert found.identity == str(root / "src" / "a.py")
-    assert standing(Folders([tmp_path / "short"]), str(root / "src" / "a.py")) is Standing.INSIDE
+    assert kind_of(Folders([tmp_path / "short"]), str(root / "src" / "a.py")) is PlaceKind.INSIDE
 
 
 def test_a_backslash_is_part_of_a_name(root: Path) -> None:
@@ -87,17 +87,17 @@ def test_outside_is_outside(root: Path, path: str) -> None:
     (root / "escape").symlink_to("/usr")
     (root / "up").symlink_to("../other")
     found = place(Folders([root]), path)
-    assert found.standing is Standing.OUTSIDE
+    assert found.kind is PlaceKind.OUTSIDE
     assert found.path == os.path.realpath(root / path.removeprefix("file://"))
 
 
 def test_a_sibling_whose_name_begins_alike_is_outside(root: Path) -> None:
-    assert standing(Folders([root]), str(root) + "lication/a") is Standing.OUTSIDE
+    assert kind_of(Folders([root]), str(root) + "lication/a") is PlaceKind.OUTSIDE
 
 
 def test_an_empty_component_does_not_lead_to_the_root_of_the_system(root: Path) -> None:
     assert place(Folders([root]), "//etc").path == "/etc"
-    assert place(Folders([root]), "file:////etc").standing is Standing.OUTSIDE
+    assert place(Folders([root]), "file:////etc").kind is PlaceKind.OUTSIDE
 
 
 @pytest.mark.parametrize(
@@ -134,35 +134,35 @@ def test_version_control_is_found_behind_any_name(root: Path, tmp_path: Path, pa
     (root / "elsewhere").symlink_to(tmp_path / "other" / ".git")
     (tmp_path / "other" / "sub").mkdir()
     (root / "through").symlink_to(tmp_path / "other" / "sub")
-    assert standing(Folders([root]), path) is Standing.VERSION_CONTROL
+    assert kind_of(Folders([root]), path) is PlaceKind.VERSION_CONTROL
 
 
 def test_a_linked_git_folder_stays_version_control(root: Path, tmp_path: Path) -> None:
     (tmp_path / "store").mkdir()
     (root / ".git").symlink_to(tmp_path / "store")
-    assert standing(Folders([root]), ".git/config") is Standing.VERSION_CONTROL
+    assert kind_of(Folders([root]), ".git/config") is PlaceKind.VERSION_CONTROL
 
 
 @pytest.mark.parametrize("path", [".handrail/x.md", ".handrail", "sub/.HANDRAIL/x", "./a/../.handrail/x"])
 def test_our_own_folder(root: Path, path: str) -> None:
-    assert standing(Folders([root]), path) is Standing.OWN
+    assert kind_of(Folders([root]), path) is PlaceKind.OWN
 
 
 @pytest.mark.parametrize("path", [".gitignore", ".github/a", "git/config", "a.git", "src/git~x"])
 def test_what_only_looks_like_version_control(root: Path, path: str) -> None:
-    assert standing(Folders([root]), path) is Standing.INSIDE
+    assert kind_of(Folders([root]), path) is PlaceKind.INSIDE
 
 
 def test_a_git_folder_that_leads_back_into_the_workspace_stays_version_control(root: Path) -> None:
     (root / ".git").symlink_to("src")
-    assert standing(Folders([root]), ".git/a.py") is Standing.VERSION_CONTROL
+    assert kind_of(Folders([root]), ".git/a.py") is PlaceKind.VERSION_CONTROL
 
 
 def test_a_workspace_inside_a_git_folder_can_be_worked_on(tmp_path: Path) -> None:
     root = tmp_path / ".git" / "hooks"
     root.mkdir(parents=True)
-    assert standing(Folders([root]), "pre-commit") is Standing.INSIDE
-    assert standing(Folders([root]), "../config") is Standing.VERSION_CONTROL
+    assert kind_of(Folders([root]), "pre-commit") is PlaceKind.INSIDE
+    assert kind_of(Folders([root]), "../config") is PlaceKind.VERSION_CONTROL
 
 
 @pytest.mark.parametrize(
@@ -207,15 +207,15 @@ def test_a_workspace_inside_a_git_folder_can_be_worked_on(tmp_path: Path) -> Non
 def test_protected(root: Path, path: str) -> None:
     (root / "linked").symlink_to(".env")
     (root / "plain-looking").symlink_to(".vscode/tasks.json")
-    assert standing(Folders([root]), path) is Standing.PROTECTED
+    assert kind_of(Folders([root]), path) is PlaceKind.PROTECTED
 
 
 def test_a_protected_name_protects_what_it_leads_to(root: Path) -> None:
     (root / ".env").symlink_to("src/a.py")
-    assert standing(Folders([root]), ".env") is Standing.PROTECTED
-    assert standing(Folders([root]), "src/a.py") is Standing.INSIDE
+    assert kind_of(Folders([root]), ".env") is PlaceKind.PROTECTED
+    assert kind_of(Folders([root]), "src/a.py") is PlaceKind.INSIDE
     (root.parent / "short").symlink_to(root)
-    assert standing(Folders([root.parent / "short"]), str(root / ".env")) is Standing.PROTECTED
+    assert kind_of(Folders([root.parent / "short"]), str(root / ".env")) is PlaceKind.PROTECTED
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_protected_name_protects_what_it_leads_to(root: Path) -> None:
     ],
 )
 def test_not_protected(root: Path, path: str) -> None:
-    assert standing(Folders([root]), path) is Standing.INSIDE
+    assert kind_of(Folders([root]), path) is PlaceKind.INSIDE
 
 
 def test_a_protected_place_says_why(root: Path) -> None:
@@ -303,7 +303,7 @@ def test_the_innermost_folder_has_the_file(tmp_path: Path) -> None:
 
 def test_folders_can_be_replaced(two: tuple[Path, Path]) -> None:
     workspace = Folders([two[0]])
-    assert standing(workspace, str(two[1] / "second")) is Standing.OUTSIDE
+    assert kind_of(workspace, str(two[1] / "second")) is PlaceKind.OUTSIDE
     workspace.replace([two[1]])
     assert workspace.roots == (two[1],)
     assert place(workspace, "second").path == "second"
@@ -342,16 +342,16 @@ def test_without_a_folder_nothing_is_inside() -> None:
 
 def test_untitled_documents_are_inside() -> None:
     uri = "untitled:Untitled-1"
-    expected = Place(uri=uri, identity=uri, path=uri, standing=Standing.INSIDE)
+    expected = Place(uri=uri, identity=uri, path=uri, kind=PlaceKind.INSIDE)
     assert Folders([]).resolve(uri) == expected
 
 
 def test_an_untitled_document_that_will_be_saved_somewhere_is_judged_by_that(root: Path) -> None:
     workspace = Folders([root])
-    assert standing(workspace, f"untitled:{root}/new") is Standing.INSIDE
-    assert standing(workspace, f"untitled:{root}/.env") is Standing.PROTECTED
-    assert standing(workspace, f"untitled:{root}/.git/config") is Standing.VERSION_CONTROL
-    assert standing(workspace, "untitled:/etc/passwd") is Standing.OUTSIDE
+    assert kind_of(workspace, f"untitled:{root}/new") is PlaceKind.INSIDE
+    assert kind_of(workspace, f"untitled:{root}/.env") is PlaceKind.PROTECTED
+    assert kind_of(workspace, f"untitled:{root}/.git/config") is PlaceKind.VERSION_CONTROL
+    assert kind_of(workspace, "untitled:/etc/passwd") is PlaceKind.OUTSIDE
 
 
 def test_a_name_that_is_no_text_is_shown_as_a_uri_that_can_be_said(root: Path) -> None:
@@ -365,7 +365,7 @@ def test_a_name_that_is_no_text_is_shown_as_a_uri_that_can_be_said(root: Path) -
 def test_links_that_lead_in_a_circle_have_a_place(root: Path) -> None:
     (root / "a").symlink_to("b")
     (root / "b").symlink_to("a")
-    assert standing(Folders([root]), "a/x") is Standing.INSIDE
+    assert kind_of(Folders([root]), "a/x") is PlaceKind.INSIDE
 
 
 def test_a_root_that_is_the_root_of_the_system() -> None:

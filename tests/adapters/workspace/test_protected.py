@@ -11,7 +11,7 @@ from handrail.adapters.workspace.folders import Folders
 from handrail.adapters.workspace.protected import PROTECTIONS, protection_of
 from handrail.agent.tools import TOOLS
 from handrail.core.policy.grants import Rights
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.verdict import Allow, Ask, Request, verdict
 
 DOCS = Path(__file__).parents[3] / "docs" / "security.md"
@@ -43,7 +43,7 @@ def test_what_runs_later_is_can_be_read_and_not_written(tmp_path: Path, path: st
     for spelled in (path, path.upper(), f"deep/down/{path}", f"./a/../{path}", f"{path}."):
         place = Folders([tmp_path]).resolve(spelled)
         assert isinstance(place, Place)
-        assert (place.standing, bool(place.why)) == (Standing.RUNS_LATER, True), spelled
+        assert (place.kind, bool(place.why)) == (PlaceKind.RUNS_LATER, True), spelled
         for tool in ("write_file", "patch"):
             assert isinstance(
                 verdict(Request(tool=tool, kind=TOOLS[tool].kind, places=(place,)), Rights()), Ask
@@ -58,7 +58,7 @@ def test_what_runs_later_is_can_be_read_and_not_written(tmp_path: Path, path: st
 def test_the_work_itself_is_not_asked_about(tmp_path: Path, path: str) -> None:
     place = Folders([tmp_path]).resolve(path)
     assert isinstance(place, Place)
-    assert place.standing is Standing.INSIDE
+    assert place.kind is PlaceKind.INSIDE
 
 
 def test_links_do_not_hide_it(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_links_do_not_hide_it(tmp_path: Path) -> None:
     for path in ("plain/pre-commit", "tool", ".vimrc", "modules/.bin/x"):
         place = Folders([tmp_path]).resolve(path)
         assert isinstance(place, Place)
-        assert place.standing is Standing.RUNS_LATER, path
+        assert place.kind is PlaceKind.RUNS_LATER, path
 
 
 def test_the_strictest_of_both_ends_of_a_link_holds(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_the_strictest_of_both_ends_of_a_link_holds(tmp_path: Path) -> None:
     for path in ("AGENTS.md", ".env.local"):
         place = Folders([tmp_path]).resolve(path)
         assert isinstance(place, Place)
-        assert place.standing is Standing.PROTECTED
+        assert place.kind is PlaceKind.PROTECTED
 
 
 def test_the_first_class_decides() -> None:

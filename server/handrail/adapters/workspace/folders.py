@@ -2,8 +2,8 @@
 The workspace folders, and what a path means in them.
 
 Links and `..` are followed before anything is judged, so no spelling of a path leads past the judgement: the
-strictest standing of the path as written and of the place that it leads to holds. Any string at all gives a
-place or a failure. Whether a standing permits anything is decided by the policy; files are only looked up
+strictest kind of the path as written and of the place that it leads to holds. Any string at all gives a
+place or a failure. Whether a kind permits anything is decided by the policy; files are only looked up
 here, never read.
 """
 
@@ -37,7 +37,7 @@ from handrail.adapters.workspace.search import Ground, find_files, find_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.options import Below
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import Lines, Search
@@ -174,15 +174,15 @@ class Folders:
         return Ground(roots=self._roots, resolve=self.resolve, internal=internal, rules=tuple(self._rules()))
 
     def _untitled(self, uri: str) -> Place | Failure:
-        standing, why = Standing.INSIDE, ""
+        kind, why = PlaceKind.INSIDE, ""
         if uri.startswith(UNTITLED + "/"):  # the editor will save it there without asking
             path = path_of("file://" + uri.removeprefix(UNTITLED))
             wrong = _unusable(uri if path is None else os.fspath(path))
             if path is None or wrong:
                 return wrong or _no_path("It is not the URI of a document.")
             place = self._place(os.fspath(path))
-            standing, why = place.standing, place.why
-        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, standing=standing, why=why)
+            kind, why = place.kind, place.why
+        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, kind=kind, why=why)
 
     def _absolute(self, path: str) -> str | Failure:
         if path[:5].lower() == "file:":
@@ -218,25 +218,25 @@ class Folders:
         written, why = spelled[1] if spelled else Path(), ""
         if home is None:
             internal = _is_internal(Path(real).parts + written.parts)
-            standing, uri = Standing.VERSION_CONTROL if internal else Standing.OUTSIDE, uri_of(real)
+            kind, uri = PlaceKind.VERSION_CONTROL if internal else PlaceKind.OUTSIDE, uri_of(real)
         else:
-            standing, why = _standing(home[1], written)
+            kind, why = _kind_of(home[1], written)
             uri = uri_of(self._roots[home[0]] / home[1])
         shown = shown_path(real, reals, root_names(self._roots))
-        return Place(uri=uri, identity=identity_of(real), path=shown, standing=standing, why=why)
+        return Place(uri=uri, identity=identity_of(real), path=shown, kind=kind, why=why)
 
 
-def _standing(real: Path, written: Path) -> tuple[Standing, str]:
+def _kind_of(real: Path, written: Path) -> tuple[PlaceKind, str]:
     """What a path in a folder is, and why: the stricter of where it leads and how it is written."""
     if _is_internal(real.parts + written.parts):
-        return Standing.VERSION_CONTROL, ""
+        return PlaceKind.VERSION_CONTROL, ""
     if any(plain_name(part) == OWN_FOLDER for part in real.parts + written.parts):
-        return Standing.OWN, ""
+        return PlaceKind.OWN, ""
     found = [each for each in map(protection_of, (real, written)) if each is not None]
     if not found:
-        return Standing.INSIDE, ""
+        return PlaceKind.INSIDE, ""
     strictest = next((each for each in found if each.is_read), found[0])
-    return Standing.PROTECTED if strictest.is_read else Standing.RUNS_LATER, strictest.reason
+    return PlaceKind.PROTECTED if strictest.is_read else PlaceKind.RUNS_LATER, strictest.reason
 
 
 def _is_internal(parts: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.workspace import listing, ripgrep
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import LIMIT_LINES, Line, Lines, Search
@@ -159,7 +159,7 @@ class _Seeker:
 
     def _may_read(self, place: Place) -> bool:
         named = self.wanted.within is not None and self.wanted.within.identity == place.identity
-        is_open = named or place.standing is not Standing.PROTECTED
+        is_open = named or place.kind is not PlaceKind.PROTECTED
         is_unsaved = place.identity in self.unsaved
         return is_open and not is_unsaved and not self.ground.is_closed(place, self.wanted.within)
 
@@ -173,7 +173,7 @@ class _Seeker:
                 is_meant = self.wanted.within is None and not self.wanted.glob
             else:
                 is_meant = named or (
-                    place.standing is Standing.INSIDE
+                    place.kind is PlaceKind.INSIDE
                     and any([await in_thread(self._is_below, start, path) for start in starts])
                 )
             if is_meant and not self.ground.is_closed(place, self.wanted.within):

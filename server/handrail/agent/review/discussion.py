@@ -21,13 +21,13 @@ from handrail.core.documents.page import Page
 from handrail.core.documents.remarks import Remark
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Failure
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.review import comments
 from handrail.core.review.comments import Comment, Sent, Status, Subject
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending, ReviewMode
 
-COMMENTED = (Standing.INSIDE, Standing.PROTECTED, Standing.RUNS_LATER)
+COMMENTED = (PlaceKind.INSIDE, PlaceKind.PROTECTED, PlaceKind.RUNS_LATER)
 LIMIT_SENT = 50  # comments that are remembered after they were sent
 
 
@@ -89,9 +89,7 @@ class Discussion:
         uri = self.spelled(known.uri)
         uris = [known.uri, *((known.origin.uri,) if known.origin is not None else ())]
         places = [self.reviews.ports().workspace.resolve(each) for each in uris]
-        is_protected = any(
-            isinstance(place, Place) and place.standing is Standing.PROTECTED for place in places
-        )
+        is_protected = any(isinstance(place, Place) and place.kind is PlaceKind.PROTECTED for place in places)
         return [comments.of_hunk(known, hunk, uri, is_protected=is_protected) for hunk in hunks]
 
     async def _found(self, subject: Subject) -> Subject:
@@ -118,7 +116,7 @@ class Discussion:
         place = ports.workspace.resolve(uri)
         if isinstance(place, Failure):
             raise UnknownId(place.message)
-        if place.standing not in COMMENTED:
+        if place.kind not in COMMENTED:
             raise UnknownId(f"{place.path} is outside the workspace, so its text is not sent.")
         document = await ports.editor.read(uri)
         if isinstance(document, Failure):
@@ -140,7 +138,7 @@ class Discussion:
             before=wanted,
             rows=wanted,
             status=Status.LINES,
-            is_protected=place.standing is Standing.PROTECTED,
+            is_protected=place.kind is PlaceKind.PROTECTED,
         )
         self.waiting.add(key)
         return key

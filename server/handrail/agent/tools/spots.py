@@ -101,7 +101,7 @@ def _hidden(spot: Spot, place: Place | None) -> str:
     name = f"{_plain(spot.name, ROW_CHARS)} in " if spot.name else ""
     if place is None:
         return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a readable file, or beyond the limit)"
-    why = ASKED.get(place.standing, "You need the user's permission to read it.")
+    why = ASKED.get(place.kind, "You need the user's permission to read it.")
     return f"{name}{_plain(place.path, PATH_CHARS)}:{spot.line + 1} ({why})"
 
 

@@ -42,7 +42,7 @@ from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import CallEnded, CallStarted, Event
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.grants import Grant
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block
 from handrail.ports import CheckpointError, Ports
@@ -291,7 +291,7 @@ class Executor:
         elif ready is None and kind_of(refused.call.name) is ToolKind.EDIT:
             named = patch.named_in(refused.call.arguments)
             place = self.ports.workspace.resolve(named) if named else failure
-            meant = place if isinstance(place, Place) and place.standing is Standing.INSIDE else None
+            meant = place if isinstance(place, Place) and place.kind is PlaceKind.INSIDE else None
             found = (output.untried_outcome(self._mutation(refused.call, order), meant, failure),)
         self.misses.update(ledger.count_misses(self.misses, found))
         return Done(result=output.failed_result(refused.call, failure), outcomes=found)

@@ -13,7 +13,7 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.grants import Rights
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
@@ -86,7 +86,7 @@ async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
     found = []
     for document in await ports.editor.open_documents():
         place = ports.workspace.resolve(document.uri)
-        if isinstance(place, Place) and place.standing is Standing.OWN:
+        if isinstance(place, Place) and place.kind is PlaceKind.OWN:
             continue  # what we show people is no document of theirs
         path = place.path if isinstance(place, Place) else document.uri
         found.append(OpenDocument(path=path, unsaved=document.unsaved))

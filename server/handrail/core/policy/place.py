@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Standing(StrEnum):
+class PlaceKind(StrEnum):
     """What kind of place a path is."""
 
     INSIDE = "inside"
@@ -26,26 +26,26 @@ class Place:
         uri: What the document is called towards the editor.
         identity: The same for every spelling of the same document (invariant 11).
         path: Relative to its root with `/`, for people and the model; absolute outside every root.
-        standing: What kind of place it is.
-        why: Why a protected place is asked about, where more is known than its standing.
+        kind: What kind of place it is.
+        why: Why a protected place is asked about, where more is known than its kind.
     """
 
     uri: str
     identity: str
     path: str
-    standing: Standing
+    kind: PlaceKind
     why: str = ""
 
 
-ASKED: dict[Standing, str] = {
-    Standing.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
-    Standing.RUNS_LATER: "Files there are run later.",
-    Standing.OUTSIDE: "It is outside the workspace folders.",
-    Standing.VERSION_CONTROL: "It belongs to version control's own files.",
-    Standing.OWN: "It belongs to handrail's own files.",
+ASKED: dict[PlaceKind, str] = {
+    PlaceKind.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
+    PlaceKind.RUNS_LATER: "Files there are run later.",
+    PlaceKind.OUTSIDE: "It is outside the workspace folders.",
+    PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
+    PlaceKind.OWN: "It belongs to handrail's own files.",
 }
 
 
 def is_asked(place: Place, *, is_written: bool) -> bool:
     """Whether a place is asked about unless a rule says otherwise; what runs later may be read."""
-    return place.standing in ASKED and (is_written or place.standing is not Standing.RUNS_LATER)
+    return place.kind in ASKED and (is_written or place.kind is not PlaceKind.RUNS_LATER)

@@ -28,7 +28,7 @@ from handrail.core.policy.containment import (
     Sandbox,
 )
 from handrail.core.policy.grants import OPENED_MARK, WEAK_WORK, Grant, Rights
-from handrail.core.policy.place import ASKED, Place, Standing, is_asked
+from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 from handrail.core.policy.tool_kind import ToolKind
@@ -132,9 +132,9 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     whatever a rule says; what else a command does to them is asked about.
     """
     for place in request.places if request.command is None else (*request.written, *request.opened):
-        if place.standing is Standing.VERSION_CONTROL:
+        if place.kind is PlaceKind.VERSION_CONTROL:
             return Block(failure=_version_control(place))
-        if place.standing is Standing.OWN:
+        if place.kind is PlaceKind.OWN:
             return Block(failure=_own(place))
     if request.command is not None:
         return _of_command(request, request.command, rights)
@@ -176,7 +176,7 @@ def containment_of(request: Request, script: Script | None) -> Contained:
         return Contained(profile=Profile.LOOK, opened=seen)
     if not request.works or Need.MACHINE in request.needs:
         return FREE
-    named = (place for place in _asked_of_work(request) if place.standing in OPENED_BY_NAME)
+    named = (place for place in _asked_of_work(request) if place.kind in OPENED_BY_NAME)
     opened = tuple(place.uri for place in (*named, *request.opened))
     return Contained(profile=Profile.WORK, needs=_needs_of_work(request), opened=opened)
 
@@ -196,17 +196,17 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
     grants = frozenset(Grant(tool=request.tool, subject=place.identity) for place in asked)
     if grants <= rights.grants:
         return Allow()
-    reasons = dict.fromkeys(place.why or ASKED.get(place.standing, BY_RULE) for place in asked)
+    reasons = dict.fromkeys(place.why or ASKED.get(place.kind, BY_RULE) for place in asked)
     return Ask(
         subject=", ".join(dict.fromkeys(place.path for place in asked)),
         detail=" ".join(reasons),
         grants=grants,
-        outside=any(place.standing is Standing.OUTSIDE for place in asked),
+        outside=any(place.kind is PlaceKind.OUTSIDE for place in asked),
     )
 
 
 BY_RULE = "Your setting handrail.approvals requires this question."
-OPENED_BY_NAME = frozenset({Standing.PROTECTED, Standing.RUNS_LATER, Standing.OUTSIDE})
+OPENED_BY_NAME = frozenset({PlaceKind.PROTECTED, PlaceKind.RUNS_LATER, PlaceKind.OUTSIDE})
 
 
 def _of_nothing(request: Request, rights: Rights) -> Verdict:
@@ -255,7 +255,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     else:
         places = request.places if request.looks else (*request.places, *request.beneath)
         asked = [p for p in places if is_asked(p, is_written=p in request.written)]
-    reasons += dict.fromkeys(f"{place.path}: {place.why or ASKED[place.standing]}" for place in asked)
+    reasons += dict.fromkeys(f"{place.path}: {place.why or ASKED[place.kind]}" for place in asked)
     is_granted = held in rights.grants
     if is_granted:
         reasons, asked = [], []
@@ -266,12 +266,12 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
         grants.add(opening.grant)
     if not reasons:
         return Allow(script=None if is_work or is_granted else request.script)
-    outside = {place.standing for place in (*asked, *((opening.place,) if opening and opening.place else ()))}
+    outside = {place.kind for place in (*asked, *((opening.place,) if opening and opening.place else ()))}
     return Ask(
         subject=command.line,
         detail=" ".join(reasons),
         grants=frozenset(grants),
-        outside=Standing.OUTSIDE in outside,
+        outside=PlaceKind.OUTSIDE in outside,
         lasts=not request.is_background,
     )
 
@@ -318,7 +318,7 @@ def _holding_text(request: Request, *, is_work: bool) -> str:
 
 def _needs_of_work(request: Request) -> frozenset[Need]:
     """What a contained command gets: the repository too where a file of it is named."""
-    named = any(place.standing is Standing.VERSION_CONTROL for place in _asked_of_work(request))
+    named = any(place.kind is PlaceKind.VERSION_CONTROL for place in _asked_of_work(request))
     return request.needs | {Need.REPOSITORY} if named else request.needs
 
 
@@ -339,7 +339,7 @@ def _asked_of_work(request: Request) -> Iterator[Place]:
     """What a contained command names that would be hidden from it, or kept as it is."""
     for place in request.places:
         # What else lies outside is not there for the command, or the system's, which stays as it is.
-        if place.standing is Standing.OUTSIDE and place.identity != request.folder:
+        if place.kind is PlaceKind.OUTSIDE and place.identity != request.folder:
             continue
         if is_asked(place, is_written=place in request.written):
             yield place

@@ -12,7 +12,7 @@ from handrail.core.conversation.message import Excerpt
 from handrail.core.documents.in_code.prompts import Prompt, prompts, prompts_at
 from handrail.core.documents.in_code.removal import SentPrompt
 from handrail.core.failure import Failure
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.results.redact import redact
 from handrail.lsp import protocol, settings
 from handrail.lsp.documents import OpenDocument
@@ -23,7 +23,7 @@ from handrail.lsp.state import State, Wrong
 from handrail.ports import HandrailError
 
 SEND, FIX = "Send to handrail", "Fix this with handrail"
-SENT_FROM = (Standing.INSIDE, Standing.RUNS_LATER)  # nothing of other files is sent without a question
+SENT_FROM = (PlaceKind.INSIDE, PlaceKind.RUNS_LATER)  # nothing of other files is sent without a question
 OWN_SOURCE = "handrail"  # of our own diagnostics, alone or as the first word
 LIMIT_LENSES = 200
 TITLE_CHARS = 60
@@ -87,7 +87,7 @@ def sent_from(state: State, uri: str) -> Place:
     found = state.workspace.resolve(uri)
     if isinstance(found, Failure):
         raise Wrong(f"{surfaces.line(uri)}: {found.message}")
-    if found.standing not in SENT_FROM:
+    if found.kind not in SENT_FROM:
         raise Wrong(
             f"{surfaces.line(found.path)} is protected or outside the workspace, so its text is not sent. "
             f"Ask in a conversation instead."
@@ -115,7 +115,7 @@ def saved(state: State, uri: str) -> None:
     if not state.settings.flag(settings.PROMPTS_ON_SAVE):
         return
     place = state.workspace.resolve(uri)
-    if isinstance(place, Failure) or place.standing not in SENT_FROM:
+    if isinstance(place, Failure) or place.kind not in SENT_FROM:
         return
     if waiting := document.typed.unsent_prompts(typed.found(document)):
         for each in waiting:
@@ -210,4 +210,4 @@ def _known(state: State, uri: str) -> tuple[Prompt, ...]:
 def is_sent_from(state: State, uri: str) -> bool:
     """Whether text of a document is sent without a question."""
     place = state.workspace.resolve(uri)
-    return not isinstance(place, Failure) and place.standing in SENT_FROM
+    return not isinstance(place, Failure) and place.kind in SENT_FROM

@@ -15,7 +15,7 @@ from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.containment import Profile
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.ports import Document, Ports
 
 
@@ -90,8 +90,8 @@ async def _unsaved_documents(ports: Ports) -> list[Document]:
     differing = [document for document in await ports.editor.open_documents() if document.unsaved]
     unsaved = [document for document in differing if not await _hides_line_ends(document, ports)]
     places = [(document, ports.workspace.resolve(document.uri)) for document in unsaved]
-    apart = (Standing.OWN, Standing.OUTSIDE)
-    return [each for each, place in places if not (isinstance(place, Place) and place.standing in apart)]
+    apart = (PlaceKind.OWN, PlaceKind.OUTSIDE)
+    return [each for each, place in places if not (isinstance(place, Place) and place.kind in apart)]
 
 
 async def _hides_line_ends(document: Document, ports: Ports) -> bool:

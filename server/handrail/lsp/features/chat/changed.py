@@ -39,7 +39,7 @@ async def _uncommitted(state: State) -> str:
     shown, room = list[str](), LIMIT_EXCERPTS_CHARS
     for uri, blob in sorted(found.items()):
         place = state.workspace.resolve(uri)
-        if room <= 0 or not isinstance(place, Place) or place.standing not in prompts.SENT_FROM:
+        if room <= 0 or not isinstance(place, Place) or place.kind not in prompts.SENT_FROM:
             continue
         raw = await records.content(uri, blob) if blob else b""
         text = "" if raw is None else await _difference(state, place, raw, is_new=not blob)

@@ -13,7 +13,7 @@ from handrail.agent.chat.mentions import DIFF, PROBLEMS, SELECTION, SESSION, Men
 from handrail.core import surfaces
 from handrail.core.conversation.message import Excerpt
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.place import Place, Standing
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.lsp import convert, protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts
@@ -94,7 +94,7 @@ async def _document(state: State, named: Mention, found: Pointed) -> str:
     )
     for path, range_ in ((named.name, lines if named.first else None), (named.full, None)):
         place = state.workspace.resolve(path)
-        if not isinstance(place, Place) or place.standing not in prompts.SENT_FROM:
+        if not isinstance(place, Place) or place.kind not in prompts.SENT_FROM:
             continue
         if not isinstance(await state.editor.read(place.uri), Failure):
             found.context.append(protocol.TurnContext(uri=place.uri, range=range_))
@@ -103,9 +103,9 @@ async def _document(state: State, named: Mention, found: Pointed) -> str:
 
 
 _HIDDEN = {
-    Standing.OUTSIDE: "it is outside the workspace.",
-    Standing.VERSION_CONTROL: "it belongs to version control.",
-    Standing.OWN: "it belongs to handrail.",
+    PlaceKind.OUTSIDE: "it is outside the workspace.",
+    PlaceKind.VERSION_CONTROL: "it belongs to version control.",
+    PlaceKind.OWN: "it belongs to handrail.",
 }
 
 
@@ -113,8 +113,8 @@ async def _why(state: State, path: str) -> str:
     place = state.workspace.resolve(path)
     if not isinstance(place, Place):
         return f"is not shown to the model: {place.message}"
-    if place.standing not in prompts.SENT_FROM:
-        return f"is not shown to the model: {_HIDDEN.get(place.standing, 'it is protected.')}"
+    if place.kind not in prompts.SENT_FROM:
+        return f"is not shown to the model: {_HIDDEN.get(place.kind, 'it is protected.')}"
     problem = await state.editor.read(place.uri)
     if not isinstance(problem, Failure):
         return ""

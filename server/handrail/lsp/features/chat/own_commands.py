@@ -65,7 +65,7 @@ async def _read(state: State, path: str, problem: str) -> str | None:
     place = state.workspace.resolve(path)
     if not isinstance(place, Place) or _FILE.fullmatch(path) is None:
         return None
-    if place.standing not in prompts.SENT_FROM:
+    if place.kind not in prompts.SENT_FROM:
         raise Wrong(f"{problem} is protected, or outside the workspace.")
     held = await state.editor.read(place.uri)
     if isinstance(held, Failure):
