@@ -191,7 +191,7 @@ export interface Checkpoint {
   turn: string;
   /** A short title for people, such as the first line of the turn's prompt. */
   label: string;
-  /** When the checkpoint was begun, as an RFC 3339 time. */
+  /** When the checkpoint was started, as an RFC 3339 time. */
   time: string;
   /** Absolute path of the first workspace folder; empty if there was none. */
   root: string;
@@ -241,7 +241,7 @@ export interface RestorePart {
 
 /** The result of a restore. Each document is listed in exactly one of the first five fields. */
 export interface RestoreReport {
-  /** URIs of the documents that hold their earlier contents again. */
+  /** URIs of the documents that have their earlier contents again. */
   restored: string[];
   /** URIs of the documents that needed no change. */
   unchanged: string[];
@@ -993,7 +993,7 @@ export interface ChatStatus {
   inputTokens?: number;
   /** Tokens that the model has written in all turns. */
   outputTokens?: number;
-  /** Id of the turn that is running; null if none is. */
+  /** Id of the turn that is running; null if no turn is running. */
   running?: string;
   /** How full the model's context is, in percent; null before the first turn. */
   contextPercent?: number;
@@ -1067,9 +1067,9 @@ export interface ChatRemark {
 
 /** An entry of the model's to-do list. */
 export interface ChatTodo {
-  /** What is to be done. */
+  /** What to do. */
   text: string;
-  /** `open`: not begun. `active`: in progress. `done`: finished. */
+  /** `open`: not started. `active`: in progress. `done`: finished. */
   state: "open" | "active" | "done";
 }
 
@@ -1195,19 +1195,19 @@ export interface ChatReadParams {
 export interface ChatSayParams {
   /** The session's id. */
   session: string;
-  /** A message that begins a turn or goes to the running one, or a command such as `/compact`. */
+  /** A message that starts a turn or is sent to the running one, or a command such as `/compact`. */
   text: string;
   /** What the turn may do; by default the conversation's mode. */
   mode?: Mode;
   /** Whether the message begins a turn of its own after the running one, instead of going to that one. */
   queue?: boolean;
-  /** Pictures to show to the model, as in `turn.start`. A running turn takes none. */
+  /** Pictures to show to the model, as in `turn.start`. A running turn does not take pictures. */
   images?: TurnImage[];
 }
 
 /** What was said. */
 export interface ChatSaid {
-  /** Id of the session in which the conversation goes on, which is a new one after `/new`. */
+  /** Id of the session in which the conversation continues: a new one after `/new`. */
   session: string;
   /** Id of the turn that reads the message; null if it was a command. */
   turn: string | null;
@@ -1233,7 +1233,7 @@ export interface ChatCompleteParams {
 export interface ChatOffer {
   /** The name, as it is written in a message. */
   name: string;
-  /** What the name stands for; empty for a path. */
+  /** What the name means; empty for a path. */
   does?: string;
 }
 
@@ -1385,7 +1385,7 @@ export interface StartedEvent {
   prompt: string;
   /** What the turn may do. */
   mode: Mode;
-  /** Paths of the project's instruction files that the model was given; null if there are none. */
+  /** Paths of the project's instruction files that the model got; null if there are none. */
   instructions?: string[];
 }
 

@@ -22,7 +22,7 @@ class ChatStatus:
         mode: What the next turn may do.
         input_tokens: Tokens that all turns have sent to the model.
         output_tokens: Tokens that the model has written in all turns.
-        running: Id of the turn that is running; null if none is.
+        running: Id of the turn that is running; null if no turn is running.
         context_percent: How full the model's context is, in percent; null before the first turn.
         cost_usd: The price of all turns in US dollars; null if it is unknown.
         plan: The message that has the latest turn's plan carried out; null if that turn made no plan.
@@ -130,8 +130,8 @@ class ChatTodo:
     An entry of the model's to-do list.
 
     Attributes:
-        text: What is to be done.
-        state: `open`: not begun. `active`: in progress. `done`: finished.
+        text: What to do.
+        state: `open`: not started. `active`: in progress. `done`: finished.
     """
 
     text: str

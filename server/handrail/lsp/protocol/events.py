@@ -17,7 +17,7 @@ class StartedEvent:
     Attributes:
         prompt: What the user asked for.
         mode: What the turn may do.
-        instructions: Paths of the project's instruction files that the model was given; null if there are
+        instructions: Paths of the project's instruction files that the model got; null if there are
             none.
     """
 

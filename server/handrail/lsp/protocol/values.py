@@ -234,7 +234,7 @@ class Checkpoint:
         kind: What it was taken before: a `turn` (of a model, or of edits given by another program), a
             `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore.
         label: A short title for people, such as the first line of the turn's prompt.
-        time: When the checkpoint was begun, as an RFC 3339 time.
+        time: When the checkpoint was started, as an RFC 3339 time.
         root: Absolute path of the first workspace folder; empty if there was none.
         steps: The steps of the turn that changed something, in order.
         paths: Every path that the turn changed.
@@ -322,7 +322,7 @@ class RestoreReport:
     The result of a restore. Each document is listed in exactly one of the first five fields.
 
     Attributes:
-        restored: URIs of the documents that hold their earlier contents again.
+        restored: URIs of the documents that have their earlier contents again.
         unchanged: URIs of the documents that needed no change.
         deleted: URIs of the documents that were deleted because they did not exist before.
         conflicts: Documents that were left unchanged.

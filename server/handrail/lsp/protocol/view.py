@@ -29,11 +29,11 @@ class ChatSayParams:
 
     Attributes:
         session: The session's id.
-        text: A message that begins a turn or goes to the running one, or a command such as `/compact`.
+        text: A message that starts a turn or is sent to the running one, or a command such as `/compact`.
         mode: What the turn may do; by default the conversation's mode.
         queue: Whether the message begins a turn of its own after the running one, instead of going to that
             one.
-        images: Pictures to show to the model, as in `turn.start`. A running turn takes none.
+        images: Pictures to show to the model, as in `turn.start`. A running turn does not take pictures.
     """
 
     session: str
@@ -49,7 +49,7 @@ class ChatSaid:
     What was said.
 
     Attributes:
-        session: Id of the session in which the conversation goes on, which is a new one after `/new`.
+        session: Id of the session in which the conversation continues: a new one after `/new`.
         turn: Id of the turn that reads the message; null if it was a command.
     """
 
@@ -92,7 +92,7 @@ class ChatOffer:
 
     Attributes:
         name: The name, as it is written in a message.
-        does: What the name stands for; empty for a path.
+        does: What the name means; empty for a path.
     """
 
     name: str
