@@ -80,7 +80,7 @@ def test_a_reply_in_a_file(desk: Desk, tmp_path: Path) -> None:
 def test_unless_all_of_it_fits_nothing_is_changed(desk: Desk) -> None:
     ended = desk.apply(GOOD + BAD)
     assert (ended.code, desk.files()) == (1, BEFORE)
-    assert "a.txt:1: warning[bad-patch] This edit fits, but another one of the reply does not" in ended.out
+    assert "a.txt:1: warning[bad-patch] This edit fits, but another edit of the reply does not" in ended.out
     assert "b.txt:1: warning[no-match]" in ended.out
     assert "finished: 0 landed, 2 failed" in ended.out
     assert not desk.home.exists()

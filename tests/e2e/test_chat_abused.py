@@ -57,7 +57,9 @@ async def test_five_megabytes_are_too_long_a_message_and_stay_the_users(stage: S
     write(editor, uri, pasted)
     begun = await editor.request("chat.send", uri=uri)
     assert (await editor.request("turn.wait", turn=begun["turn"]))["state"] == "stopped"
-    text = await shows(editor, uri, "*The turn was stopped: The prompt has about")
+    text = await shows(
+        editor, uri, "*The turn was stopped: The prompt, with everything that it mentions, has about"
+    )
     assert text.count(pasted) == 1
     write(editor, uri, "A shorter one.\n")
     await editor.request("chat.open")

@@ -92,7 +92,7 @@ async def test_a_name_that_stands_for_nothing_is_said(stage: Stage, habits: Habi
     told = " ".join(each.message for each in editor.messages)
     for name in ("@no/such.py", "@.env", "@diff", "@problems", "@selection"):
         assert name in told
-    assert "@someone: there is no such file" in told
+    assert "@someone: the file does not exist" in told
     assert "KEY=secret" not in "".join(file.read_text() for file in stage.state.rglob("*.jsonl"))
 
 
@@ -239,7 +239,7 @@ async def test_other_commands(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script())
     uri = await opened(editor)
     await command(editor, uri, "/help\n")
-    await shows(editor, uri, "- `/undo`: take the last turn back", "- `@path`")
+    await shows(editor, uri, "- `/undo`: undo the last turn", "- `@path`")
     await command(editor, uri, "/mode\n")
     await shows(editor, uri, "The mode is edit.")
     await command(editor, uri, "/undo\n")

@@ -159,7 +159,7 @@ BAD = {
     "@no/such.py": "was not sent: the file does not exist.",
     '@"no such"': "was not sent: the file does not exist.",
     "@session:none": "was not sent: no other conversation has this ID or title.",
-    "@session:see": "is not shown to the model: it may mean s-",
+    "@session:see": "was not sent: it may mean s-",
 }
 
 
@@ -310,7 +310,7 @@ async def test_commands_in_a_conversation_and_what_the_model_is_sent_after_them(
         count = len(asked)
         for typed, shown in {
             "/compact": "The conversation is still too short to summarise.",
-            "/help": "- `/undo`: take the last turn back",
+            "/help": "- `/undo`: undo the last turn",
             "/mode": "The mode is edit.",
             "/mode ask": "The mode is ask.",
             "/model openai:other": "The model is openai:other.",

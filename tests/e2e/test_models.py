@@ -248,7 +248,7 @@ async def test_what_is_no_picture_is_refused(stage: Stage, habits: Habits, image
 @vscode
 async def test_a_model_that_cannot_see_is_shown_no_picture(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings={"model": "paste"})
-    with pytest.raises(JsonRpcException, match=r"paste is not known to see"):
+    with pytest.raises(JsonRpcException, match=r"handrail does not know whether paste can see"):
         await editor.request("turn.start", prompt="What?", images=[{"data": b64encode(PNG).decode()}])
 
 

@@ -400,7 +400,7 @@ async def test_rules_that_cannot_be_read_are_told_and_not_used(stage: Stage, hab
     editor = await stage.start(habits, settings=settings, options=opted(habits))
     await stage.turn(editor, "Run it.", "deny")
     await editor.until(lambda: editor.messages)
-    assert "handrail.approvals is not used: rule 1 must be like" in editor.messages[0].message
+    assert "handrail.approvals is ignored: rule 1 must be like" in editor.messages[0].message
 
 
 @pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])

@@ -262,7 +262,7 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
         [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p", yes=yes
     )
     assert result in [message["result"] for message in stage.received if "result" in message]
-    assert ("Allow patch on .env? It is a key. There is no terminal to ask in" in ended.err) is not yes
+    assert ("Allow patch on .env? It is a key. There is no terminal in which to ask" in ended.err) is not yes
     assert ("To allow it, give --yes" in ended.err) is not yes
 
 

@@ -114,7 +114,7 @@ async def redo(host: Host, wanted: Redo) -> Wish:
 def _restore_named(known: Sequence[Checkpoint], name: str) -> Checkpoint:
     found = next((each for each in known if each.id == name), None)
     if found is None:
-        raise CheckpointError(f"Checkpoint {name!r} does not exist.")
+        raise CheckpointError(f"This workspace has no checkpoint {name!r}.")
     if found.origin not in (Origin.RESTORE, Origin.REDO):
         raise CheckpointError(
             f"Checkpoint {name} was not made by a restore, so it cannot be redone. Restore it instead."

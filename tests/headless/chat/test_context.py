@@ -31,8 +31,8 @@ SAID = {
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
     "@diff now": "@diff stands for nothing: no change is pending or uncommitted.",
     "@problems now": "@problems was not sent: handrail shows no problems.",
-    "@selection now": "@selection stands for nothing: the editor has told of no selection.",
-    "@session:none now": "@session:none stands for nothing: no other conversation has such an ID or title.",
+    "@selection now": "@selection was not sent: the editor has not reported a selection.",
+    "@session:none now": "@session:none was not sent: no other conversation has this ID or title.",
 }
 
 
@@ -106,7 +106,7 @@ COMMANDS = {  # in this order; none of them reaches the model
     "/cost": "tokens read",
     "/undo": "Undone: Second.",
     "/fi": "The command /fi does not exist. Did you mean /fix?",
-    "/fix_2 it": "There is no command /fix_2.",
+    "/fix_2 it": "The command /fix_2 does not exist.",
 }
 
 

@@ -47,8 +47,8 @@ def test_a_line_is_a_command_or_a_message(text: str, means: object) -> None:
     [
         ("/chekpoints", "Did you mean /checkpoints?"),
         ("/c", "Did you mean /checkpoints or /compact or /cost?"),
-        ("/fix_2", "There is no command /fix_2."),
-        ("/git:fix 3", "There is no command /git:fix."),
+        ("/fix_2", "The command /fix_2 does not exist."),
+        ("/git:fix 3", "The command /git:fix does not exist."),
         ("/", "Commands are /undo,"),
         ("/xyzzy now", "Commands are /undo,"),
         ("/undo twice", "/undo takes nothing after it."),
