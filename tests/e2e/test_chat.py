@@ -106,6 +106,19 @@ async def waiting(stage: Stage, habits: Habits, *answers: Json) -> tuple[Editor,
     return editor, uri, begun["turn"]
 
 
+async def two_windows(stage: Stage, habits: Habits, *answers: Json) -> tuple[Editor, str, Editor, str]:
+    """Two editors, each with a server on one workspace, that show one conversation: it has a first turn."""
+    model = stage.script(answer("One."), *answers)
+    first = await stage.start(habits, settings=model)
+    uri = await opened(first)
+    await says(first, uri, "First.\n")
+    await shows(first, uri, "One.")
+    first.desk.save(uri)
+    (listed,) = await first.request("session.list")
+    second = await stage.start(habits, settings=model)
+    return first, uri, second, await opened(second, session=listed["session"])
+
+
 @every_editor
 async def test_a_question_is_answered_where_it_stands(stage: Stage, habits: Habits) -> None:
     editor, uri, turn = await waiting(stage, habits, answer("Made."))

@@ -21,6 +21,7 @@ from e2e.test_chat import (
     opened,
     says,
     shows,
+    two_windows,
     vscode,
     waiting,
     write,
@@ -69,20 +70,13 @@ async def test_five_megabytes_are_too_long_a_message_and_stay_the_users(stage: S
 @every_editor
 async def test_two_windows_show_the_same(stage: Stage, habits: Habits) -> None:
     """Two servers on one workspace: what one has said, the other shows, and goes on with."""
-    model = stage.script(answer("One."), answer("Two."))
-    first = await stage.start(habits, settings=model)
-    uri = await opened(first)
-    await says(first, uri, "First.\n")
-    await shows(first, uri, "One.")
-    first.desk.save(uri)
-    session = (await first.request("session.list"))[0]["session"]
-    second = await stage.start(habits, settings=model)
-    other = await opened(second, session=session)
+    first, uri, second, other = await two_windows(stage, habits, answer("Two."))
     assert body(second.desk[other]) == body(first.desk[uri])
     write(first, uri, "A draft here.\n")
     await says(second, other, "Second.\n")
     await shows(second, other, "Two.")
-    await first.request("chat.open", session=session)
+    (listed,) = await first.request("session.list")
+    await first.request("chat.open", session=listed["session"])
     text = await shows(first, uri, "Two.")
     assert "A draft here." in text.rpartition("## You\n")[2]
     assert text.count("Second.") == 1
@@ -136,15 +130,7 @@ async def test_a_turn_whose_window_was_killed_did_not_finish(stage: Stage, habit
 
 @vscode
 async def test_opened_by_its_path_it_shows_what_another_window_has_said(stage: Stage, habits: Habits) -> None:
-    model = stage.script(answer("One."), answer("Two."))
-    first = await stage.start(habits, settings=model)
-    uri = await opened(first)
-    await says(first, uri, "First.\n")
-    await shows(first, uri, "One.")
-    first.desk.save(uri)
-    session = (await first.request("session.list"))[0]["session"]
-    second = await stage.start(habits, settings=model)
-    other = await opened(second, session=session)
+    first, uri, second, other = await two_windows(stage, habits, answer("Two."))
     first.desk.close(uri)
     await says(second, other, "Second.\n")
     first.desk.open(uri)

@@ -12,7 +12,18 @@ import pytest
 from adapters.model_server import Raw, model_server
 from e2e.conftest import Stage
 from e2e.habits import Habits
-from e2e.test_chat import actions, body, every_editor, opened, says, shows, vscode, waiting, write
+from e2e.test_chat import (
+    actions,
+    body,
+    every_editor,
+    opened,
+    says,
+    shows,
+    two_windows,
+    vscode,
+    waiting,
+    write,
+)
 from e2e.test_chat_commands import command
 from handrail.testing import answer
 
@@ -54,15 +65,9 @@ async def test_what_is_typed_in_the_row_of_the_last_heading_is_sent_without_it(
 @every_editor
 async def test_two_windows_send_at_once(stage: Stage, habits: Habits) -> None:
     """One of the two is told that the other one's turn runs, and keeps its draft; nothing is said twice."""
-    model = stage.script(answer("One."), *(answer(f"Answer {number}.") for number in range(4)))
-    first = await stage.start(habits, settings=model)
-    uri = await opened(first)
-    await says(first, uri, "First.\n")
-    await shows(first, uri, "One.")
-    first.desk.save(uri)
-    session = (await first.request("session.list"))[0]["session"]
-    second = await stage.start(habits, settings=model)
-    other = await opened(second, session=session)
+    first, uri, second, other = await two_windows(
+        stage, habits, *(answer(f"Answer {number}.") for number in range(4))
+    )
     write(first, uri, "From here.\n")
     write(second, other, "From there.\n")
     found = await asyncio.gather(
@@ -83,8 +88,9 @@ async def test_two_windows_send_at_once(stage: Stage, habits: Habits) -> None:
             assert editor.desk[page].endswith(f"{said}\n"), "it stays a draft"
             sent = await editor.request("chat.send", uri=page)
             await editor.request("turn.wait", turn=sent["turn"])
+    (listed,) = await first.request("session.list")
     for editor, page in ((first, uri), (second, other)):
-        await editor.request("chat.open", session=session)
+        await editor.request("chat.open", session=listed["session"])
         text = await shows(editor, page, "From here.", "From there.")
         assert body(text).count("From here.") == body(text).count("From there.") == 1
         assert body(text).endswith(HEADING)
