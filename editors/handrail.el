@@ -699,7 +699,7 @@ A file that is not open is opened if the server wants it so."
     (or (handrail--buffer uri)
         (and (plist-get identifier :version) "The document is open no longer")
         (let ((file (handrail--path uri)) (enable-local-variables :safe))
-          (if (and file (file-exists-p file)) (find-file-noselect file t) "There is no such file")))))
+          (if (and file (file-exists-p file)) (find-file-noselect file t) "The file does not exist")))))
 
 (defun handrail--refusal (buffer change)
   "Why CHANGE cannot be made in BUFFER, or nil; BUFFER may say why there is none."

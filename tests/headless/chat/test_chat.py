@@ -230,7 +230,7 @@ async def test_commands_say_what_they_do(place: Place) -> None:
         await talk.say("/mode ask", "mode ask")
         await talk.say("/help extra", "takes nothing")
         await talk.say("/help", "Alt-Enter")
-        await talk.say("/usr is a folder", "no command /usr")
+        await talk.say("/usr is a folder", "The command /usr does not exist")
         await talk.say("/usr/bin is a folder", "One.")
         await talk.say("/model paste", "model paste")
         await talk.say("a.txt\n", "> a.txt")

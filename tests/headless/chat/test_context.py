@@ -67,7 +67,7 @@ async def test_what_is_named_is_sent_to_the_model(place: Place) -> None:
             await talk.say(prompt, f"Seen {number}.")
             await talk.until("/help")  # the turn has ended
             assert sent(server) == f"{prompt}\n\n{shown}"
-        await talk.say("/xyzzy", "no command /xyzzy")
+        await talk.say("/xyzzy", "The command /xyzzy does not exist")
         assert len(server.asked) == len(SHOWN)
 
 
