@@ -202,7 +202,7 @@ async def test_a_second_greeting_is_refused(stage: Stage, editor: Editor) -> Non
 @vscode
 async def test_after_shutdown_requests_are_answered_with_an_error(editor: Editor) -> None:
     await editor.call("shutdown", None)
-    with refused(INVALID_REQUEST, "shutdown"):
+    with refused(INVALID_REQUEST, "only accepts exit"):
         await editor.call("handrail/failure/list", {})
     with refused(INVALID_REQUEST):
         await editor.call("shutdown", None)
