@@ -202,21 +202,21 @@ def _entries_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
 
 def drop_rewound(entries: Iterable[Entry]) -> list[Entry]:
     """The entries that still count; what was taken back does not, and no rewinding is left."""
-    standing: list[Entry] = []
+    counted: list[Entry] = []
     marks: dict[str, tuple[list[Entry], int]] = {}  # so many of a list that only grows
     for entry in entries:
         if isinstance(entry, Rewound):
-            then, count = marks.get(entry.before, (standing, len(standing)))
-            marks[entry.id] = standing, len(standing)
-            standing = then[: _place(then, count, entry.call)]
+            then, count = marks.get(entry.before, (counted, len(counted)))
+            marks[entry.id] = counted, len(counted)
+            counted = then[: _count_before(then, count, entry.call)]
             continue
         if isinstance(entry, Begun):
-            marks[entry.turn] = standing, len(standing)
-        standing.append(entry)
-    return standing
+            marks[entry.turn] = counted, len(counted)
+        counted.append(entry)
+    return counted
 
 
-def _place(entries: Sequence[Entry], begin: int, call: str) -> int:
+def _count_before(entries: Sequence[Entry], begin: int, call: str) -> int:
     """How many of *entries* come before the message with that call, looked for from *begin* on."""
     for at in range(begin, len(entries) if call else begin):
         match entries[at]:

@@ -85,11 +85,11 @@ def room(page: Page, key: str) -> int:
 
 def remove_remarks(page: Page, gone: Collection[Remark]) -> Page:
     """The page without some remarks, and without the user's blank lines around them."""
-    places = set(map(_place, gone))
+    places = set(map(_key, gone))
     lines = list[Line]()
     for above, group in _runs(page):
         is_gone = (
-            above is not None and (remark := _remark(above, group)) is not None and _place(remark) in places
+            above is not None and (remark := _remark(above, group)) is not None and _key(remark) in places
         )
         lines += () if is_gone else group
     return Page(lines=tuple(lines))
@@ -103,7 +103,7 @@ def reword(page: Page, old: Remark, text: str) -> Page:
     lines = list[Line]()
     for above, group in _runs(page):
         remark = None if above is None else _remark(above, group)
-        if remark is not None and _place(remark) == _place(old):
+        if remark is not None and _key(remark) == _key(old):
             blank = [line for line in group if not line.text.strip()]
             lines += [*new, *blank[-1:]]
         else:
@@ -111,5 +111,5 @@ def reword(page: Page, old: Remark, text: str) -> Page:
     return Page(lines=tuple(lines))
 
 
-def _place(remark: Remark) -> tuple[str, int, str]:
+def _key(remark: Remark) -> tuple[str, int, str]:
     return remark.part, remark.number, remark.text

@@ -30,7 +30,7 @@ def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[s
     """
     found, near = [], Near.of(blocks)
     for hunk in hunks:
-        start, end = near.place(hunk.start, hunk.end, is_wide=True)
+        start, end = near.rows_after(hunk.start, hunk.end, is_wide=True)
         there = replace(hunk, start=start, rows=tuple(now[start:end]))
         if there.rows != hunk.rows and (earlier := there.stepped_back) is not None:
             found += [earlier] if earlier.steps else []  # an editor's undo, or a restore
@@ -120,13 +120,15 @@ class Near:
         growth = self.growths[bisect_left(self.ends, start)]
         return [*([(0, 0, 0, growth)] if growth else []), *self.blocks_at(start, end)]
 
-    def place(self, start: int, end: int, *, is_wide: bool = False) -> tuple[int, int]:
+    def rows_after(self, start: int, end: int, *, is_wide: bool = False) -> tuple[int, int]:
         """Where rows are after the change; *is_wide* with the new rows at their borders."""
         growth = self.growths[bisect_left(self.ends, start)]
-        return _place(start, end, self.blocks_at(start, end), growth, is_wide=is_wide)
+        return _rows_after(start, end, self.blocks_at(start, end), growth, is_wide=is_wide)
 
 
-def _place(start: int, end: int, blocks: Sequence[Block], growth: int, *, is_wide: bool) -> tuple[int, int]:
+def _rows_after(
+    start: int, end: int, blocks: Sequence[Block], growth: int, *, is_wide: bool
+) -> tuple[int, int]:
     """Where rows are after a change; *is_wide* with the new rows at their borders."""
     first, last = None, None
     for i, j, k, m in blocks:

@@ -235,7 +235,7 @@ def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) 
     for hunk in before:
         now = left.get(hunk.id)
         if now is None or len(now.steps) < len(hunk.steps):
-            start, end = (now.start, now.end) if now is not None else near.place(hunk.start, hunk.end)
+            start, end = (now.start, now.end) if now is not None else near.rows_after(hunk.start, hunk.end)
             gone = [each for each in gone if each.hunk.id != hunk.id]
             rows = found.rows[start:end]
             gone.append(Gone(hunk=hunk, start=start, rows=rows, first=rows))
@@ -245,7 +245,7 @@ def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) 
 def _move_gone(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Gone, ...]:
     found, near = [], carry.Near.of(blocks)
     for each in gone:
-        start, end = near.place(each.start, each.end)
+        start, end = near.rows_after(each.start, each.end)
         found.append(replace(each, start=start, rows=tuple(now[start:end])))
     return tuple(found)
 
@@ -259,7 +259,7 @@ def _revive(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> R
         if not each.hunk.rows and each.rows != each.first:
             continue  # what has been removed now is something else
         for is_wide in (True, False):
-            start, end = near.place(each.start, each.end, is_wide=is_wide)
+            start, end = near.rows_after(each.start, each.end, is_wide=is_wide)
             others = [hunk for hunk in hunks if hunk.id != each.hunk.id]
             if found.rows[start:end] != each.hunk.rows or any(_meets(hunk, start, end) for hunk in others):
                 continue

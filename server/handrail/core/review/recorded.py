@@ -32,11 +32,11 @@ def keep_recorded(document: Reviewed, before: Sequence[str] | None, now: Sequenc
     earlier = Near.of(opcodes(rows, _bare(before))) if before is not None else None
     found, ids = list[Hunk](), set[str]()
     for hunk in document.hunks:
-        start, end = near.place(hunk.start, hunk.end, is_wide=True)
+        start, end = near.rows_after(hunk.start, hunk.end, is_wide=True)
         there = _bare(now)[start:end]
         was = None
         if earlier is not None and before is not None:
-            first, last = earlier.place(hunk.start, hunk.end, is_wide=True)
+            first, last = earlier.rows_after(hunk.start, hunk.end, is_wide=True)
             was = _bare(before)[first:last]
         if there == was or there == _bare(hunk.before):
             found.append(hunk)  # the record has not changed here
