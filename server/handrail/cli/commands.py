@@ -170,13 +170,14 @@ def _chat(options: argparse.Namespace) -> int:
 
 
 def _model_problem(model: str) -> str:
+    from handrail.adapters.models.providers import unknown_model
     from handrail.cli.settings import checked
 
     try:
         checked("model", model)
     except ConfigError as error:
         return str(error)
-    return ""
+    return unknown_model(model)
 
 
 def _session(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:
@@ -273,6 +274,10 @@ def _review(options: argparse.Namespace, chosen: Options) -> Coroutine[object, o
         "typed": getattr(options, "typed", None) or None,
     }
     wish = {name: value for name, value in asked.items() if value is not None}
+    if options.action in ("keep", "undo") and not wish.keys() - {"typed"}:
+        raise ConfigError(
+            "Say which changes: HUNK… as `handrail review list` shows them, --file, --turn or --all."
+        )
     actions = {
         "list": review.list_changes,
         "show": review.show_changes,

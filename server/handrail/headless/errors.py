@@ -5,6 +5,8 @@ A `HeadlessError` ends the run: its text says what happened and what to do next,
 An `EditRefusedError` ends one workspace edit: its text is the reason that the server gets.
 """
 
+REQUEST_FAILED = -32803  # LSP's code for what cannot be done, for a reason that people understand
+
 
 class HeadlessError(Exception):
     """The run cannot go on; the text is for the person at the terminal."""
@@ -34,7 +36,12 @@ class RequestRefusedError(HeadlessError):
     """
 
     def __init__(self, method: str, code: int, reason: str) -> None:
-        super().__init__(f"The server refused `{method}`: {reason}")
+        name = method.removeprefix("handrail/").replace("/", ".")
+        said = reason.removeprefix(f"{name}: ")  # what was wrong with it, for people
+        is_for_people = said != reason or code == REQUEST_FAILED
+        super().__init__(
+            said[:1].upper() + said[1:] if is_for_people else f"The server refused `{method}`: {reason}"
+        )
         self.code = code
         self.reason = reason
 

@@ -205,7 +205,8 @@ class Show:
         given = params.get("type")
         kind, colour = MESSAGE_KINDS.get(given if isinstance(given, int) else 0, ("", ""))
         if kind:
-            self.note(f"{kind}: {params.get('message', '')}", colour)
+            said = str(params.get("message", "")).removeprefix("handrail: ")  # as `note` begins
+            self.note(f"{kind}: {said}", colour)
 
     def unsaved(self, unsaved: Iterable[Unsaved]) -> None:
         """Show which documents did not reach the disk."""

@@ -238,6 +238,15 @@ async def test_commands_say_what_they_do(place: Place) -> None:
         assert "--model paste --mode ask" in talk.shown
 
 
+async def test_the_way_to_continue_names_each_option_once(place: Place) -> None:
+    async with place.chat(answer("One."), again=("--model", "ollama:old", "--yes")) as talk:
+        await talk.say("Go.", "One.")
+        await talk.say("/model paste", "model paste")
+        await talk.say("/mode plan", "mode plan")
+        await talk.leave()
+        assert "--model paste --yes --mode plan" in talk.shown
+
+
 async def test_a_server_that_ends_is_started_again_with_the_session(place: Place) -> None:
     pids = place.root.parent / "pids"
     starts = (

@@ -78,7 +78,7 @@ async def test_what_cannot_be_shown_is_said(place: Place) -> None:
             await talk.say(prompt, f"Seen {number}.")
             await talk.until("/help")
             assert sent(server) == prompt
-            assert why in talk.shown
+            assert f"handrail: warning: {why}" in talk.shown
 
 
 def users(server: ModelServer) -> list[str]:
@@ -133,7 +133,7 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
         await talk.say("/sessions", "First.")
         session = re.findall(r"s-[\w-]+", talk.shown.rpartition("/sessions")[0])[-1]
         await talk.say(f"/sessions {session}", "turns: 2")
-        await talk.say("/sessions s-none", "error: ")
+        await talk.say("/sessions s-none", "handrail: error: There is no session 's-none'.")
 
 
 async def test_a_line_that_only_looks_like_a_command_is_sent_and_that_is_said(place: Place) -> None:
@@ -198,7 +198,7 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         await talk.say(f"/review keep {second}", f"kept       {second}")
         await talk.say("/review", "No change is pending.")
         assert place.file("a.txt") == "one\nTWO\n"
-        await talk.say("/review keep h-none", "error: ")
+        await talk.say("/review keep h-none", "handrail: error: No change 'h-none' is pending")
 
 
 async def test_an_earlier_conversation_is_sent(place: Place) -> None:

@@ -61,11 +61,22 @@ def provider(choice: ModelChoice, keys: Keys, apart: Apart | None = None) -> Pro
     if (recorded := RECORD.fullmatch(model)) is not None:
         inner = provider(replace(choice, model=recorded["model"]), keys, apart)
         return Record(inner, Path(recorded["file"]).expanduser())
-    if REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:")):
+    if not unknown_model(model):
         return Remote(
             lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name), apart=apart
         )
-    raise ProviderError(
+    raise ProviderError(unknown_model(model))
+
+
+def unknown_model(model: str) -> str:
+    """Why no model has this name; empty if one may have it."""
+    recorded = RECORD.fullmatch(model)
+    if recorded is not None:
+        return unknown_model(recorded["model"])
+    is_remote = REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:"))
+    if model == "paste" or is_remote or (model.startswith(SCRIPTED) and model != SCRIPTED):
+        return ""
+    return (
         f"The setting handrail.model is {model!r}, which is not valid. Use 'paste', 'editor', "
         "'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as 'openai-chat:NAME', "
         "'openai-responses:NAME', 'anthropic:NAME' or 'ollama:NAME'."

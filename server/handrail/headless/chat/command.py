@@ -97,10 +97,13 @@ async def _begin(conversation: Conversation) -> None:
 
 def _again(options: ChatOptions, state: ChatState) -> tuple[str, ...]:
     """The options that continue the session as it is now."""
-    words = options.again
+    words = list(options.again)
     for name, now, before in (
-        ("model", state.model, options.settings.get("model", "paste")),
-        ("mode", state.mode, options.settings.get("mode", "edit")),
+        ("--model", state.model, options.settings.get("model", "paste")),
+        ("--mode", state.mode, options.settings.get("mode", "edit")),
     ):
-        words += (f"--{name}", now) if now != before else ()
-    return words
+        if now != before and name in words:
+            words[words.index(name) + 1] = now
+        elif now != before:
+            words += (name, now)
+    return tuple(words)

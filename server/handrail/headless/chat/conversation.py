@@ -222,7 +222,7 @@ class Conversation:
 
     def _cost(self) -> None:
         if self.current.used is None:
-            self.show.line("No turn has ended in this chat yet.")
+            self.show.line("No turn has ended in this session yet.")
         else:
             self.show.line(self.current.used or "The model has not reported any tokens in this session.")
 

@@ -6,7 +6,6 @@ from handrail.headless import terminal, values
 from handrail.headless.client import Client
 from handrail.headless.commands.stage import (
     ALL_LANDED,
-    REQUEST_FAILED,
     SOMETHING_FAILED,
     STORE_TIMEOUT_S,
     Options,
@@ -15,7 +14,7 @@ from handrail.headless.commands.stage import (
     on_stage,
     typed,
 )
-from handrail.headless.errors import HeadlessError, RequestRefusedError
+from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
 
 
 async def list_checkpoints(options: Options) -> int:

@@ -6,7 +6,6 @@ from handrail.headless import terminal, values
 from handrail.headless.client import Client
 from handrail.headless.commands.stage import (
     ALL_LANDED,
-    REQUEST_FAILED,
     STORE_TIMEOUT_S,
     Options,
     Stage,
@@ -14,7 +13,7 @@ from handrail.headless.commands.stage import (
     on_stage,
     typed,
 )
-from handrail.headless.errors import HeadlessError, RequestRefusedError
+from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
 
 
 async def list_sessions(options: Options, limit: int | None) -> int:

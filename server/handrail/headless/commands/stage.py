@@ -20,7 +20,6 @@ ALL_LANDED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
 
 ANSWER_TIMEOUT_S = 30.0  # for what the server answers at once
 STORE_TIMEOUT_S = 300.0  # for what reads or writes many files
-REQUEST_FAILED = -32803  # LSP's code for an unknown id, among others
 
 SERVER = (sys.executable, "-P", "-m", "handrail", "serve")  # -P: a workspace must not shadow our modules
 SCRIPTED = "scripted:"  # the one model whose name holds a path
