@@ -57,7 +57,7 @@ def show(handrail: Handrail) -> int:
     for path in found[0]["paths"]:
         print(f"  {path['change']:<9}{path['path']}")
 
-    chapter(f"Taking the turn back: handrail checkpoint restore {found[0]['id']}")
+    chapter(f"Undoing the turn: handrail checkpoint restore {found[0]['id']}")
     code = handrail.run("checkpoint", "restore", found[0]["id"], "--yes")
     after = contents(handrail.workspace)
     if code or after != before:
