@@ -185,7 +185,7 @@ async def test_what_is_not_there_is_refused(stage: Stage, habits: Habits) -> Non
         ("session.delete", {"session": "s-9"}),
         ("turn.steer", {"turn": "t-9", "text": "x"}),
     ):
-        with refused(REQUEST_FAILED, "There is no"):
+        with refused(REQUEST_FAILED, params.get("session") or params["turn"]):
             await editor.request(name, **params)
     with refused(-32602, "params.title"):
         await editor.request("session.rename", session="s-9", title=" ")
