@@ -198,7 +198,7 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         await talk.say(f"/review keep {second}", f"kept       {second}")
         await talk.say("/review", "No change is pending.")
         assert place.file("a.txt") == "one\nTWO\n"
-        await talk.say("/review keep h-none", "handrail: error: No change 'h-none' is pending")
+        await talk.say("/review keep h-none", "handrail: error: Change 'h-none' is not pending")
 
 
 async def test_an_earlier_conversation_is_sent(place: Place) -> None:
