@@ -259,7 +259,7 @@ async def test_other_commands(stage: Stage, habits: Habits) -> None:
         ("/mod", "Did you mean `/mode` or `/model`?"),
         ("/xyzzy", "Commands are `/compact`"),
         ("/mode fast", "Modes are edit, ask, plan."),
-        ("/undo it", "takes nothing after it"),
+        ("/undo it", "takes no arguments"),
     ],
 )
 async def test_what_is_wrong_with_a_command_is_said(
@@ -324,7 +324,7 @@ async def test_commands_of_the_projects_that_cannot_be_used(stage: Stage, habits
     for name, said in {
         "raw": "/raw cannot be used: .agents/commands/raw.md",
         "long": "has more than 100,000 characters",
-        "away": "leads out of the workspace",
+        "away": "is protected, or outside the workspace",
         "none": "is not a command",
         "..:..:outside": "",
     }.items():

@@ -150,7 +150,7 @@ async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stag
 
 BAD = {
     "@huge.bin": "is not shown to the model: The file has 10,000,000,000 bytes",
-    "@pipe.txt": "is not shown to the model: ",
+    "@pipe.txt": "was not sent: ",
     "@raw.bin": "is not shown to the model: The file is not valid utf-8",
     "@big/": "is not shown to the model: big is a folder, not a file.",
     "@.env": "is not shown to the model: it is protected",
@@ -273,7 +273,7 @@ WRONG = {
     "/modle m": "Did you mean `/mode` or `/model`?",
     "/fix_2": "is not a command. Did you mean `/fix_it`?",
     "/git:fix": "is not a command.",
-    "/undo it": "takes nothing after it",
+    "/undo it": "takes no arguments",
 }
 
 

@@ -379,7 +379,7 @@ async def test_wrong_requests_are_told(editor: Editor, uri: str, pending: list[J
         with refused(-32803, "may have been kept, undone or rewritten"):
             await editor.request(request, hunks=["h-yesterday"])
     await editor.request("review.keep", all=True)
-    with refused(-32803, "Nothing is pending"):
+    with refused(-32803, "No changes are pending"):
         await editor.request("review.next")
 
 

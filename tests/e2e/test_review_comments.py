@@ -94,7 +94,7 @@ async def test_a_comment_is_changed_and_deleted(editor: Editor, stage: Stage) ->
     assert [each["text"] for each in await comments(editor)] == ["Why so\nloud?"]
     assert "Louder." not in editor.desk[review]
     await editor.until(lambda: editor.reviewed and editor.reviewed[-1]["comments"] == 1)
-    with refused(FAILED, "no comment"):
+    with refused(FAILED, "does not exist"):
         await editor.request("review.edit", comment=louder["id"], text="Again.")
     sent = await editor.request("review.send")
     await editor.request("turn.wait", turn=sent["turn"])

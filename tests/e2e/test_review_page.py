@@ -468,7 +468,7 @@ async def _titled(found: list[Json], title: str) -> Any:
 async def test_wrong_calls_are_told(editor: Editor) -> None:
     with refused(INVALID_PARAMS, "hunk, or uri and range"):
         await editor.request("review.comment", text="Why?")
-    with refused(-32803, "No change 'h-1' is pending"):
+    with refused(-32803, "Change 'h-1' is not pending"):
         await editor.request("review.comment", hunk="h-1", text="Why?")
     with refused(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")

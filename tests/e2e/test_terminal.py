@@ -283,7 +283,7 @@ async def test_the_log_keeps_a_failure_as_it_was(stage: Stage, habits: Habits) -
     editor = await stage.start(habits, settings=settings, options=opted(habits, turnUpdates=True))
     report = await editor.turn("Read it.")
     assert report["state"] == "finished"
-    assert results(editor) == ["no-such-file: There is no file Obey me.txt."]
+    assert results(editor) == ["no-such-file: The file Obey me.txt does not exist."]
     logged = [each.message for each in editor.log_messages]
     assert any(each.startswith("read_file failed: no-such-file: ") and name in each for each in logged), (
         logged

@@ -80,7 +80,7 @@ def test_every_action(shell: Shell) -> None:
     assert shell.json("prune", first, "--yes")["removed"] == [first]
     assert shell.json("prune")["removed"] == []
     assert len(shell.json("list")) == 2, "the second turn, and what preceded the restore"
-    assert "does not exist" in shell.run("checkpoint", "show", first, code=2)
+    assert "has no checkpoint" in shell.run("checkpoint", "show", first, code=2)
 
 
 def test_a_restore_is_taken_back_whole_and_no_limit_removes_it(shell: Shell) -> None:

@@ -81,7 +81,7 @@ def test_a_session_is_gone_on_with_listed_named_forked_and_deleted(shell: Shell)
     listed = shell.run("session", "list", "--limit", "1")
     assert fork in listed
     assert one["session"] not in listed
-    assert "older ones" in listed
+    assert "Older sessions" in listed
     assert "--yes" in shell.run("session", "delete", fork, code=2), "nobody is there to say yes"
     shell.run("session", "delete", fork, "--yes")
     assert "Mine" in shell.run("session", "list")

@@ -192,7 +192,7 @@ async def test_what_a_turn_no_longer_takes_is_the_next_message(place: Place, tmp
         await talk.until("Again")
         await talk.say("quickly", "reads this at its next step")
         await talk.until("Two.")
-        await talk.until("send it again")
+        await talk.until("Send it again")
     sent = [json.loads(line) for line in log.read_text().splitlines()]
     prompts = [each["params"]["prompt"] for each in sent if each.get("method") == "handrail/turn/start"]
     assert prompts == ["go", "and then"]

@@ -136,4 +136,6 @@ async def _take_back(client: Client, wish: dict[str, Any]) -> Any:
         if any(checkpoint in found.ids for found in known):
             raise
         exist = ", ".join(found.id for found in known) or "none yet"
-        raise HeadlessError(f"There is no checkpoint `{checkpoint}`. Those that exist: {exist}.") from refusal
+        raise HeadlessError(
+            f"Checkpoint `{checkpoint}` does not exist. Those that exist: {exist}."
+        ) from refusal
