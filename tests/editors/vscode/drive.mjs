@@ -58,6 +58,12 @@ const ACTIONS = {
     await row.hover();
     await row.locator(`a[aria-label^="${title}"]`).click();
   },
+  /** Clicks a button of a comment, which may show only while the mouse is there. */
+  clickInComment: async (_page, place, text, title) => {
+    const comment = place.locator(".review-comment").filter({ hasText: text }).filter({ visible: true }).first();
+    await comment.hover();
+    await comment.locator(`a[aria-label^="${title}"]`).click();
+  },
   clickTitle: (_page, place, title, at = 0) => place.locator(`a[aria-label^="${title}"]`).filter({ visible: true }).nth(at).click(),
   click: (_page, place, role, name, at = 0) => place.getByRole(role, { name }).nth(at).click(),
   clickText: (_page, place, text, exact = true) => place.getByText(text, { exact }).filter({ visible: true }).first().click(),

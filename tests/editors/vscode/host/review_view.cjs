@@ -137,7 +137,7 @@ module.exports = {
   },
   "the comment stays at its lines and is edited there": async () => {
     await show("list.txt");
-    await user({ sees: "Please say one.", does: [["clickTitle", "Edit Comment"]], picture: "thread" });
+    await user({ sees: "Please say one.", does: [["clickInComment", "Please say one.", "Edit Comment"]], picture: "thread" });
     await user({ sees: "Save Comment", does: [["press", "Control+End"], ["type", " Loudly."], ["clickText", "Save Comment"]], picture: "edit" });
     await until("it is edited", async () => (await said())[0] === "Please say one. Loudly.");
     await user({ sees: "Please say one. Loudly.", lacks: "Save Comment" });
@@ -145,8 +145,9 @@ module.exports = {
   "another one is deleted": async () => {
     const [{ id }] = await pending({ uri: uriOf("note.txt").toString() });
     await command("handrail.review.comment", { hunk: id, text: "Never mind." });
+    await user({ sees: "Never mind." }); // VS Code shows no thread that comes while its editor is being opened
     await show("note.txt");
-    await user({ sees: "Never mind.", does: [["clickTitle", "Delete Comment"]] });
+    await user({ sees: "Never mind.", does: [["clickInComment", "Never mind.", "Delete Comment"]] });
     await until("it is gone", async () => (await said()).length === 1);
     await user({ sees: "A note.", lacks: "Never mind." });
   },
@@ -190,7 +191,10 @@ module.exports = {
       return marks.length + text.length === 0;
     });
     assert.equal(kinds.getText(), scenario.after);
+    const isSaid = (document) => !document.fileName.endsWith("review.md") || /^No changes are pending\.$/m.test(document.getText());
+    await until("the review document says so", () => vscode.workspace.textDocuments.every(isSaid));
     assert(await vscode.workspace.saveAll(false)); // a page with unsaved documents is not left without a question
+    await until("nothing is unsaved", () => vscode.workspace.textDocuments.every((document) => !document.isDirty));
   },
   reload: undefined,
   "no comment is lost when the window is reloaded": async () => {
