@@ -19,8 +19,9 @@ from handrail.core.ledger.problems import Problem, Severity
 LIMIT_ROW_CHARS = 4_000  # of a line that may be a problem; no sensible one is longer
 LIMIT_PROBLEMS = 20_000
 # `a.py:3:7: …`, `a.py:3: …`, `a.ts(3,7): …` and `a.py:3:7 - …`
+# All numbers are passed over at once; Python before 3.11.3 gets a possessive group wrong.
 ROW = re.compile(
-    r"\s*(?P<path>\S.*?)(?::(?P<line>\d+)(?::\d+){0,3}+|\((?P<row>\d+)(?:,\d+){0,3}\))(?::|\s+-\s)\s*(?P<said>\S.*)"
+    r"\s*(?P<path>\S.*?)(?::(?P<line>\d+)(?=(?P<more>(?::\d+){0,3}))(?P=more)|\((?P<row>\d+)(?:,\d+){0,3}\))(?::|\s+-\s)\s*(?P<said>\S.*)"
 )
 WORD = re.compile(
     r"(?P<word>fatal error|error|warning|warn|note|info|information|hint|help|style)\b:?\s*", re.IGNORECASE
