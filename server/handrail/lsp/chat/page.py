@@ -72,6 +72,7 @@ class ChatPage(ServedPage):
     _took_s: float = 0.0
     _kept_keys: tuple[str, ...] = ()
     _kept_at: float = float("-inf")
+    _read_again: str = ""  # the turn without an end for which the journal was read once more
 
     @property
     def page(self) -> Page:
@@ -127,7 +128,7 @@ class ChatPage(ServedPage):
     async def prepare(self, page: Page) -> None:
         """Read the journal, if it was not read yet, and show what is known by now."""
         await self.load()
-        self._look_elsewhere()
+        await self._look_elsewhere()
         self.shown_now = self.view.of(self.transcript, self.told)
 
     def changed(self) -> None:
@@ -214,8 +215,8 @@ class ChatPage(ServedPage):
             event = Asked(call=each.call, subject=each.subject, question=each.id)
             self.transcript.tell(each.turn, event)
 
-    def _look_elsewhere(self) -> None:
-        """See whether another process runs the turn that has no end."""
+    async def _look_elsewhere(self) -> None:
+        """See whether another process runs the turn that has no end, or has written its end by now."""
         last = next((each for each in self.transcript.rounds[-1:] if not each.state), None)
         if last is None or self.journals is None or last.is_running or any(self.running()):
             return
@@ -225,6 +226,11 @@ class ChatPage(ServedPage):
         if last.is_elsewhere != (release is None):
             last.is_elsewhere = release is None
             last.changes += 1
+        if release is None:
+            self._read_again = ""
+        elif self._read_again != last.turn:  # its end may have been written since the journal was read
+            self._read_again = last.turn
+            self.renew(await self.journals.load(self.session) or ())
 
     def hear(self, entries: Sequence[Entry]) -> None:
         """Something is written down of the session."""
