@@ -60,7 +60,7 @@
     (save-some-buffers t)
     (drive-snapshot 'written)
     (drive-note 'git (shell-command-to-string "git commit -qam loud"))
-    (drive-await "what was committed to be kept" (string-search "Nothing is pending" (drive-text page)))
+    (drive-await "what was committed to be kept" (string-search "No changes are pending" (drive-text page)))
     (drive-note 'committed (drive-text page))))
 
 (drive-begin (review))

@@ -51,7 +51,7 @@ return function(drive)
   record.written = drive.snapshot()
   record.git = vim.fn.system({ "git", "commit", "-qam", "loud" })
   drive.await("what was committed to be kept", function()
-    return drive.text(review):find("Nothing is pending", 1, true)
+    return drive.text(review):find("No changes are pending", 1, true)
   end)
   record.committed = drive.text(review)
 end

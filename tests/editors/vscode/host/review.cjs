@@ -74,7 +74,7 @@ module.exports = {
   "what is committed is kept": async () => {
     await vscode.workspace.saveAll(false);
     execFileSync("git", ["commit", "-qam", "loud"], { cwd: config.workspace });
-    await until("nothing is pending", () => page.getText().includes("Nothing is pending."));
+    await until("nothing is pending", () => page.getText().includes("No changes are pending."));
     assert.deepEqual(Object.fromEntries(Object.keys(scenario.disk).map((name) => [name, onDisk(name)])), scenario.disk);
   },
 };
