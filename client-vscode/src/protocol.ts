@@ -846,7 +846,7 @@ export interface ReviewComment {
   uri?: string;
   /** The lines that it is about, in the current text; null if it is not about lines. */
   range?: Range;
-  /** Id of the pending change that it is about; null if it is about something else, or the change is no longer pending. */
+  /** Id of the pending change that it is about; null if it is not about a change, or if the change has been kept or undone. */
   hunk?: string;
 }
 

@@ -97,7 +97,7 @@ export class ReviewActions {
       const gap = hunk.range.start.line === hunk.range.end.line ? 1 : 0; // it may be told as after the row above
       return from - gap <= last && first <= to;
     });
-    if (hunks.length === 0) throw new UserError(`The changes there in ${nameOf(document.uri)} are no longer pending.`);
+    if (hunks.length === 0) throw new UserError(`These changes in ${nameOf(document.uri)} have been kept or undone.`);
     return { hunks: hunks.map(({ id }) => id) };
   }
 

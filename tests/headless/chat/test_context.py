@@ -99,7 +99,7 @@ COMMANDS = {  # in this order; none of them reaches the model
     "/model": "model openai:m",
     "/model openai:other": "model openai:other",
     "/review": "No change is pending.",
-    "/review keep": "what to do with which changes",
+    "/review keep": "/review alone lists the changes",
     "/checkpoints": "This workspace has no checkpoints yet",
     "/sessions": "There is no other session",
     "/stop": "No command runs in the background.",

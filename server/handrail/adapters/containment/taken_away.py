@@ -88,7 +88,8 @@ class TakenAway:
             path.unlink()
         if beside is None or os.path.lexists(path):
             return Failure(
-                code=Code.STALE_DOCUMENT, message=f"{path} already exists, or is no longer stored."
+                code=Code.STALE_DOCUMENT,
+                message=f"{path} was not put back: it exists again, or handrail no longer has its copy.",
             )
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

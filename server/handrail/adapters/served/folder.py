@@ -128,7 +128,7 @@ class ServedFolder:
 
     def _write(self, name: str, text: str) -> Written:
         if self._is_closed:
-            raise ServedError(f"The document {name} is no longer written: handrail is shutting down.")
+            raise ServedError(f"The document {name} was not written: handrail is shutting down.")
         try:
             folder, note = self._folder()
             if read(folder, name, LIMIT_BYTES) != text:

@@ -24,7 +24,7 @@ from handrail.core.documents.index import squeeze
 
 Rows = tuple[str, ...]
 ENDS = ("\n", "\r")
-LIMIT_COMPARED = 4_000  # characters, of which the longest common stretch is looked for
+LIMIT_COMPARED = 1_000  # characters, of which the longest common stretch is looked for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,7 @@ async def review_changes(client: Client, words: Sequence[str], show: Show) -> No
     if not wish:
         await _show_changes(client, show)
     elif wish not in REVIEW_WISHES or not named:
-        show.note(f"/review takes nothing after it, or what to do with which changes. {HOW_TO_REVIEW}")
+        show.note(f"/review alone lists the changes. {HOW_TO_REVIEW}")
     else:
         asked: review.Wish = {"all": True} if named == [ALL] else {"hunks": [*named]}
         if wish == "keep":

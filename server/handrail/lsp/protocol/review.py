@@ -246,8 +246,8 @@ class ReviewComment:
         text: The comment.
         uri: URI of the document that it is about; null if it is not about a document.
         range: The lines that it is about, in the current text; null if it is not about lines.
-        hunk: Id of the pending change that it is about; null if it is about something else, or the change is
-            no longer pending.
+        hunk: Id of the pending change that it is about; null if it is not about a change, or if the change
+            has been kept or undone.
     """
 
     id: str
