@@ -223,6 +223,19 @@ async def test_another_process_knows_what_is_pending_and_what_becomes_of_it(
     assert list((tmp_path / "review").iterdir()) == []
 
 
+async def test_what_a_restore_brings_back_is_written_down_before_it_ends(bench: Bench, tmp_path: Path) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    bench.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
+    restored = await bench.restore(await edited(bench))
+    assert await told(bench) == []
+    await bench.host.reviews.settled()
+    assert restored.checkpoint is not None
+    await bench.restore(restored.checkpoint)
+    other = Bench(bench.root, bench.state)  # as if the first were killed now
+    other.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
+    assert await told(other) == BOTH
+
+
 async def test_a_damaged_store_counts_as_kept(bench: Bench, tmp_path: Path) -> None:
     lay_out(bench.root, {"a": FIVE})
     bench.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")

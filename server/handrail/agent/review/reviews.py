@@ -161,6 +161,7 @@ class Reviews:
                 await self._became(known, known.back)
             for known in await self._taken_back.again(self.ports().editor):
                 await self._became(known.back, known)
+            await self._keep(())
 
     async def _keep_all(self) -> None:
         known = list(self.pending)
