@@ -223,7 +223,9 @@ async def test_another_process_knows_what_is_pending_and_what_becomes_of_it(
     assert list((tmp_path / "review").iterdir()) == []
 
 
-async def test_what_a_restore_brings_back_is_written_down_before_it_ends(bench: Bench, tmp_path: Path) -> None:
+async def test_what_a_restore_brings_back_is_written_down_before_it_ends(
+    bench: Bench, tmp_path: Path
+) -> None:
     lay_out(bench.root, {"a": FIVE})
     bench.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
     restored = await bench.restore(await edited(bench))
