@@ -94,10 +94,10 @@ async def test_a_model_reads_and_ends_it_over_http(stage: Stage) -> None:
         report = await editor.turn("Run it.")
     assert report["state"] == "finished"
     first, second, third = (message["content"] for message in results(server.asked[-1]))
-    assert first.startswith(f"b1: {LINE}\nIt runs.\n")
+    assert first.startswith(f"b1: {LINE}\nIt is running.\n")
     assert "It was stopped" in second
     assert (first + second).count("New output:\nready") == 1
-    assert third.endswith("It has printed nothing new.")
+    assert third.endswith("It has printed nothing since the last read.")
 
 
 def results(request: Json) -> list[Json]:

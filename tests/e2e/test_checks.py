@@ -112,7 +112,7 @@ async def test_what_a_check_finds_in_another_version_does_not_count(stage: Stage
     await editor.request("turn.wait", turn=started["turn"])
     first, _, third = results(stage)
     assert first.endswith(
-        "whether the edit caused problems in poem.txt. The check `python3` was not done in time."
+        "whether the edit caused problems in poem.txt. The check `python3` did not finish in time."
     )
     assert NEW not in first
     assert third.endswith(f"\nAfter this edit there is a new problem:\npoem.txt:4: {NEW}")
@@ -131,13 +131,13 @@ def running(stage: Stage) -> list[str]:
 
 FAULTY = {
     "no-such-checker {files}": "could not be run in the sandbox (exit code 127) (",
-    "yes nothing of use": "printed more than 2,000,000 characters and was ended",
+    "yes nothing of use": "printed more than 2,000,000 characters and was stopped",
     "kill -9 $$": "was ended by signal 9",
     "echo What a day; exit 1": "ended with exit code 1, and nothing that it printed names a line of a file "
     "(What a day)",
     "false || echo gone.txt:3:1: error: This is gone.; exit 1": "ended with exit code 1, and nothing",
-    "seq 100": "printed something else than problems (1)",
-    "cat blob": "printed something else than problems (",
+    "seq 100": "printed something other than problems (1)",
+    "cat blob": "printed something other than problems (",
     "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems there",
     "ask-about-me": "was not run: a rule of handrail.approvals asks about it, and a check cannot ask",
     "block-me {files}": "was not run: The user's settings ",
@@ -328,14 +328,14 @@ async def test_the_tool_lists_what_checks_find(stage: Stage) -> None:
     editor.desk.open(stage.root / "poem.txt")
     await editor.turn("Look.")
     before, of_poem, of_other, edited, after, of_poem_now = results(stage)
-    assert before == "No problems are known. Name a file to ask about that one."
+    assert before == "No problems are known. Give a path to ask about one file."
     old = f"poem.txt:2: {NEW}"
-    assert of_poem.startswith(f"{old}\nNot known: The check `no-such-checker` could not be run")
-    assert of_other == "Not known: nothing reports problems of other.md, or only while it is open."
+    assert of_poem.startswith(f"{old}\nUnknown: The check `no-such-checker` could not be run")
+    assert of_other == "Unknown: nothing reports problems in other.md, or only while it is open."
     rows = [f"poem.txt:{number}: {NEW}" for number in range(4, 29)]
-    assert "\n".join([*rows[:20], "5 more are not shown; the tool problems lists them."]) in edited
+    assert "\n".join([*rows[:20], "5 more are not shown; the problems tool lists them."]) in edited
     assert after == "\n".join([old, *rows])
-    assert of_poem_now.startswith(f"{after}\nNot known: ")
+    assert of_poem_now.startswith(f"{after}\nUnknown: ")
 
 
 @contained

@@ -197,7 +197,7 @@ async def test_more_places_than_anyone_reads_are_cut_short(stage: Stage, habits:
     await editor.turn("Look.")
     (told,) = results(stage)
     rows = told.splitlines()
-    assert rows[0] == "200 lines in 1 file; there are more: search for less, or in fewer files."
+    assert rows[0] == "200 lines in 1 file; there are more: narrow the pattern, or search fewer files."
     assert rows[-1] == "  and 80 more"
     assert len(rows) == 2 + 200 + 1 + 20 + 1
 
@@ -216,7 +216,7 @@ async def test_a_name_that_is_not_in_its_line_is_said_with_the_lines_that_have_i
     editor, asked = await opened(stage, habits, calls, definition=at(stage))
     await editor.turn("Look.")
     elsewhere, part, zeroth, gone, blank = results(stage)
-    assert "The name 'total' is not in line 1 of shop.py; it is in: 2, 4." in elsewhere
+    assert "The name 'total' is not on line 1 of shop.py; it is on: 2, 4." in elsewhere
     assert "The name 'tot' does not occur in shop.py." in part, "only whole names count"
     assert "bad-arguments" in zeroth
     assert "no-such-file" in gone

@@ -279,7 +279,7 @@ async def _look_for(call: ToolCall, ports: Ports) -> ToolResult:
         if there and not file.changes:
             lines.append(f"{file.path}: the edit landed.")
         elif open_still:
-            lines.append(f"{file.path}: the edit did not land, or only in part.")
+            lines.append(f"{file.path}: the edit did not land, or landed only in part.")
         else:
             lines.append(f"{file.path}: the document has changed since; read it.")
     return ToolResult(call=call.id, text="\n".join(lines))

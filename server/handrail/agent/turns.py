@@ -107,7 +107,7 @@ def corrections(found: Sequence[Outcome]) -> list[str]:
     for each in found:
         hunk = f", hunk {each.mutation.hunk.number}" if each.mutation.hunk is not None else ""
         if copies := COPIES.intersection(each.notes):
-            texts += [f"Of the edit of {each.mutation.path}{hunk}: {note}" for note in copies]
+            texts += [f"About the edit of {each.mutation.path}{hunk}: {note}" for note in copies]
             continue
         has_landed = each.status is Status.LANDED
         now = "did land after all" if has_landed else "is not in the document after all"

@@ -81,7 +81,7 @@ class Buffers:
             self.tell()
 
     def rewrite(self, uri: str, text: str) -> None:
-        """Something else than the user makes another *text* of a document, line by line where it can."""
+        """Something other than the user makes another *text* of a document, line by line where it can."""
         document = self.documents[uri]
         old, new = (each.splitlines(keepends=True) for each in (document.text, text))
         document.past.append(document.text)

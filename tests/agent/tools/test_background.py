@@ -67,7 +67,7 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
     bench = closing
     line = "echo one; until [ -e go ]; do sleep 0.01; done; echo two; exec sleep 60"
     (begun,) = await turn(bench, begin(line))
-    assert begun.startswith(f"b1: {line}\nIt runs.\n")
+    assert begun.startswith(f"b1: {line}\nIt is running.\n")
     assert 'read_output {"output": "b1"}' in begun
     await until(lambda: bench.host.background.list_commands()[0].unread or "New output" in begun)
     read = call("read_output", output="b1")
@@ -76,13 +76,13 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
     (bench.root / "go").touch()
     await until(lambda: bench.host.background.list_commands()[0].unread)
     (second, third) = await turn(bench, read, read, session="s-1")
-    assert second.endswith("It runs.\nNew output:\ntwo\n")
-    assert third.endswith("It runs.\nIt has printed nothing new.")
+    assert second.endswith("It is running.\nNew output:\ntwo\n")
+    assert third.endswith("It is running.\nIt has printed nothing since the last read.")
     (stopped, again) = await turn(
         bench, call("stop", command="b1"), call("stop", command="b1"), session="s-1"
     )
     for text in (stopped, again):
-        assert "It has ended: It was stopped, together with everything that it had started." in text
+        assert "It has ended: It was stopped, together with everything that it started." in text
     assert not bench.host.background.list_commands()[0].is_running
 
 
@@ -171,7 +171,7 @@ async def test_what_it_leaves_when_it_returns_is_ended(bench: Bench) -> None:
     await ended(bench)
     assert not runs(int((bench.root / "pid").read_text()))
     (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
-    assert "which were stopped: keep it in the foreground." in text
+    assert "running, which were stopped: run them in the foreground." in text
 
 
 async def test_many_that_only_read_look_for_what_has_appeared_without_a_quarrel(closing: Bench) -> None:

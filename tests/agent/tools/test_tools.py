@@ -106,7 +106,7 @@ async def test_a_model_that_comes_later_and_does_not_see_is_shown_none(bench: Be
     ("sees", "size", "says"),
     [
         (False, 100, "a.png is an image (PNG), and handrail does not know whether you can see pictures."),
-        (True, LIMIT_PICTURE_BYTES, "pictures may have 3,500,000"),
+        (True, LIMIT_PICTURE_BYTES, "the limit for pictures is 3,500,000"),
     ],
 )
 async def test_a_picture_that_cannot_be_shown_is_a_clear_failure(
@@ -153,7 +153,7 @@ async def test_a_line_beyond_the_limit_is_shown_in_part(bench: Bench) -> None:
 async def test_lines_that_are_not_there(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n"})
     text = await result(bench, "read_file", path="a.txt", start_line=7)
-    assert text.endswith("It has no lines 7 to the end.")
+    assert text.endswith("The file has no lines 7 to the end.")
 
 
 # ---- read_output ------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ async def test_an_output_is_searched_by_a_regular_expression(bench: Bench) -> No
     assert found == "1 line matches: line|offset|text\n4|23|four two"
     found = await result(bench, "read_output", output=spill, pattern="two", ignore_case=True)
     assert found.split("\n")[1:] == ["2|5|Two three", "4|23|four two"]
-    assert await result(bench, "read_output", output=spill, pattern="five") == "No line matches."
+    assert await result(bench, "read_output", output=spill, pattern="five") == "No lines match."
     assert "not a valid regular expression" in await result(bench, "read_output", output=spill, pattern="(")
 
 
@@ -219,7 +219,7 @@ async def test_a_search_shows_each_document_once_above_its_lines(bench: Bench) -
     text = await result(bench, "search", pattern="one")
     assert text == "3 lines in 2 files.\na.txt\n  1|one\n  3|one\nb/c.txt\n  1|one"
     assert await result(bench, "search", pattern="one", path="b") == "1 line in 1 file.\nb/c.txt\n  1|one"
-    assert await result(bench, "search", pattern="ONE", glob="*.md") == "No line matches."
+    assert await result(bench, "search", pattern="ONE", glob="*.md") == "No lines match."
 
 
 async def test_listing_and_searching_are_judged_by_their_path(bench: Bench) -> None:
@@ -243,7 +243,7 @@ async def test_a_large_folder_is_listed_as_folders(bench: Bench) -> None:
     lay_out(bench.root, {f"{n % 3}/{n % 30}/{n}.txt": b"" for n in range(1500)} | {"a.txt": b""})
     text = await result(bench, "list_files")
     head, *rows = text.split("\n")
-    assert head == "1,501 files; list a folder, or give a glob, to see those below it."
+    assert head == "1,501 files; list a folder, or give a glob, to see the files below it."
     assert (rows[0], rows[-1], len(rows)) == ("0/0/ (50 files)", "a.txt", 31)
 
 

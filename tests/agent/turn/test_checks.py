@@ -105,10 +105,10 @@ async def test_a_check_that_does_not_end_is_ended_and_not_run_again(bench: Check
     bench.says(answer("", steps[0]), answer("", steps[1]), answer("Done."))
     await bench.turn()
     first, second = bench.texts()
-    assert first.endswith("in a.txt. The check `sleep` did not end within 0.2 s and was ended.")
+    assert first.endswith("in a.txt. The check `sleep` took longer than 0.2 s and was stopped.")
     assert "Not known" not in second
     told = [each.text for each in bench.events if isinstance(each, Notice)]
-    assert told == ["handrail.checks: The check `sleep` did not end within 0.2 s and was ended."]
+    assert told == ["handrail.checks: The check `sleep` took longer than 0.2 s and was stopped."]
 
 
 @pytest.mark.parametrize("by", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
@@ -135,7 +135,7 @@ async def test_a_check_that_was_ended_for_the_users_sake_is_tried_again(bench: C
     report = await bench.turn()
     await saving
     (text,) = bench.texts()
-    assert text.endswith(f"was ended, as the protected file {bench.root / '.env'} was replaced.")
+    assert text.endswith(f"was stopped because the protected file {bench.root / '.env'} was replaced.")
     assert report.answer == "I see."
     (told,) = [each.text for each in bench.history() if isinstance(each, UserMessage)][1:]
     assert told == "After this edit there is a new problem:\na.txt:1: error: New. (if)"

@@ -127,11 +127,11 @@ async def test_what_is_no_file_is_passed_over(kind: str, bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("terms", "said", "unsaid"),
     [
-        ({}, ["at an editor", "up to 600 s", "is asked before each command"], ["no editor", "sandbox"]),
-        ({"is_headless": True}, ["There is no editor"], ["at an editor", "No user can answer"]),
-        ({"is_headless": True, "is_unattended": True}, ["There is no editor", "No user can answer"], []),
+        ({}, ["working in an editor", "up to 600 s", "must approve each command"], ["no editor", "sandbox"]),
+        ({"is_headless": True}, ["There is no editor"], ["in an editor", "No user is available"]),
+        ({"is_headless": True, "is_unattended": True}, ["There is no editor", "No user is available"], []),
         ({"timeout_s": 900}, ["900 s; with timeout_s up to 900 s"], ["600"]),
-        ({"reasons": True}, ["Never assume"], ["How to go about"]),
+        ({"reasons": True}, ["Never assume"], ["How to approach"]),
     ],
     ids=["editor", "terminal", "script", "time", "reasoning"],
 )

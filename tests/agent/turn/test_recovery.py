@@ -167,7 +167,11 @@ async def test_a_provider_that_stays_away_ends_the_turn_which_can_be_gone_on_wit
     lay_out(bench.root, {"a.txt": b"one\n"})
     bench.provider = Told([calls(read("a.txt")), *[ProviderDown("503")] * 6])
     report = await bench.turn()
-    assert (report.state, report.reason, len(bench.pauses)) == (State.FAILED, "503. It was tried 6 times.", 5)
+    assert (report.state, report.reason, len(bench.pauses)) == (
+        State.FAILED,
+        "503. handrail tried 6 times.",
+        5,
+    )
     bench.provider = told = Told([said("Done.")])
     await bench.turn(report.session)
     assert [type(message).__name__ for message in told.asked[0][0]] == [
@@ -183,7 +187,10 @@ async def test_a_provider_that_wants_to_be_left_alone_for_long_is_not_asked_agai
     bench.provider = Told([ProviderDown("HTTP 429: Slow down.", 600.0)])
     report = await bench.turn()
     assert (report.state, bench.pauses) == (State.FAILED, [])
-    assert report.reason == "HTTP 429: Slow down. It asks for a pause of 10 minutes. Start a turn again then."
+    assert (
+        report.reason
+        == "HTTP 429: Slow down. It asks handrail to wait 10 minutes. Start a new turn after that."
+    )
 
 
 async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> None:

@@ -111,7 +111,7 @@ async def test_what_has_no_front_matter_or_is_no_text(bench: Bench) -> None:
     assert [(each.name, each.description) for each in found] == [("open", ""), ("plain", "")]
     (said,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
     assert said == (
-        "The model is not told of .agents/skills/null/SKILL.md, .agents/skills/raw/SKILL.md, because they "
+        "The model is not told about .agents/skills/null/SKILL.md, .agents/skills/raw/SKILL.md, because they "
         "are not in UTF-8. Save them in UTF-8."
     )
 
@@ -191,7 +191,8 @@ async def test_of_too_many_some_are_told(bench: Bench) -> None:
     assert len(await told_of(bench)) == LIMIT_SKILLS
     (said,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
     assert said.startswith(
-        "The model is told of the skills in the first 100 folders of .agents/skills, and not of those in 20"
+        "The model is told about the skills in the first 100 folders of .agents/skills, but not about those "
+        "in 20"
     )
 
 

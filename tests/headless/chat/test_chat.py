@@ -61,10 +61,10 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
 
 async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> None:
     begin = answer("", call("terminal", command="echo up; exec sleep 60", background=True))
-    async with place.chat(begin, answer("It runs."), columns=200) as talk:
+    async with place.chat(begin, answer("It is running."), columns=200) as talk:
         await talk.say("/stop", "No command runs in the background")
         await talk.say("start it", "[y/N]")
-        await talk.say("y", "It runs.")
+        await talk.say("y", "It is running.")
         await talk.say("/stop", "b1  echo up; exec sleep 60")
         await talk.say("/undo", "still running in the background")
         await talk.say("/stop b2", "Background command 'b2' does not exist")

@@ -32,7 +32,7 @@ TAG = re.compile(r"<(?:script|style)\b.*?(?:</(?:script|style)>|$)|<[^>]*>?", re
 
 
 class NoAnswer(Exception):
-    """A server answered a request with something else than a model's answer."""
+    """A server answered a request with something other than a model's answer."""
 
 
 class Client(httpx2.AsyncClient):

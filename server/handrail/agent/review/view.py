@@ -115,7 +115,7 @@ def view(
 
 def _count(pending: Sequence[Subject], *, is_on: bool) -> str:
     if not is_on:
-        return "The setting `handrail.review.mode` is `off`, so changes are not tracked."
+        return "Changes are not tracked, because the setting `handrail.review.mode` is `off`."
     if not pending:
         return "No changes are pending."
     documents = len({each.path for each in pending})

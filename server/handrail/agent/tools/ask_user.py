@@ -27,7 +27,7 @@ def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
     if len(good) != len(choices) or not 2 <= len(set(good)) <= LIMIT_CHOICES:
         return call.bad("choices", f"2 to {LIMIT_CHOICES} answers of at most {LIMIT_CHARS} characters")
     if DENY in good:
-        return call.bad("choices", f"other answers than {DENY!r}, which handrail adds itself")
+        return call.bad("choices", f"answers other than {DENY!r}, which handrail adds itself")
     return call.Inquiry(question=question.strip(), choices=tuple(dict.fromkeys(good)))
 
 
@@ -36,7 +36,7 @@ TOOL = call.Tool(
     offer=call.offer(
         "ask_user",
         "Ask the user for a decision that only they can make, or for something that you cannot find out. "
-        "Calls that only read do not wait for the answer. Do not ask for permission to use a tool: handrail "
+        "Read-only calls do not wait for the answer. Do not ask for permission to use a tool: handrail "
         "asks where it is needed.",
         {
             "question": {"type": "string"},

@@ -85,8 +85,8 @@ class Asking:
         numbers = ", ".join(str(at + 1) for at in near)
         return Failure(
             code=Code.BAD_ARGUMENTS,
-            message=f"The name {name!r} is not in line {self.line_number} of {path}; it is in: {numbers}.",
-            steps=("Call the tool again with one of these lines.",),
+            message=f"The name {name!r} is not on line {self.line_number} of {path}; it is on: {numbers}.",
+            steps=("Call the tool again with one of these line numbers.",),
         )
 
 
@@ -102,7 +102,7 @@ def parse(arguments: call.Arguments, tool: str) -> Asking | Failure:
     assert not isinstance(line_number, Failure)
     name = name.strip()
     if not name or "\n" in name or len(name) > NAME_CHARS:
-        return call.bad("name", "a name as it is written in the line")
+        return call.bad("name", "a name as it is written on the line")
     return Asking(tool=tool, path=path, name=name, line_number=line_number)
 
 
@@ -117,7 +117,7 @@ def _tool(name: str, description: str) -> call.Tool:
                 "name": {"type": "string", "description": "The name."},
                 "line": {
                     "type": "integer",
-                    "description": "Its line there, from 1. Default: the first.",
+                    "description": "The line where it occurs, counted from 1. Default: its first occurrence.",
                 },
             },
             ("path", "name"),

@@ -1,8 +1,8 @@
 """
 Change parts of documents, in any notation that models write.
 
-The mode names the notation; `core/patches/notations` has the table of them. The paths that a checkpoint must
-cover come from the very parser whose result is applied.
+The mode names the notation; `core/patches/notations` has the table of notations. The same parser yields
+the edits and the paths that the checkpoint must cover.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NAMED_FILE = re.compile(
     r"^(?:[ \t]*\*\*\* ?(?:Add|Update|Delete) File:[ \t]*|\+\+\+ (?:b/)?)(\S.*?)\s*$",
     re.MULTILINE | re.IGNORECASE,
 )
-REPLACE = "replace"  # the mode that is no notation: plain search and replacement strings
+REPLACE = "replace"  # the default mode, which uses no notation: plain search and replacement strings
 EXAMPLE = {"path": "a.py", "old_string": "def f():\n    x = 1\n", "new_string": "def f():\n    x = 2\n"}
 # In arguments that are not JSON, or name the file by another word.
 NAMED_PATH = re.compile(r"""["']?\b(?:file_?)?(?:path|name)["']?\s*:\s*["']([^"'\\\n]{1,1000})["']""")
@@ -115,8 +115,8 @@ def _description() -> str:
             "new_string. If it occurs more than once, include more lines around it, or give start_line or "
             "replace_all. Copy old text exactly as the file has it, without the line numbers of read_file. "
             f"{several} change several files in one call; {blocks} takes one or more blocks for path. If one "
-            "edit of a call does not fit, none of them is made, unless partial is true. An example for each "
-            "mode:",
+            "edit of a call does not fit, none is made, unless partial is true. An example "
+            "of each mode:",
             *(json.dumps(example) for example in modes().values()),
         )
     )
@@ -139,7 +139,7 @@ def tool() -> call.Tool:
         },
         "path": {"type": "string", "description": f"The file. Required in {with_path}."},
         "old_string": {"type": "string", "description": "Required in replace: the exact current text."},
-        "new_string": {"type": "string", "description": "Required in replace: the text in its place."},
+        "new_string": {"type": "string", "description": "Required in replace: the text that replaces it."},
         "replace_all": {
             "type": "boolean",
             "default": False,
@@ -150,7 +150,7 @@ def tool() -> call.Tool:
         "partial": {
             "type": "boolean",
             "default": False,
-            "description": "Make the edits that fit, even if others of the call do not.",
+            "description": "Make the edits that fit, even if others in the call do not.",
         },
     }
     offer = call.offer("patch", _description(), properties, ())

@@ -19,7 +19,7 @@ from handrail.ports import Ports
 from handrail.ports.languages import PROBLEMS, Report, Unwatched
 
 WAIT_S = 2.0
-NOTHING_KNOWN = "No problems are known. Name a file to ask about that one."
+NOTHING_KNOWN = "No problems are known. Give a path to ask about one file."
 READ = "read_file"  # the tool by which a model would read the same documents
 
 
@@ -53,7 +53,7 @@ class Problems:
                 listed = problems.report_all([Found(path=place.path, problems=_in_order(found))])
                 return "\n".join((listed if found or not missing else "", *missing)).lstrip("\n")
             case Unwatched():
-                return f"Not known: nothing reports problems of {place.path}, or only while it is open."
+                return f"Unknown: nothing reports problems in {place.path}, or only while it is open."
             case None:
                 return problems.report_all((), [place.path])
 

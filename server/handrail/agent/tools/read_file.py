@@ -61,7 +61,7 @@ class ReadFile:
         """The wanted lines with their numbers, as far as *room* goes, and what is not shown of them."""
         wanted = min(self.end_line or len(rows), len(rows))
         if self.start_line > max(wanted, 1):
-            yield f"It has no lines {self.start_line} to {self.end_line or 'the end'}."
+            yield f"The file has no lines {self.start_line} to {self.end_line or 'the end'}."
             return
         last = min(wanted, self.start_line - 1 + LIMIT_LINES)
         for number in range(self.start_line, last + 1):
@@ -101,7 +101,9 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
         return Failure(
             code=Code.TOO_LARGE,
             uri=place.uri,
-            message=f"{place.path} has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}.",
+            message=(
+                f"{place.path} has {len(raw):,} bytes; the limit for pictures is {LIMIT_PICTURE_BYTES:,}."
+            ),
             steps=("Make a smaller copy with a command, then read the copy.",),
         )
     data = (await asyncio.to_thread(b64encode, raw)).decode("ascii")
@@ -143,9 +145,9 @@ TOOL = call.Tool(
     kind=ToolKind.READ,
     offer=call.offer(
         "read_file",
-        "Read a text file; if it is open in an editor, its current text, unsaved changes included. Each "
-        f"line begins with its number and `|`, which are not part of it. Returns at most {LIMIT_LINES:,} "
-        "lines. Shows PNG, JPEG, GIF and WebP pictures, if you can see them.",
+        "Read a text file; if it is open in an editor, its current text, including unsaved changes. "
+        "Each line begins with its number and `|`, which are not part of it. Returns at most "
+        f"{LIMIT_LINES:,} lines. Shows PNG, JPEG, GIF and WebP pictures if you can see them.",
         {
             "path": {"type": "string", "description": "Relative to the workspace folder."},
             "start_line": {"type": "integer", "minimum": 1, "description": "First line, counted from 1."},

@@ -56,7 +56,7 @@ class ReadOutput:
             return found
         hits, more = found
         if not hits:
-            return "No line matches."
+            return "No lines match."
         lines = f"{len(hits)} line{' matches' if len(hits) == 1 else 's match'}"
         head = f"{lines}{', and there are more' if more else ''}: line|offset|text"
         return "\n".join((head, *(f"{hit.line_number}|{hit.offset}|{hit.row}" for hit in hits)))
@@ -99,8 +99,8 @@ TOOL = call.Tool(
     kind=ToolKind.OUTPUT,
     offer=call.offer(
         "read_output",
-        "Read an output that was too long for a result: page by page, or only the lines that match. Or check "
-        "a background command: its state, and what it has printed since you last read it.",
+        "Read output that was too long for a result, page by page or only the lines that match. Or "
+        "check a background command: its state, and what it has printed since you last read it.",
         {
             "output": {
                 "type": "string",

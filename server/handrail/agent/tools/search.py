@@ -68,8 +68,8 @@ TOOL = call.Tool(
     kind=ToolKind.READ,
     offer=call.offer(
         "search",
-        "Search files line by line for a regular expression, unsaved text included. Ignored files "
-        "(.gitignore) are left out, and so are files that may contain keys unless path names them.",
+        "Search files line by line for a regular expression, including unsaved text. Ignored files "
+        "(.gitignore) are left out, and so are files that may contain keys, unless path names them.",
         {
             "pattern": {"type": "string", "description": "A regular expression."},
             "path": {"type": "string", "description": "Only this folder or file."},

@@ -100,7 +100,7 @@ def _line(document: _Read, spot: Spot) -> Line:
 def _hidden(spot: Spot, place: Place | None) -> str:
     name = f"{_plain(spot.name, ROW_CHARS)} in " if spot.name else ""
     if place is None:
-        return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a readable file, or beyond the limit)"
+        return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a readable file, or too many results)"
     why = ASKED.get(place.kind, "You need the user's permission to read it.")
     return f"{name}{_plain(place.path, PATH_CHARS)}:{spot.line + 1} ({why})"
 

@@ -23,12 +23,10 @@ from handrail.ports import Ports
 TITLE_CHARS = 80
 NEEDS = frozenset(Need)
 # What programs say when containment denies them something.
-STOPPED = Failure(
-    code=Code.CUT_SHORT, message="It was stopped, together with everything that it had started."
-)
+STOPPED = Failure(code=Code.CUT_SHORT, message="It was stopped, together with everything that it started.")
 STOPPED_ALONE = Failure(
     code=Code.CUT_SHORT,
-    message="The user stopped this command, together with everything that it had started.",
+    message="The user stopped this command, together with everything that it started.",
     steps=("Do not run it again unless the user asks for it.",),
 )
 HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well
@@ -136,8 +134,8 @@ def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
     else:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
-        remedy = "keep it in the foreground" if console.name else "to keep running, they need `background`"
-        head += f" It left {ran.left_processes} running, which were stopped: {remedy}."
+        remedy = "run them in the foreground" if console.name else "to keep them running, use `background`"
+        head += f" It left processes ({ran.left_processes}) running, which were stopped: {remedy}."
     text = f"{head}\n{output}"
     if ran.code and (note := _denied(ran.output, console.contained)):
         text = f"{text.rstrip()}\n{note}"
@@ -175,14 +173,14 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
     if end is End.STOPPED:
         return Failure(
             code=Code.CUT_SHORT,
-            message="The user stopped the turn. The command and everything that it had started were stopped.",
+            message="The user stopped the turn. The command and everything that it started were stopped.",
         )
     if end is End.FULL:
         return Failure(
             code=Code.TOOL_FAILED,
             message=(
-                "The command had nearly filled the disk, so it and everything that it had started were "
-                "stopped. The changes that it had made remain."
+                "The command nearly filled the disk, so it and everything that "
+                "it started were stopped. Its changes remain."
             ),
             steps=("Make it write less.", "Or ask the user to free disk space."),
         )
@@ -190,8 +188,8 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
         return Failure(
             code=Code.TOOL_FAILED,
             message=(
-                "The command had started thousands of processes, so it and everything that it had started "
-                "were stopped. The changes that it had made remain."
+                "The command started thousands of processes, so it and everything "
+                "that it started were stopped. Its changes remain."
             ),
             steps=("Make it start fewer processes at once.",),
         )
@@ -201,8 +199,8 @@ def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
     return Failure(
         code=Code.TIMED_OUT,
         message=(
-            f"The command took longer than {timeout_s:g} s, so it and everything that it had started were "
-            f"stopped. The changes that it had made remain."
+            f"The command took longer than {timeout_s:g} s, so it and everything that it "
+            f"started were stopped. Its changes remain."
         ),
         steps=tuple(steps),
     )
@@ -219,11 +217,14 @@ TOOL = call.Tool(
         "asked about it, and may refuse. Use the other tools to read, search and edit files.",
         {
             "command": {"type": "string"},
-            "folder": {"type": "string", "description": "Where it runs. Default: the workspace folder."},
+            "folder": {
+                "type": "string",
+                "description": "The folder to run it in. Default: the workspace folder.",
+            },
             "timeout_s": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "Its time limit in seconds, for long builds and tests.",
+                "description": "The time limit in seconds, for long builds and tests.",
             },
             "background": {
                 "type": "boolean",
@@ -238,8 +239,9 @@ TOOL = call.Tool(
                 "type": "array",
                 "items": {"type": "string"},
                 "description": (
-                    "Only after it failed because it lacked one of these: `network`, `repository` (to change "
-                    ".git), a path outside the workspace, or `machine` (no sandbox). The user is asked."
+                    "Only after the command failed because it lacked one of these: `network`, `repository` "
+                    "(to change .git), a path outside the workspace, or `machine` (no sandbox). The user is "
+                    "asked."
                 ),
             },
             "why": {"type": "string", "description": "Why it needs that; the user sees this."},

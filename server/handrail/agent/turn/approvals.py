@@ -76,7 +76,7 @@ class Approvals:
         """
         The user's answer to a question.
 
-        If by then the call would write something else than was shown, it is asked about again.
+        If by then the call would write something other than was shown, it is asked about again.
         """
         question = await self._leave(ready, ask, mutation)
         while True:
@@ -91,15 +91,13 @@ class Approvals:
         question = self._question(ready, Kind.QUESTION, inquiry.question)
         answer = await self._ask(replace(question, choices=(DENY, *inquiry.choices)))
         if answer in (None, DENY):
-            return (
-                "The user did not answer. Choose the most careful option, or end the turn with your question."
-            )
+            return "The user did not answer. Choose the safest option, or end the turn with your question."
         if answer not in inquiry.choices:
             return f"The user answered in their own words: {answer}"
         return f"The user chose: {answer}"
 
     async def may_save(self, paths: Sequence[str]) -> bool:
-        """Whether what the user has typed in documents may be saved before a command; a yes may last."""
+        """Whether what the user has typed in documents may be saved before a command runs; a yes may last."""
         if SAVING in (await self.rights()).grants:
             return True
         question = Question(

@@ -139,7 +139,7 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
         return replace(session, gauge=session.gauge.correct(tokens, reported)).widen(reported)
     if not session.was_told:
         text = (
-            f"The model's server has read only about {read:,} of about {tokens:,} tokens: it silently cuts "
+            f"The model's server read only about {read:,} of about {tokens:,} tokens: it silently cuts "
             f"the conversation. Give the model a larger context there; for `ollama:NAME` the "
             "setting handrail.context.window does that."
         )

@@ -171,7 +171,7 @@ def no_snapshot(error: Exception) -> Failure:
         code=Code.TOOL_FAILED,
         message=f"No checkpoint could be taken, so nothing was changed: {error}",
         steps=(
-            "Fix what the message names, then try again.",
+            "Fix the cause that the message names, then try again.",
             "Or ask the user to allow changes without a checkpoint, with the setting "
             "handrail.checkpoints.required.",
         ),

@@ -222,7 +222,7 @@ def _of_another_kind(name: str, kind: ToolKind) -> Failure:
     return Failure(
         code=Code.BLOCKED,
         message=f"The tool {name} is of kind {kind.value!r} but would do something else. Nothing was done.",
-        steps=("Use another tool. This is a bug in handrail.",),
+        steps=("This is a bug in handrail. Use another tool.",),
     )
 
 

@@ -53,15 +53,15 @@ class Skills:
         sentences = list[str]()
         if self.more:
             sentences.append(
-                f"The model is told of the skills in the first {LIMIT_SKILLS} folders of {FOLDER}, and not "
-                f"of those in {self.more:,} more. Remove what it does not need."
+                f"The model is told about the skills in the first {LIMIT_SKILLS} folders of {FOLDER}, "
+                f"but not about those in {self.more:,} more. Remove skills that it does not need."
             )
         if self.unreadable:
             named = ", ".join(self.unreadable[:LIMIT_NAMED])
             if more := len(self.unreadable[LIMIT_NAMED:]):
                 named += f" and {more:,} more skills"
             sentences.append(
-                f"The model is not told of {named}, because they are not in UTF-8. Save them in UTF-8."
+                f"The model is not told about {named}, because they are not in UTF-8. Save them in UTF-8."
             )
         return tuple(sentences)
 

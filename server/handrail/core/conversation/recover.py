@@ -61,13 +61,14 @@ TABLE: Mapping[Trouble, Rule] = {
     Trouble.CUT_CALLS: Rule(
         bound=5,
         withhold=3,  # agent-resilience 1
-        nudge="Your answer was cut off by the output limit. Not run, because incomplete: {calls}. {smaller}",
+        nudge="Your answer was cut off by the output limit. "
+        "Not run, because they were incomplete: {calls}. {smaller}",
         reason=CUT,
     ),
     Trouble.CUT_TEXT: Rule(
         bound=5,
         withhold=3,
-        nudge="Your answer was cut off by the output limit. Continue exactly where it stopped.",
+        nudge="Your answer was cut off by the output limit. Continue exactly where you stopped.",
         reason=CUT,
     ),
     Trouble.EMPTY: Rule(
@@ -381,5 +382,5 @@ def reason_to_give_up(reason: str, attempts: int, wanted_s: float | None) -> str
     """Why a turn ends whose provider failed for that *reason*; arguments as for `retry`."""
     said = reason if reason.endswith((".", "!", "?")) else f"{reason}."
     if wanted_s is not None and wanted_s > PATIENCE_S:
-        return f"{said} It asks for a pause of {wanted_s / 60:.0f} minutes. Start a turn again then."
-    return f"{said} It was tried {attempts} times."
+        return f"{said} It asks handrail to wait {wanted_s / 60:.0f} minutes. Start a new turn after that."
+    return f"{said} handrail tried {attempts} times."

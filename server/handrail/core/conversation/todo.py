@@ -45,13 +45,13 @@ def read(arguments: Mapping[str, object]) -> tuple[Item, ...] | Failure:
     if not isinstance(given, list):
         return _bad("The argument 'items' must be a list of items.")
     if len(given) > LIMIT_ITEMS:
-        return _bad(f"There are {len(given)} items; at most {LIMIT_ITEMS} are kept.")
+        return _bad(f"There are {len(given)} items; the limit is {LIMIT_ITEMS}.")
     items: list[Item] = []
     for number, each in enumerate(given, 1):
         text = each.get("text") if isinstance(each, dict) else None
         state = each.get("state", State.OPEN) if isinstance(each, dict) else None
         if not isinstance(text, str) or not text.strip() or len(text) > LIMIT_CHARS:
-            return _bad(f"Item {number} needs a text of 1 to {LIMIT_CHARS} characters.")
+            return _bad(f"The text of item {number} must have 1 to {LIMIT_CHARS} characters.")
         if state not in tuple(State):
             return _bad(f"The state of item {number} must be open, active or done.")
         items.append(Item(text=" ".join(text.split()), state=State(state)))
@@ -80,7 +80,7 @@ def _read_items(arguments: str) -> tuple[Item, ...] | Failure:
         found = json.loads(arguments)
     except (ValueError, RecursionError):
         found = None
-    return read(found) if isinstance(found, dict) else _bad("The arguments are not one JSON object.")
+    return read(found) if isinstance(found, dict) else _bad("The arguments must be one JSON object.")
 
 
 def _bad(message: str) -> Failure:

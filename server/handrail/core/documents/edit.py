@@ -305,7 +305,7 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
     return Failure(
         code=Code.STALE_DOCUMENT,
         message=f"{changed}{said} The typed text is kept.",
-        steps=("Read the document again.", "Then send the hunk against its current text."),
+        steps=("Read the document again.", "Then send the hunk again, for the current text."),
     )
 
 

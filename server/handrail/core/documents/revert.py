@@ -1,16 +1,16 @@
 r"""
 Undo what was done to a text, and only that, in what the text has become since.
 
-What others did stays, before, between and after. Where it reaches into the same lines, in any way of telling
-it (see `diff_regions`), there is no revert, unless it is part of the revert itself: of equal lines
-nobody could say whose is which. Which texts these are, and what becomes of a document without a revert,
-is decided by whoever restores it.
+Changes that others made stay, before, between and after. If they may reach into the same lines, in any way in
+which a diff can be drawn (see `diff_regions`), there is no revert, unless they are part of the revert itself:
+when several lines are equal, it is unclear who wrote which. The caller chooses the texts, and decides what
+happens to a document that has no revert.
 
-Theory of operation. Three texts are known: `found`, which the turn began with; `left`, which it made of it;
-and `now`. The rows that differ between `left` and `found` are what the turn did; the rows that differ between
-`left` and `now` are what others did since. Both are taken in every way in which they can be told. Where the
-two do not meet, the rows of `found` come back; where they meet, there is no revert. Several stretches are
-undone one by one, the last one first.
+Theory of operation. There are three texts: `found`, with which the turn began; `left`, as the turn left it;
+and `now`. The rows that differ between `left` and `found` are the turn's changes; the rows that differ
+between `left` and `now` are changes that others made since. Each diff is considered in every way in which it
+can be drawn. Where the two do not meet, the rows of `found` are restored; where they meet, there is no
+revert. Several stretches are undone one by one, the last one first.
 
     >>> found, left = Text("a\nb\nc\n"), Text("a\nB\nc\n")
     >>> now = Text("a\nB\nc\nmine\n")  # the user has added a line since: it stays

@@ -144,7 +144,7 @@ class Text:
             return Failure(
                 code=Code.BAD_ENCODING,
                 message=(
-                    f"The document is {self.encoding}, which cannot write U+{ord(character):04X} "
+                    f"The document is {self.encoding}, which cannot encode U+{ord(character):04X} "
                     f"(line {line_number} of the new text)."
                 ),
                 steps=("Use characters that this encoding has.", "Or convert the document first."),

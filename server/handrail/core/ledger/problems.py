@@ -150,7 +150,7 @@ def report_new(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> 
         what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
         texts += [f"After this edit there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
     if len(rows) > LIMIT_TOLD:
-        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown; the tool problems lists them.")
+        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown; the problems tool lists them.")
     for why, paths in unknown.items():
         names = ", ".join(_line(path, PATH_CHARS) for path in paths[:LIMIT_TOLD])
         texts.append(f"It is unknown whether the edit caused problems in {names}. {why}")

@@ -136,7 +136,7 @@ def _unified_patch(names: _Names, hunks: list[Hunk], content: str) -> FilePatch 
     notes = names.notes
     if names.old == NOWHERE:
         path, others = names.new, tuple[str, ...]()
-        notes = (*notes, f"{path} was taken to be an existing file, because the hunk has lines of it.")
+        notes = (*notes, f"{path} was taken to be an existing file, because the hunk has lines from it.")
     elif names.move_to is not None:
         path, others = names.old, ()
     else:

@@ -80,7 +80,7 @@ def read(value: object) -> tuple[Check, ...] | str:
     if not isinstance(value, list | tuple):
         return f"it must be a list of checks, such as [{EXAMPLE}]"
     if len(value) > LIMIT_CHECKS:
-        return f"it has {len(value)} checks, and at most {LIMIT_CHECKS} are run"
+        return f"it has {len(value)} checks; the limit is {LIMIT_CHECKS}"
     found = []
     for number, each in enumerate(value, 1):
         check = _check(each)
@@ -95,7 +95,7 @@ def _check(value: object) -> Check | str:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         return f"must be like {EXAMPLE}"
     if unknown := sorted(set(value) - set(FIELDS)):
-        return f"has the field {unknown[0]!r}, which is not known; there are {', '.join(FIELDS)}"
+        return f"has the field {unknown[0]!r}, which does not exist; the fields are {', '.join(FIELDS)}"
     command, stdin = value.get("command"), value.get("stdin", "")
     if not isinstance(command, str) or not isinstance(stdin, str) or not command.strip():
         return f"must have a `command`, such as {EXAMPLE}"

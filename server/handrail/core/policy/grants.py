@@ -29,7 +29,7 @@ class Grant:
     def in_words(self, kind: ToolKind | None) -> str:
         """What it allows, for people; *kind* is its tool's, None for what is not a tool."""
         if self.tool == SAVES:
-            return "documents may be saved before a command"
+            return "documents may be saved before a command runs"
         if not self.subject:
             return f"{self.tool} may be used"
         subject, *held = self.subject.split(OPENED_MARK)

@@ -194,7 +194,7 @@ def why_not_read_only(
     if command.unclear:
         return f"The command cannot be parsed: {command.unclear}"
     if any(redirect.writes and redirect.target != NOWHERE for redirect in command.redirects):
-        return "It writes its output to a file."
+        return "It redirects its output to a file."
     if command.needs_shell == NOTHING:
         return "It contains no command."
     return f"Only a shell can run it, because of {command.needs_shell}."

@@ -70,13 +70,13 @@ class Hit:
 def show_lines(found: Lines) -> str:
     """The lines, below one line that counts them; each document's path stands once, above its lines."""
     if not found.lines:
-        return "No line matches."
+        return "No lines match."
     parts = [""]
     for path, lines in groupby(found.lines, key=lambda line: line.path):
         parts += [path, *(f"  {line.line_number}|{line.row}" for line in lines)]
     files = len({line.path for line in found.lines})
     parts[0] = f"{_count(len(found.lines), 'line')} in {_count(files, 'file')}"
-    parts[0] += "; there are more: search for less, or in fewer files." if found.more else "."
+    parts[0] += "; there are more: narrow the pattern, or search fewer files." if found.more else "."
     return "\n".join(parts)
 
 
@@ -95,7 +95,7 @@ def list_paths(paths: Sequence[str], limit: int = LIMIT_PATHS) -> str:
     while len(deeper := list(_fold(paths, depth))) <= limit:
         rows, depth = deeper, depth + 1
     rest = f"\n… and {len(rows) - limit:,} more" if len(rows) > limit else ""
-    head = f"{_count(len(paths), 'file')}; list a folder, or give a glob, to see those below it."
+    head = f"{_count(len(paths), 'file')}; list a folder, or give a glob, to see the files below it."
     return "\n".join((head, *rows[:limit])) + rest
 
 

@@ -7,7 +7,7 @@ _OPEN = re.compile(
 )
 
 
-# What else than files may be named; `@selection` is for editors.
+# What other than files may be named; `@selection` is for editors.
 NAMES = ("diff", "problems", "session")
 
 

@@ -154,7 +154,9 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
     if not media:
         raise Wrong(f"{where}: {name} is not a PNG, JPEG, GIF or WebP picture.")
     if len(raw) > LIMIT_PICTURE_BYTES:
-        raise Wrong(f"{where}: {name} has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}.")
+        raise Wrong(
+            f"{where}: {name} has {len(raw):,} bytes; the limit for pictures is {LIMIT_PICTURE_BYTES:,}."
+        )
     return Picture(path=name, media=media, data=(await asyncio.to_thread(b64encode, raw)).decode("ascii"))
 
 

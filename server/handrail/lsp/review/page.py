@@ -27,7 +27,7 @@ class ReviewPage(ServedPage):
     Attributes:
         discussion: What it shows.
         sending: Held while comments are sent, so that none is sent twice.
-        turned: Told that it holds something else than before, so that the comments may be others.
+        turned: Told that it holds something other than before, so that the comments may be others.
     """
 
     name: str = NAME

@@ -32,10 +32,7 @@ LIMIT_RUNNING = 4  # of a session; they share the workspace, and who changed wha
 LIMIT_ENDED = 8  # of a session, of which what they printed can still be read
 FIRST_S = 1.0  # what fails at once is told at once
 BROKEN = Failure(code=Code.TOOL_FAILED, message="Internal error in handrail. See its log.")
-ALONE = (
-    "It has a network of its own: other commands can reach a server in it only if both run with needs: "
-    "network."
-)
+ALONE = "It has its own network: other commands can reach a server in it only if both run withneeds: network."
 
 
 class UnknownCommandError(HandrailError):

@@ -65,7 +65,7 @@ class BackgroundCommand:
         """How it is, in a sentence."""
         match self.found:
             case None:
-                return "It runs."
+                return "It is running."
             case Failure(message=message):
                 return f"It has ended: {message}"
             case Printed(failure=Failure(message=message)):
@@ -107,7 +107,9 @@ class BackgroundCommand:
         if shown:
             said.append(f"New output:\n{shown}")
         else:
-            said.append("Its output is withheld." if is_withheld else "It has printed nothing new.")
+            said.append(
+                "Its output is withheld." if is_withheld else "It has printed nothing since the last read."
+            )
         return f"{self.id}: {self.line}\n" + "\n".join(filter(None, said))
 
 

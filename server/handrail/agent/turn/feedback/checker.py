@@ -179,7 +179,7 @@ class Checker:
         last = self._latest_run(was)
         why = last.task.result()[was.uri] if last is not None and last.task.done() else None
         if not isinstance(why, Unknown):
-            return Unknown(why=f"The check `{self.check.program}` was not done in time.")
+            return Unknown(why=f"The check `{self.check.program}` did not finish in time.")
         self._note(why)
         return why
 

@@ -50,7 +50,7 @@ class Listing:
 def _join(answers: Sequence[Report | Unwatched | Unknown]) -> Report | Unwatched:
     """What several checks say of a document."""
     reports = [each for each in answers if isinstance(each, Report)]
-    missing = tuple(f"Not known: {each.why}" for each in answers if isinstance(each, Unknown))
+    missing = tuple(f"Unknown: {each.why}" for each in answers if isinstance(each, Unknown))
     if not reports and not missing:
         return Unwatched()
     text = reports[0].text if reports else ""

@@ -107,7 +107,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     found = dict[str, tuple[Problem, ...] | Unknown]()
     for each in targets:
         if before[each.uri] is None:
-            found[each.uri] = Unknown(why="It is not a file yet, and a check reads files.")
+            found[each.uri] = Unknown(why="It has not been saved yet, and a check reads files.")
         elif not mounts and before[each.uri] != each.raw:
             found[each.uri] = Unknown(why=_unsaved_note(once.check))
     left = [each for each in targets if each.uri not in found]
@@ -121,7 +121,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     found |= _results(left, reported, once.check)
     for each in left:  # what is written to the disk shows instead of the copy that lay over it
         if await once.ports.editor.read_bytes(each.uri) != before[each.uri]:
-            found[each.uri] = Unknown(why="It was written to while it was checked.", is_passing=True)
+            found[each.uri] = Unknown(why="It changed while it was being checked.", is_passing=True)
     return found
 
 
@@ -197,7 +197,9 @@ class _Once:
 
         ran = await self.ports.process.run(wanted, self.stop, hear)
         if flood.is_set():
-            return self.unknown(f"printed more than {LIMIT_CHARS:,} characters and was ended", is_final=True)
+            return self.unknown(
+                f"printed more than {LIMIT_CHARS:,} characters and was stopped", is_final=True
+            )
         if not isinstance(ran, Ran):
             return self.unknown(f"was not run: {ran.message.rstrip('.')}", is_final=True)
         return await self._read(ran, targets, is_stdin=bool(given))
@@ -257,7 +259,7 @@ class _Once:
                     + _quote_output(ran.output)
                 )
             if not reported and not check_output.is_quiet(ran.output):
-                return self.unknown("printed something else than problems" + _quote_output(ran.output))
+                return self.unknown("printed something other than problems" + _quote_output(ran.output))
         return found
 
     def _failure(self, ran: Ran) -> Unknown | None:
@@ -266,7 +268,7 @@ class _Once:
         match ran.end:
             case End.TIMED_OUT:
                 limit_s = min(LIMIT_S, self.ports.terms.timeout_s)
-                return self.unknown(f"did not end within {limit_s:g} s and was ended", is_final=True)
+                return self.unknown(f"took longer than {limit_s:g} s and was stopped", is_final=True)
             case End.EXITED if code in NOT_RUN:
                 where = " in the sandbox" if self.available.by else ""
                 why = f"could not be run{where} (exit code {code})" + _quote_output(ran.output)
@@ -276,10 +278,10 @@ class _Once:
             case End.EXITED:
                 return None
             case End.UNCOVERED:
-                why = f"was ended, as the protected file {ran.uncovered} was replaced"
+                why = f"was stopped because the protected file {ran.uncovered} was replaced"
                 return self.unknown(why, is_passing=True)
             case End.STOPPED:
-                return self.unknown("was not done in time", is_passing=True)
+                return self.unknown("did not finish in time", is_passing=True)
             case _:
                 return self.unknown(f"was ended ({ran.end.value})", is_final=True)
 
