@@ -290,6 +290,25 @@ async def test_the_projects_instructions_are_read_and_shown(stage: Stage, habits
     assert started[0]["instructions"] == ["AGENTS.md"]
 
 
+@vscode
+async def test_the_instructions_of_a_folder_are_those_that_the_editor_holds(
+    stage: Stage, habits: Habits
+) -> None:
+    rules, _ = stage.put("docs/AGENTS.md", "Write in verse.\n"), stage.put("docs/a.md", "one\n")
+    reads = Call(name="read_file", arguments='{"path": "docs/a.md"}')
+    async with model_server(Say(calls=(reads,), finish="tools"), Say(text="Roses are red.")) as server:
+        editor = await stage.start(
+            habits, settings={"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        )
+        uri = editor.desk.open(rules)
+        editor.desk.type(uri, "blank ", before="verse")
+        editor.desk.tell()
+        await editor.turn("Hello.")
+    first, second = (json.dumps(each["messages"]) for each in server.asked)
+    assert "verse" not in first
+    assert "Write in blank verse." in second
+
+
 def changes_told(stage: Stage) -> list[str]:
     """What the model was told of documents that have changed, as the journals have it."""
     rows = [row for path in stage.state.rglob("*.jsonl") for row in path.read_text().splitlines()]

@@ -20,6 +20,7 @@ from handrail.agent.turn.command.background import Background
 from handrail.agent.turn.edit import quick_fix
 from handrail.agent.turn.ending import End
 from handrail.agent.turn.executor import Executor
+from handrail.agent.turn.folder_instructions import FolderInstructions
 from handrail.agent.turn.instructions import instructions_for
 from handrail.agent.turn.loop import Wishes, offers, run_turn
 from handrail.agent.turn.session import Said, Session
@@ -224,6 +225,7 @@ class Host:
                 keep=keep,
                 facts=lambda: self.facts(session.id),
                 steered=lambda: self.steered.pop(turn, []),
+                folders=FolderInstructions(ports=executor.ports, observe=observe, named=self.named),
             )
             ended = await run_turn(session, executor, wishes)
             await executor.end(asks=True)

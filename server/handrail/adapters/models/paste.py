@@ -53,7 +53,11 @@ class Paste:
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece]:
         """First the tool calls that the pasted reply stands for, then its prose."""
-        last = max(at for at, message in enumerate(messages) if isinstance(message, UserMessage))
+        last = max(
+            at
+            for at, message in enumerate(messages)
+            if isinstance(message, UserMessage) and not message.instructions
+        )
         prompt = messages[last]
         assert isinstance(prompt, UserMessage)
         found = reply.read(prompt.text)

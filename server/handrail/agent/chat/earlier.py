@@ -56,7 +56,7 @@ def _rounds(entries: Iterable[Entry]) -> list[_Round]:
                 is_copied = True
             case Begun(prompt=prompt):
                 rounds.append(_Round(prompt))
-            case Said(message=UserMessage(text=text)) if is_copied:
+            case Said(message=UserMessage(text=text, instructions="")) if is_copied:
                 rounds.append(_Round(text))
             case Said(message=AssistantMessage(text=text)) if rounds and text.strip():
                 rounds[-1] = replace(rounds[-1], answer=text)

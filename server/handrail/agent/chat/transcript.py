@@ -232,7 +232,7 @@ class Transcript:
 
     def _say(self, message: Message) -> None:
         match message:
-            case UserMessage(text=text) if self._copied:
+            case UserMessage(text=text, instructions="") if self._copied:
                 name = f"copy-{len(self.rounds)}"
                 self.rounds.append(Round(turn=name, prompt=text, copied=self._copied, state="finished"))
             case _ if not self.rounds:

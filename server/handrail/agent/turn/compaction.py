@@ -122,9 +122,9 @@ async def summarise(session: Session, ports: Ports, facts: Facts) -> Fitted | No
     """
     room, gauge = room_of(session, ports), session.gauge
     cut = compact.cut(session.messages, gauge, gauge.tokens(session.messages), 1)
-    if cut is None:
+    if cut is None or not cut.summarised:
         return None
-    size = min(room.window * compact.SUMMARY_SHARE, gauge.tokens(cut.middle) / 2)
+    size = min(room.window * compact.SUMMARY_SHARE, gauge.tokens(cut.summarised) / 2)
     limit = max(gauge.chars(size), LEAST_SUMMARY_CHARS)
     text, usage = await _summary(cut, ports, gauge.chars(room.trigger * 0.9), limit)
     if not text:
@@ -148,22 +148,22 @@ async def _without_oldest(
     room, gauge = room_of(session, ports), session.gauge
     summary = int(room.window * compact.SUMMARY_SHARE)
     cut = compact.cut(session.messages, gauge, room.window, max(target - summary, 1))
-    if cut is None:
+    if cut is None or not cut.summarised:
         return session.messages, Usage(), 0
-    size = gauge.tokens(cut.middle)
+    size = gauge.tokens(cut.summarised)
     if not full and size < room.window * compact.WORTH_SHARE:
         return session.messages, Usage(), 0
     limit = max(gauge.chars(min(summary, size / 2)), LEAST_SUMMARY_CHARS)
     text, usage = await _summary(cut, ports, gauge.chars(room.trigger * 0.9), limit)
     if not text:
-        return cut.without_middle(facts, session.asked), usage, len(cut.middle)
+        return cut.without_middle(facts, session.asked), usage, len(cut.summarised)
     return cut.with_summary(text, facts, session.asked), usage, 0
 
 
 async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple[str, Usage]:
     """A summary of at most *limit* characters, made part by part, and what that has used; empty if none."""
     usage, text = Usage(), ""
-    for part in _parts(cut.middle, read_chars):
+    for part in _parts(cut.summarised, read_chars):
         before = f"The part before this is already summarised; keep this summary:\n{text}\n\n" if text else ""
         found, used = await _ask_for_summary(
             part, ports, f"{SHORTER.format(limit=limit)}\n\n{before}", read_chars, limit

@@ -8,8 +8,14 @@ from dataclasses import dataclass, replace
 from handrail import prompts
 from handrail.agent.turn.skills import Skills, skills
 from handrail.core.conversation import prompt
-from handrail.core.conversation.prompt import INSTRUCTIONS, Instructions, Mode, OpenDocument
-from handrail.core.failure import Failure
+from handrail.core.conversation.prompt import (
+    INSTRUCTIONS,
+    LIMIT_INSTRUCTIONS,
+    Instructions,
+    Mode,
+    OpenDocument,
+)
+from handrail.core.failure import Code, Failure
 from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.grants import Rights
@@ -101,19 +107,44 @@ async def _project(ports: Ports) -> tuple[list[Instructions], tuple[str, ...]]:
         place = ports.workspace.resolve(name)
         if isinstance(place, Failure) or place.identity in found:
             continue
-        judged = verdict(Request(tool=READ, kind=ToolKind.READ, places=(place,)), rights)
-        if not isinstance(judged, Allow):
-            if await ports.editor.read_bytes(place.uri) is not None:
-                left_out[_why_not(name, place, judged)] = None
-            continue
-        document = await ports.editor.read(place.uri)
-        if not isinstance(document, Failure) and document.text.content.strip():
-            found[place.identity] = Instructions(path=place.path, text=document.text.content)
+        text, why = await read_instructions(place, INSTRUCTIONS, ports, rights)
+        if why:
+            left_out[why] = None
+        elif text.strip():
+            found[place.identity] = Instructions(path=place.path, text=text)
     return list(found.values()), tuple(left_out)
+
+
+async def read_instructions(place: Place, name: str, ports: Ports, rights: Rights) -> tuple[str, str]:
+    """
+    Read a file of instructions, if the model may read it without a question.
+
+    Args:
+        place: Where it leads.
+        name: What people call it.
+
+    Returns:
+        Its text, empty if there is none; and why the model does not get it, for people, empty if there is no
+        such reason.
+    """
+    judged = verdict(Request(tool=READ, kind=ToolKind.READ, places=(place,)), rights)
+    if not isinstance(judged, Allow):
+        is_there = await ports.editor.read_bytes(place.uri) is not None
+        return "", _why_not(name, place, judged) if is_there else ""
+    document = await ports.editor.read(place.uri)
+    if not isinstance(document, Failure):
+        return document.text.content, ""
+    why = UNREADABLE.get(document.code)
+    return "", f"{name} is not sent to the model because it {why}" if why else ""
+
+
+UNREADABLE = {
+    Code.BAD_ENCODING: "is not in UTF-8. Save it in UTF-8.",
+    Code.TOO_LARGE: f"is too large. Shorten it to {LIMIT_INSTRUCTIONS:,} characters.",
+}
 
 
 def _why_not(name: str, place: Place, judged: Ask | Block) -> str:
     why = judged.detail if isinstance(judged, Ask) else judged.failure.message
-    path = name.rpartition("/")[2]
-    leads = f", which leads to {place.path}" if place.path != path else ""
-    return f"{path}{leads}{',' if leads else ''} is neither read nor sent to the model. {why}"
+    leads = f", which leads to {place.path}" if place.path != name else ""
+    return f"{name}{leads}{',' if leads else ''} is neither read nor sent to the model. {why}"

@@ -14,6 +14,7 @@ from typing import assert_never
 from handrail.agent.tools import TOOLS
 from handrail.agent.turn import compaction
 from handrail.agent.turn.executor import Executor
+from handrail.agent.turn.folder_instructions import FolderInstructions
 from handrail.agent.turn.session import Said, Session
 from handrail.core.conversation import as_text, guard, pictures, recover, thinking
 from handrail.core.conversation.as_text import Written
@@ -47,6 +48,7 @@ class Wishes:
         keep: Told the session after every step, so that nothing is lost; what follows waits for it.
         facts: What a summary of the conversation must not lose.
         steered: Takes what the user has said since it was last asked.
+        folders: Finds the instructions of folders in which the model works.
     """
 
     system: str
@@ -54,6 +56,7 @@ class Wishes:
     keep: Callable[[Session], Awaitable[None]]
     facts: Callable[[], Facts]
     steered: Callable[[], Sequence[Said]]
+    folders: FolderInstructions
 
 
 def offers(mode: Mode, ports: Ports) -> tuple[ToolOffer, ...]:
@@ -113,7 +116,12 @@ async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Sessio
     if session.is_new and (why := compaction.is_too_large(session, executor.ports)):
         await wishes.keep(session.withdrawn())
         return GiveUp(reason=why, answer="")
-    session = session.steer([*wishes.steered(), *await executor.seen.changes()])
+    said = wishes.steered()
+    wishes.folders.point_at(said if session.asked is None or not session.is_new else [session.asked, *said])
+    wishes.folders.touch(executor.seen.take_touched())
+    session = session.steer([*said, *await executor.seen.changes()])
+    window = compaction.room_of(session, executor.ports).window
+    session = session.steer(await wishes.folders.news(session.messages, window))
     return await _fit_window(session, executor, wishes.facts(), full=False) or session
 
 

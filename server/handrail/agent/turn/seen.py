@@ -69,6 +69,7 @@ class Seen:
 
     ports: Ports
     known: Known = field(default_factory=dict)
+    _touched: dict[str, Place] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, each in list(self.known.items()):
@@ -77,6 +78,8 @@ class Seen:
 
     async def read(self, places: Iterable[Place]) -> None:
         """The model reads these documents now."""
+        places = list(places)
+        self.touch(places)
         for place in places:
             text = await self._text(place)
             self.known.pop(place.identity, None)
@@ -85,6 +88,15 @@ class Seen:
         size = sum(len(each.text or "") for each in self.known.values())
         while len(self.known) > LIMIT_DOCUMENTS or size > LIMIT_CHARS:
             size -= len(self.known.pop(next(iter(self.known))).text or "")
+
+    def touch(self, places: Iterable[Place]) -> None:
+        """The model reads or edits these documents now."""
+        self._touched |= {place.identity: place for place in places}
+
+    def take_touched(self) -> list[Place]:
+        """The documents that the model has read or edited since this was last asked."""
+        found, self._touched = list(self._touched.values()), {}
+        return found
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Calls of this turn have changed documents; one whose text is not told is no longer followed."""

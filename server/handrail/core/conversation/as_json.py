@@ -83,10 +83,11 @@ def _message(message: Message) -> Json:
     match message:
         case SystemMessage(text=text):
             return {"role": "system", "text": text}
-        case UserMessage(text=text, context=context, pictures=pictures):
+        case UserMessage(text=text, context=context, pictures=pictures, instructions=instructions):
             shown = [{"path": e.path, "firstLine": e.first_line, "text": e.text} for e in context]
             pointed: Json = {"context": shown} if shown else {}
-            return {"role": "user", "text": text, **pointed, **_pictures(pictures)}
+            brought: Json = {"instructions": instructions} if instructions else {}
+            return {"role": "user", "text": text, **pointed, **_pictures(pictures), **brought}
         case AssistantMessage(text=text, calls=calls, private=private):
             made = [{"id": c.id, "name": c.name, "arguments": c.arguments, "item": c.item} for c in calls]
             more = {**({"calls": made} if made else {}), **({"private": private} if private else {})}
@@ -189,7 +190,12 @@ def _read_message(found: Mapping[str, object]) -> Message:
                 Excerpt(path=_str(e["path"]), first_line=_int(e["firstLine"]), text=_str(e["text"]))
                 for e in _objects(found.get("context", []))
             )
-            return UserMessage(text=_str(found["text"]), context=context, pictures=_read_pictures(found))
+            return UserMessage(
+                text=_str(found["text"]),
+                context=context,
+                pictures=_read_pictures(found),
+                instructions=_str(found.get("instructions", "")),
+            )
         case "assistant":
             calls = tuple(
                 ToolCall(

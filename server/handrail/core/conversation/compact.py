@@ -4,7 +4,8 @@ far as needed.
 
 A message with tool calls and all its results share one fate, so history is cut only between such groups.
 The first request, the latest groups and whatever is in flight are never cut out. What must not be lost in
-a summary (the request of the turn, open failures, todos, touched documents) stands beside it, word for word.
+a summary (the request of the turn, the project's instructions for folders, open failures, todos, touched
+documents) stands beside it, word for word.
 """
 
 from __future__ import annotations
@@ -146,6 +147,22 @@ class Cut:
     middle: tuple[Message, ...]
     tail: tuple[Message, ...]
 
+    @property
+    def instructions(self) -> tuple[UserMessage, ...]:
+        """The project's instructions in the middle that still hold: the latest of each file."""
+        told = (*instructions_in(self.middle), *instructions_in(self.tail))
+        latest = {each.instructions: id(each) for each in told}
+        return tuple(
+            each
+            for each in instructions_in(self.middle)
+            if each.context and latest[each.instructions] == id(each)
+        )
+
+    @property
+    def summarised(self) -> tuple[Message, ...]:
+        """What a summary replaces: the middle without the project's instructions."""
+        return tuple(e for e in self.middle if not (isinstance(e, UserMessage) and e.instructions))
+
     def with_summary(
         self, summary: str, facts: Facts, request: UserMessage | None = None
     ) -> tuple[Message, ...]:
@@ -163,12 +180,12 @@ class Cut:
         ):
             if lines:
                 parts.append(f"{title}:\n" + "\n".join(lines))
-        kept = [message for message in self.middle if message is request]
+        kept = [e for e in self.middle if e is request or any(e is known for known in self.instructions)]
         return (*self.head, UserMessage(text="\n\n".join(parts)), *kept, *self.tail)
 
     def without_middle(self, facts: Facts, request: UserMessage | None = None) -> tuple[Message, ...]:
         """The conversation without the middle, where that cannot be summarised."""
-        return self.with_summary(NO_SUMMARY.format(count=len(self.middle)), facts, request)
+        return self.with_summary(NO_SUMMARY.format(count=len(self.summarised)), facts, request)
 
 
 def groups(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
@@ -195,6 +212,11 @@ def groups(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
                 name = result.call.strip()
                 waiting.discard(waiting_items.get(name, name))
     return tuple(tuple(group) for group in found)
+
+
+def instructions_in(messages: Sequence[Message]) -> list[UserMessage]:
+    """The messages that bring instructions of the project, in order."""
+    return [each for each in messages if isinstance(each, UserMessage) and each.instructions]
 
 
 def in_flight(group: Sequence[Message]) -> bool:

@@ -94,11 +94,18 @@ class Excerpt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
-    """What the user, or a nudge in the user's place, says, and what it points at and shows."""
+    """
+    What the user, or a nudge in the user's place, says, and what it points at and shows.
+
+    Attributes:
+        instructions: The path of the project's instructions that the message brings to the model, which are
+            its context; empty for any other message.
+    """
 
     text: str
     context: tuple[Excerpt, ...] = ()
     pictures: tuple[Picture, ...] = ()
+    instructions: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -142,10 +142,13 @@ def system_text(
         parts.append(f"{said}\n```json\n{facts_text(around)}\n```")
     for each in instructions:
         excerpt = Excerpt(path=each.path, first_line=1, text=each.text[:LIMIT_INSTRUCTIONS])
-        parts.append(
+        said = (
             "The project's own instructions. Follow them unless they conflict with the user's wishes or the "
-            f"rules above.\n{_excerpt(excerpt)}"
+            "rules above."
         )
+        if len(each.text) > LIMIT_INSTRUCTIONS:
+            said += f" Only the first {LIMIT_INSTRUCTIONS:,} of {len(each.text):,} characters are given here."
+        parts.append(f"{said}\n{_excerpt(excerpt)}")
     if skills:
         told = [{"name": each.name, "description": each.description, "path": each.path} for each in skills]
         parts.append(

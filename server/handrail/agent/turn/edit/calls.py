@@ -65,8 +65,9 @@ class EditCalls:
             for ready, action in zip(batch, actions, strict=True)
             for patch in action.patches
         )
-        places = [place.identity for ready in batch for place in ready.places.values()]
-        notes = await self.seen.changes(places)
+        places = [place for ready in batch for place in ready.places.values()]
+        self.seen.touch(places)
+        notes = await self.seen.changes(place.identity for place in places)
         calls = []
         for ready, action in zip(batch, actions, strict=True):
             planner = Planner(self.ports.editor, ready.places, mutation(ready.call))
