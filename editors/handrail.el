@@ -641,7 +641,7 @@ They end lines for the server and not for Emacs."
   (add-hook 'after-set-visited-file-name-hook #'handrail--renamed 90)
   (add-hook 'after-change-major-mode-hook #'handrail--mode-changed 90)
   (add-hook 'eglot-managed-mode-hook #'handrail--look-at-mode 90)
-  ;; What models have written in a conversation chooses no mode and sets no variable.
+  ;; Text that models have written in a conversation must not choose a mode or set a variable.
   (add-to-list 'inhibit-local-variables-regexps handrail--served)
   (unless (handrail--has-markdown-p)
     (add-to-list 'auto-mode-alist (cons handrail--served #'text-mode)))
@@ -1491,7 +1491,7 @@ It returns the place for the server."
   (assoc-default "a.md" auto-mode-alist #'string-match-p))
 
 (defun handrail--show-conversation (server found)
-  "Show the conversation that SERVER has FOUND, where the user goes on."
+  "Show the conversation that SERVER has FOUND, where the user continues."
   (handrail--show server (handrail--path (plist-get found :uri))
                   (list :line (plist-get found :line) :character most-positive-fixnum))
   (when (looking-at-p "\n*\\'") (goto-char (point-max))))

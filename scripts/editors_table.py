@@ -30,7 +30,7 @@ CLIENTS = (
 
 # Rows: a feature, the end-to-end tests that show it, and the tests in real editors.
 FEATURES: Mapping[str, tuple[str, ...]] = {
-    "edits land in unsaved text, byte for byte": (
+    "edits change unsaved text, byte for byte": (
         "test_turn.py::test_three_land_byte_exact",
         "test_scenarios.py::",
         "test_vscode.py::test_a_pasted_reply_in_vscode",
@@ -38,11 +38,11 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_emacs.py::test_a_turn_with_four_patches",
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
-    "an edit waits as a code action that carries it": (
+    "an edit is offered as a code action": (
         "test_no_edits.py::test_an_edit_is_offered_and_told_as_landed_once_it_is_made",
         "test_vim.py::test_a_conversation_through_ale",
     ),
-    "what did not land is a diagnostic with quick fixes": (
+    "an edit that did not land is a diagnostic with quick fixes": (
         "test_turn.py::test_its_quick_fix_applies",
         "test_no_edits.py::test_a_fix_carries_its_edit",
         "test_vscode.py::test_a_pasted_reply_in_vscode",
@@ -51,7 +51,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
         "test_vim.py::test_a_conversation_through_ale",
     ),
-    "typing goes on while edits arrive": (
+    "you can type while edits arrive": (
         "test_typing.py::",
         "test_truth.py::",
         "test_neovim.py::test_typing_on_while_edits_arrive",
@@ -65,7 +65,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
         "test_vim.py::test_a_conversation_through_ale",
     ),
-    "questions are answered where they stand": (
+    "questions are answered in the conversation": (
         "test_chat.py::test_a_question_is_answered_where_it_stands",
         "test_vscode.py::test_questions_in_vscode",
         "test_neovim.py::test_a_question_takes_nothing_but_a_word_typed_in_full",
@@ -84,7 +84,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "prompts in comments": (
         "test_prompts.py::test_its_first_edit_removes_the_comment_and_one_undo_brings_both_back",
     ),
-    "changes are kept and undone one by one": (
+    "changes can be kept or undone one by one": (
         "test_review.py::test_a_change_is_undone_at_the_cursor_and_the_other_one_kept",
         "test_vscode.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_neovim.py::test_changes_are_typed_in_undone_commented_on_and_committed",
@@ -98,7 +98,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_neovim.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_emacs.py::test_changes_are_typed_in_undone_commented_on_and_committed",
     ),
-    "a turn is restored": (
+    "a turn can be restored": (
         "test_turn.py::test_restore_brings_every_byte_back",
         "test_prompts.py::test_a_restore_brings_the_comment_back",
         "test_vscode.py::test_a_pasted_reply_in_vscode",
@@ -107,7 +107,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
     ),
     "each place is shown as it is edited": ("test_follow.py::test_each_place_is_shown_and_the_focus_stays",),
-    "new problems after edits are told to the model": (
+    "the model is told about new problems after edits": (
         "test_vscode.py::test_a_new_problem_is_told_to_the_model_and_mended",
         "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
         "test_emacs_servers.py::test_a_new_error_is_told_to_the_model_and_mended",
@@ -117,7 +117,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
         "test_emacs_servers.py::test_a_new_error_is_told_to_the_model_and_mended",
     ),
-    "the session goes on after `kill -9`": (
+    "the session continues after `kill -9`": (
         "test_killed.py::",
         "test_chat.py::",
         "test_vscode.py::test_the_server_is_killed_in_vscode",

@@ -469,16 +469,16 @@ def settings_md() -> str:
 
 
 SETTINGS_INTRODUCTION = """
-The server pulls its settings with `workspace/configuration`, section `handrail`; a client that cannot
-answer that gives them in `initializationOptions.handrail.settings`, by name without the `handrail.` in
-front, dotted or nested.
+The server pulls its settings with `workspace/configuration`, section `handrail`; a client that does not
+support that request passes them in `initializationOptions.handrail.settings`, by name without the prefix
+`handrail.`, dotted or nested.
 
-In a workspace that you have not trusted (VS Code), no setting of the folder counts.
+In a workspace that you have not trusted (VS Code), handrail ignores the settings of the folder.
 
-*Machine* settings are taken at global scope or from `initializationOptions` only: a folder that somebody
-cloned must not choose the model. *Window* settings may differ from workspace to workspace.
+handrail reads *machine* settings only at global scope or from `initializationOptions`, so that a
+cloned folder cannot choose the model. *Window* settings can differ between workspaces.
 
-In a terminal they come from `--set` and from `config.toml`: [terminal.md](terminal.md).
+In a terminal, settings come from `--set` and from `config.toml`: [terminal.md](terminal.md).
 """
 
 

@@ -254,7 +254,7 @@ CHECKS = Setting(
         "Commands that check the documents that a turn edits, where the editor passes on no diagnostics of "
         "its language servers, such as "
         '`{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}`. '
-        "The model is told of problems that were not there before its edits. `{files}` stands for the "
+        "The model is told about problems that did not exist before its edits. `{files}` stands for the "
         "documents, relative to their workspace folder, in which the command runs. `format` says what it "
         "prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
         "missing, and the message may begin with `error:`, `warning:` or `note:`) or `sarif`. `files` has "

@@ -64,7 +64,7 @@ async def _quoted(state: State, params: protocol.ChatAskParams) -> str:
 
 
 def show(state: State, found: protocol.ChatAsked) -> None:
-    """Have the editor open the conversation where the user goes on."""
+    """Have the editor open the conversation where the user continues."""
     state.begin(state.open_document(found.uri, found.line))
 
 
