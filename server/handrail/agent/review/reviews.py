@@ -1,9 +1,8 @@
 """
 The pending hunks of all documents of a workspace.
 
-What an edit or a command has made comes from where it is made (`turn/edit/landing`, `turn/command/calls`),
-with the texts before and after. Everything else is found by comparing texts when somebody asks: a keystroke
-costs nothing here. Nothing in this package ever waits for the user, or keeps a turn waiting.
+Edits and commands report their changes (`turn/edit/landing`, `turn/command/calls`). All others are found by
+comparing texts on demand, so a keystroke costs nothing. Nothing here waits for the user or delays a turn.
 """
 
 from __future__ import annotations
