@@ -18,6 +18,7 @@ await build({
   entryPoints: [{ in: "webview/main.ts", out: "chat" }, { in: "webview/chat.css", out: "chat" }],
   outdir: "out",
   sourcemap: false,
+  alias: { vscode: path.resolve("webview/vscode.ts") }, // also in what both sides use
   platform: "browser",
   format: "iife",
   target: "chrome128",

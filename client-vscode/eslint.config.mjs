@@ -2,6 +2,8 @@ import js from "@eslint/js";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
+import l10n from "./eslint-l10n.mjs";
+
 export default defineConfig(
   { ignores: ["out/", "bundled/"] },
   js.configs.recommended,
@@ -17,6 +19,11 @@ export default defineConfig(
       // Numbers read well inside text; objects do not.
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
     },
+  },
+  {
+    files: ["src/**/*.ts", "webview/**/*.ts"],
+    plugins: { l10n },
+    rules: { "l10n/translated": "error" },
   },
   {
     // What is shown is escaped for its surface in one place.

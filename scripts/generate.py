@@ -50,6 +50,7 @@ from handrail.lsp.wire import camel  # noqa: E402  # as above
 
 NOTE = "made by scripts/generate.py from server/handrail/lsp; do not edit"
 MANIFEST = "client-vscode/package.json"
+STRINGS = "client-vscode/package.nls.json"
 
 
 def main(argv: list[str]) -> int:
@@ -465,6 +466,11 @@ def settings_md() -> str:
             f"| `{settings.SECTION}.{setting.name}` | `{json.dumps(setting.default)}` "
             f"| {setting.scope.value} | {setting.does} |"
         ]
+    out += ["", *EXTENSION_INTRODUCTION.strip().splitlines(), ""]
+    out += ["| setting | default | scope | what it does |", "|---|---|---|---|"]
+    strings = json.loads((ROOT / STRINGS).read_text(encoding="utf-8"))
+    for name, own in _client_settings().items():
+        out += [f"| `{name}` | `{json.dumps(own['default'])}` | {own['scope']} | {strings[_key(name)]} |"]
     return "\n".join(out) + "\n"
 
 
@@ -481,17 +487,43 @@ cloned folder cannot choose the model. *Window* settings can differ between work
 In a terminal, settings come from `--set` and from `config.toml`: [terminal.md](terminal.md).
 """
 
+EXTENSION_INTRODUCTION = """
+## Of the extension for VS Code
+
+These settings belong to the extension alone; the server and other editors do not know them.
+"""
+
 
 def manifest() -> str:
     """The extension's manifest with the server's settings in it; the client's own are kept."""
     found = json.loads((ROOT / MANIFEST).read_text(encoding="utf-8"))
-    properties = found["contributes"]["configuration"]["properties"]
     ours = {f"{settings.SECTION}.{setting.name}": _property(setting) for setting in settings.SETTINGS}
-    own = {name: value for name, value in properties.items() if name in CLIENT_SETTINGS}
+    own = _client_settings()
     found["contributes"]["configuration"]["properties"] = own | ours
     # No setting of ours may come from a folder that its user has not trusted.
     found["capabilities"]["untrustedWorkspaces"]["restrictedConfigurations"] = [*own, *ours]
     return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+
+
+def manifest_strings() -> str:
+    """What the manifest's `%keys%` say in English, with the server's settings in it; the others are kept."""
+    found = json.loads((ROOT / STRINGS).read_text(encoding="utf-8"))
+    own = {_key(name) for name in CLIENT_SETTINGS}
+    kept = {key: text for key, text in found.items() if key in own or not key.startswith("setting.")}
+    ours = {_key(f"{settings.SECTION}.{setting.name}"): setting.does for setting in settings.SETTINGS}
+    return json.dumps(kept | ours, indent=2, ensure_ascii=False) + "\n"
+
+
+def _client_settings() -> dict[str, Any]:
+    """The settings that are the extension's own, by name, as its manifest has them."""
+    found = json.loads((ROOT / MANIFEST).read_text(encoding="utf-8"))
+    properties = found["contributes"]["configuration"]["properties"]
+    return {name: value for name, value in properties.items() if name in CLIENT_SETTINGS}
+
+
+def _key(name: str) -> str:
+    """The key of what a setting does, in the manifest's strings."""
+    return name.replace(settings.SECTION, "setting", 1)
 
 
 JSON_TYPES = {bool: "boolean", int: "integer", str: "string", tuple: "array"}
@@ -531,7 +563,7 @@ def _property(setting: settings.Setting) -> dict[str, Any]:
     return made | {
         "default": setting.default,
         "scope": setting.scope.value,
-        "markdownDescription": setting.does,
+        "markdownDescription": f"%{_key(f'{settings.SECTION}.{setting.name}')}%",
     }
 
 
@@ -543,6 +575,7 @@ FILES: dict[str, Callable[[], str]] = {
     "client-vscode/src/protocol.ts": protocol_ts,
     "server/handrail/lsp/capabilities.json": capabilities_json,
     MANIFEST: manifest,
+    STRINGS: manifest_strings,
 }
 
 if __name__ == "__main__":

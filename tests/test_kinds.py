@@ -245,6 +245,7 @@ def test_a_setting_is_one_entry(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     assert settings.settle({"ink.colour": "red"}, None, None).text(added) == "red"
     assert settings.settle({"ink.colour": "green"}, None, None).problems
     assert '"handrail.ink.colour"' in generate.manifest()
+    assert '"setting.ink.colour": "Ink."' in generate.manifest_strings()
     assert "`handrail.ink.colour`" in generate.settings_md()
     assert generate.main(["--check"]) == 1
     told = capsys.readouterr().out

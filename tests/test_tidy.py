@@ -218,8 +218,12 @@ def test_messages_are_plain_english() -> None:
 
 
 def test_the_extension_speaks_plain_english() -> None:
-    manifest = ROOT / "client-vscode" / "package.json"
-    sources = [manifest, *(ROOT / "client-vscode" / "src").rglob("*.ts")]
+    manifest = ROOT / "client-vscode" / "package.nls.json"
+    sources = [
+        manifest,
+        ROOT / "client-vscode" / "l10n" / "bundle.l10n.json",
+        *(ROOT / "client-vscode" / "src").rglob("*.ts"),
+    ]
     quoted = re.compile(r"""(["`'])((?:(?!\1)[^\\\n]|\\.)* (?:(?!\1)[^\\\n]|\\.)*)\1""")
     texts = {path: [each[1] for each in quoted.findall(path.read_text("utf-8"))] for path in sources}
     assert len(texts[manifest]) > 100

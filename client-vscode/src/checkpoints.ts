@@ -2,10 +2,10 @@
  * Choose a checkpoint, and how much of it to take back.
  */
 import * as path from "node:path";
-import { QuickPickItemKind, Uri, window } from "vscode";
+import { l10n, QuickPickItemKind, Uri, window } from "vscode";
 
 import type { Connection } from "./connection";
-import { count, tell } from "./messages";
+import { counted, documents, listed, tell } from "./messages";
 import { BACK, pick } from "./pick";
 import type { Choice } from "./present";
 import { CHECKPOINT_DIFF, CHECKPOINT_LIST } from "./protocol";
@@ -13,6 +13,13 @@ import type { Checkpoint, CheckpointPath, RestoreReport } from "./protocol";
 import { linesOf, rangeOf } from "./ranges";
 import type { Restores } from "./restores";
 import { open } from "./texts";
+
+/** What a turn did with a file. */
+export const CHANGES: Record<CheckpointPath["change"], string> = {
+  changed: l10n.t("changed"),
+  created: l10n.t("created"),
+  deleted: l10n.t("deleted"),
+};
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ["day", 86_400],
@@ -24,18 +31,18 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
 export async function chooseAndRestore(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
   const items = (await connection.request(CHECKPOINT_LIST, {})).map(detailed);
   if (items.length === 0) {
-    tell("there are no checkpoints yet. Each turn takes one before its first edit.");
+    tell(l10n.t("there are no checkpoints yet. Each turn takes one before its first edit."));
     return undefined;
   }
-  const title = "Handrail: Restore Checkpoint";
+  const title = l10n.t("Handrail: Restore Checkpoint");
   let chosen: CheckpointItem | undefined;
   for (;;) {
-    const placeholder = "Bring documents back to how they were before a turn";
+    const placeholder = l10n.t("Bring documents back to how they were before a turn");
     const found = await pick(items, { title, placeholder, step: 1, steps: 2, active: chosen });
     if (found === undefined || found === BACK) return undefined;
     chosen = found;
     const { checkpoint } = chosen;
-    const about = `Choose an action for “${checkpoint.label}”`;
+    const about = l10n.t("Choose an action for “{0}”", checkpoint.label);
     const action = await pick(actions(checkpoint, items.indexOf(chosen)), { title, placeholder: about, step: 2, steps: 2 });
     if (action !== BACK) return action?.take?.(connection, restores);
   }
@@ -49,7 +56,7 @@ export async function chooseHow(
   newer: number,
 ): Promise<RestoreReport | undefined> {
   const choices = actions(checkpoint, newer, { isPreviewed: true });
-  const chosen = await pick(choices, { title: "Handrail: Restore Checkpoint", placeholder: `Choose an action for “${checkpoint.label}”` });
+  const chosen = await pick(choices, { title: l10n.t("Handrail: Restore Checkpoint"), placeholder: l10n.t("Choose an action for “{0}”", checkpoint.label) });
   return chosen === BACK ? undefined : chosen?.take?.(connection, restores);
 }
 
@@ -57,7 +64,7 @@ export async function chooseHow(
 export async function chooseAndRestoreLines(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
   const editor = window.activeTextEditor;
   if (editor === undefined) {
-    tell("there is no active document. Open one and select the lines to restore.");
+    tell(l10n.t("there is no active document. Open one and select the lines to restore."));
     return undefined;
   }
   const uri = editor.document.uri.toString();
@@ -66,12 +73,12 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   // What a turn made or deleted has no lines to go back to.
   const items = found.filter(({ paths }) => paths.every(({ change }) => change === "changed")).map(item);
   if (items.length === 0) {
-    tell(`no checkpoint has lines of ${name}. Each turn takes one of what it edits.`);
+    tell(l10n.t("no checkpoint has lines of {0}. Each turn takes one of what it edits.", name));
     return undefined;
   }
   const chosen = await pick(items, {
-    title: "Handrail: Restore Selected Lines",
-    placeholder: `Undo what a turn changed in ${linesOf(rangeOf(editor.selection))} of ${name}`,
+    title: l10n.t("Handrail: Restore Selected Lines"),
+    placeholder: l10n.t("Undo what a turn changed in {0} of {1}", linesOf(rangeOf(editor.selection)), name),
   });
   if (chosen === undefined || chosen === BACK) return undefined;
   return restores.restore({ checkpoint: chosen.checkpoint.id, uris: [uri], range: rangeOf(editor.selection) });
@@ -86,11 +93,11 @@ function item(checkpoint: Checkpoint): CheckpointItem {
 }
 
 function detailed(checkpoint: Checkpoint): CheckpointItem {
-  return { ...item(checkpoint), detail: checkpoint.paths.map(describe).join(", ") || "no document" };
+  return { ...item(checkpoint), detail: listed(checkpoint.paths.map(describe)) || l10n.t("no document") };
 }
 
 function describe({ path, change }: CheckpointPath): string {
-  return change === "changed" ? path : `${path} (${change})`;
+  return change === "changed" ? path : l10n.t("{0} ({1})", path, CHANGES[change]);
 }
 
 /** What can be done with a checkpoint; separators do nothing. */
@@ -101,34 +108,34 @@ interface Action extends Choice {
 /** The most usual first; *newer* is the number of newer checkpoints. */
 function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: false }): Action[] {
   const { id, session, paths } = checkpoint;
-  const following = newer === 0 ? "there is no newer checkpoint" : `also takes ${count(newer, "newer checkpoint")} back`;
+  const following = newer === 0 ? l10n.t("there is no newer checkpoint") : counted(newer, l10n.t("also undoes 1 newer checkpoint"), l10n.t("also undoes {0} newer checkpoints", newer));
   const these: Action = {
     icon: "discard",
-    label: "Restore these documents",
-    description: count(paths.length, "document"),
+    label: l10n.t("Restore these documents"),
+    description: documents(paths.length),
     take: (_, restores) => restores.restore({ checkpoint: id }, how),
   };
   const all: Action = {
     icon: "history",
-    label: "Go back to before this",
+    label: l10n.t("Go back to before this"),
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true }, how),
   };
   const both: Action = {
     icon: "comment-discussion",
-    label: "Go back to before this, with the conversation",
+    label: l10n.t("Go back to before this, with the conversation"),
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true, conversation: true }, how),
   };
   const words: Action = {
     icon: "comment",
-    label: "Go back in the conversation alone",
-    description: "no document changes",
+    label: l10n.t("Go back in the conversation alone"),
+    description: l10n.t("no document changes"),
     take: (_, restores) => restores.restore({ checkpoint: id, files: false, conversation: true }, how),
   };
   const changes: Action = {
     icon: "diff",
-    label: "Show changes",
+    label: l10n.t("Show changes"),
     take: async (connection) => {
       const { uri } = await connection.request(CHECKPOINT_DIFF, { checkpoint: id });
       await open(Uri.parse(uri));
@@ -137,14 +144,14 @@ function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: fal
   };
   const spoken = session === "" ? [] : [both, words];
   if (paths.length === 0) return [...spoken.reverse(), all];
-  return [these, all, ...spoken, changes, { label: "one document alone", kind: QuickPickItemKind.Separator }, ...paths.map(alone(id, how))];
+  return [these, all, ...spoken, changes, { label: l10n.t("one document alone"), kind: QuickPickItemKind.Separator }, ...paths.map(alone(id, how))];
 }
 
 function alone(checkpoint: string, how: { isPreviewed: boolean }): (path: CheckpointPath) => Action {
   return ({ uri, path, change }) => ({
     icon: "file",
     label: path,
-    ...(change === "changed" ? {} : { description: change }),
+    ...(change === "changed" ? {} : { description: CHANGES[change] }),
     take: (_, restores) => restores.restore({ checkpoint, uris: [uri] }, how),
   });
 }
@@ -154,5 +161,5 @@ function ago(time: Date): string {
   const seconds = (time.getTime() - Date.now()) / 1000;
   const [unit, size] = UNITS.find(([, length]) => -seconds >= length) ?? ["second", 1];
   const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto" }).format(Math.round(seconds / size), unit);
-  return `${relative} (${time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })})`;
+  return l10n.t("{0} ({1})", relative, time.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }));
 }

@@ -1,7 +1,7 @@
 /**
  * The language client, set up for Handrail: quiet, because it is for the connection to tell the person what went wrong.
  */
-import { commands, type Disposable, type LogOutputChannel, workspace } from "vscode";
+import { commands, type Disposable, l10n, type LogOutputChannel, workspace } from "vscode";
 import {
   CloseAction,
   type ErrorHandler,
@@ -44,7 +44,7 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
   };
   const errorHandler: ErrorHandler = {
     error: (error, message, count) => usual.error(error, message, count),
-    closed: () => ({ action: CloseAction.DoNotRestart, message: "The server ended.", handled: true }),
+    closed: () => ({ action: CloseAction.DoNotRestart, message: l10n.t("The server ended."), handled: true }),
   };
   const client = new QuietClient("handrail", "Handrail", server, {
     documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],

@@ -12,6 +12,7 @@ import {
   type Disposable,
   EventEmitter,
   type ExtensionContext,
+  l10n,
   type LogOutputChannel,
   workspace,
 } from "vscode";
@@ -20,7 +21,7 @@ import { type LanguageClient, ProgressType, State } from "vscode-languageclient/
 import { createClient } from "./client";
 import { Diagnostics } from "./diagnostics";
 import { measure } from "./marks";
-import { count, showFailure, UserError } from "./messages";
+import { showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
 import { answerName, answerSymbols } from "./names";
 import * as protocol from "./protocol";
@@ -80,10 +81,11 @@ const NAME_COMMANDS = [
   [protocol.CLIENT_REFERENCES, "vscode.executeReferenceProvider"],
 ] as const;
 
-const TOO_OLD =
-  "This server is too old for a workspace that you have not trusted. Trust the workspace, or clear the setting handrail.serverPath.";
-const GIVEN_UP = "The server ended several times within a short time, so it was not started again.";
-const NOT_STARTED = "The server could not be started. The log may say why.";
+const TOO_OLD = l10n.t(
+  "This server is too old for a workspace that you have not trusted. Trust the workspace, or clear the setting handrail.serverPath.",
+);
+const GIVEN_UP = l10n.t("The server ended several times within a short time, so it was not started again.");
+const NOT_STARTED = l10n.t("The server could not be started. The log may say why.");
 const MODEL_TEXT = new ProgressType<{ delta: string }>();
 
 export type ConnectionState = "starting" | "running" | "stopped";
@@ -101,7 +103,7 @@ class EndedEarly extends UserError {}
 /** The server was stopped while it was starting: nothing to tell anyone. */
 class Stopped extends UserError {
   constructor() {
-    super("The server was stopped.");
+    super(l10n.t("The server was stopped."));
   }
 }
 
@@ -177,7 +179,7 @@ export class Connection implements Disposable {
       return await client.sendRequest<Requests[M][1]>(method, params, token);
     } catch (thrown) {
       if (client.state === State.Running) throw thrown;
-      throw new UserError("The server ended before it answered. What it did until then is in the last checkpoint.");
+      throw new UserError(l10n.t("The server ended before it answered. What it did until then is in the last checkpoint."));
     }
   }
 
@@ -303,7 +305,7 @@ export class Connection implements Disposable {
     for (;;) {
       const now = Date.now();
       this.crashes = [...this.crashes.filter((time) => now - time < CRASH_WINDOW_MS), now];
-      this.log.warn(`The server ended by itself (${count(this.crashes.length, "time")} within three minutes)`);
+      this.log.warn(`The server ended by itself (crash ${this.crashes.length} within three minutes)`);
       await this.discard();
       if (this.crashes.length > MOST_CRASHES) throw new UserError(GIVEN_UP);
       try {
@@ -316,7 +318,7 @@ export class Connection implements Disposable {
 
   private showFailure(doing: string, thrown: unknown): void {
     if (thrown instanceof Stopped) return;
-    showFailure(this.log, doing, thrown, [["Restart Server", () => this.restart()]]);
+    showFailure(this.log, doing, thrown, [[l10n.t("Restart Server"), () => this.restart()]]);
   }
 
   private async discard(): Promise<void> {

@@ -10,21 +10,22 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
-import { type CancellationToken, commands, env, type LogOutputChannel, ProgressLocation } from "vscode";
+import { type CancellationToken, commands, env, l10n, type LogOutputChannel, ProgressLocation } from "vscode";
 
 import { messageOf, UserError, type Way } from "./messages";
 import { showProgress } from "./present";
 import { findPython } from "./python";
 
 const MARKER = "installed.json";
-const AGAIN = "When that is fixed, run “Handrail: Restart Server”.";
-const OFFLINE =
-  "The usual cause is the network or the configuration of pip, such as a proxy or an index. " +
-  "Without a network, install handrail in another way and set handrail.serverPath to its program.";
+const AGAIN = l10n.t("When that is fixed, run “Handrail: Restart Server”.");
+const OFFLINE = l10n.t(
+  "The usual cause is the network or the configuration of pip, such as a proxy or an index. Without a network, install handrail in another way and set handrail.serverPath to its program.",
+);
 /** In a remote window, settings of the machine are those of the remote one. */
 const openSettings = (query: string) =>
+  // eslint-disable-next-line l10n/translated -- a part of a name
   commands.executeCommand(`workbench.action.open${env.remoteName === undefined ? "" : "Remote"}Settings`, { query });
-const SETTING: Way = ["Set Server Path", () => openSettings("handrail.serverPath")];
+const SETTING: Way = [l10n.t("Set Server Path"), () => openSettings("handrail.serverPath")];
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A program did not do what it should; the message is its last line. */
@@ -62,7 +63,7 @@ async function findWheel(folder: string): Promise<string> {
   const name = names.find((entry) => entry.endsWith(".whl"));
   if (name === undefined) {
     throw new UserError(
-      "This build of the extension carries no server. Install handrail yourself and name it in the setting handrail.serverPath.",
+      l10n.t("This build of the extension carries no server. Install handrail yourself and name it in the setting handrail.serverPath."),
     );
   }
   return path.join(folder, name);
@@ -90,15 +91,15 @@ async function removeOthers(storage: string, keep: string, log: LogOutputChannel
 }
 
 async function install(wheel: string, prefix: string, log: LogOutputChannel): Promise<string> {
-  const options = { location: ProgressLocation.Notification, title: "Handrail: preparing the server", cancellable: true };
+  const options = { location: ProgressLocation.Notification, title: l10n.t("Handrail: preparing the server"), cancellable: true };
   return showProgress(options, async (report, token) => {
-    report("looking for Python");
+    report(l10n.t("looking for Python"));
     const python = await findPython();
     const folder = await fs.mkdtemp(prefix);
     try {
-      report("making a private Python environment");
+      report(l10n.t("making a private Python environment"));
       await makeEnvironment(python, folder, log, token);
-      report("installing it (only after an update; needs the network)");
+      report(l10n.t("installing it (only after an update; needs the network)"));
       const pip = [pythonIn(folder), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"];
       await installWheel(pip, wheel, log, token);
       await fs.writeFile(path.join(folder, MARKER), JSON.stringify({ wheel: path.basename(wheel), python }, null, 2));
@@ -115,7 +116,7 @@ async function makeEnvironment(python: string, folder: string, log: LogOutputCha
     await runLogged([python, "-I", "-m", "venv", folder], log, token);
   } catch (thrown) {
     if (!(thrown instanceof ProgramFailed)) throw thrown;
-    throw new UserError(`${python} could not make an environment for the server. It says: ${messageOf(thrown)} ${AGAIN}`);
+    throw new UserError(l10n.t("{0} could not make an environment for the server. It says: {1} {2}", python, messageOf(thrown), AGAIN));
   }
 }
 
@@ -136,7 +137,7 @@ async function installPlain(pip: string[], wheel: string, log: LogOutputChannel,
     log.warn("Commands will not be contained, unless the system has bubblewrap.");
   } catch (thrown) {
     if (!(thrown instanceof ProgramFailed)) throw thrown;
-    throw new UserError(`The server could not be installed. pip says: ${messageOf(thrown)} ${OFFLINE}`, [SETTING]);
+    throw new UserError(l10n.t("The server could not be installed. pip says: {0} {1}", messageOf(thrown), OFFLINE), [SETTING]);
   }
 }
 
@@ -160,7 +161,7 @@ async function runLogged([command = "", ...args]: string[], log: LogOutputChanne
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once("error", reject).once("close", resolve);
     });
-    if (token.isCancellationRequested) throw new UserError("The server was not installed, because you cancelled it.");
+    if (token.isCancellationRequested) throw new UserError(l10n.t("The server was not installed, because you cancelled it."));
     if (code !== 0) throw new ProgramFailed(lastLine(tail));
   } finally {
     stop.dispose();
@@ -171,5 +172,5 @@ async function runLogged([command = "", ...args]: string[], log: LogOutputChanne
 function lastLine(text: string): string {
   const lines = text.trim().split(/\r?\n/).reverse();
   const line = (lines.find((each) => each.startsWith("ERROR: ")) ?? lines[0] ?? "").replace(/^ERROR: /, "").trim();
-  return line === "" ? "nothing." : line.replace(/\.?$/, ".");
+  return line === "" ? l10n.t("nothing.") : line.replace(/\.?$/, ".");
 }

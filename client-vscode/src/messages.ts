@@ -1,6 +1,8 @@
 /**
  * How the extension speaks to the person: what went wrong, what came of something, and the ways on.
  */
+import { l10n } from "vscode";
+
 import type { LogOutputChannel } from "vscode";
 
 import { type Severity, showMessage } from "./present";
@@ -27,7 +29,7 @@ export function messageOf(thrown: unknown): string {
 export function showFailure(log: LogOutputChannel, doing: string, thrown: unknown, ways: readonly Way[] = []): void {
   log.error(doing, thrown instanceof UserError ? thrown.message : thrown);
   const toLog: Way = [
-    "Show Log",
+    l10n.t("Show Log"),
     () => {
       log.show(true);
     },
@@ -56,7 +58,17 @@ function offer(log: LogOutputChannel, severity: Severity, text: string, ways: re
     });
 }
 
-/** `1 edit`, `2 edits`: a count with its noun. */
-export function count(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? "" : "s"}`;
+/** One of two whole sentences, by a number: a translation cannot put an ending to a noun. */
+export function counted(n: number, one: string, many: string): string {
+  return n === 1 ? one : many;
+}
+
+/** `1 document`, `2 documents`. */
+export function documents(n: number): string {
+  return counted(n, l10n.t("1 document"), l10n.t("{0} documents", n));
+}
+
+/** A list as people write it: `a, b`. */
+export function listed(parts: readonly string[]): string {
+  return parts.reduce((list, part) => (list === "" ? part : l10n.t("{0}, {1}", list, part)), "");
 }

@@ -10,12 +10,13 @@ import { ErrorCodes, LSPErrorCodes, ResponseError } from "vscode-languageclient/
 import { messageOf } from "./messages";
 import type { ModelCall, ModelMessage, ModelParams, ModelResponse } from "./protocol";
 
-const JUSTIFICATION = "Handrail's turns use this model because the setting handrail.model is “editor”.";
+const JUSTIFICATION = vscode.l10n.t("Handrail's turns use this model because the setting handrail.model is “editor”.");
 const REFUSALS: Record<string, string> = {
-  NoPermissions:
+  NoPermissions: vscode.l10n.t(
     "VS Code was not allowed to use its language model for Handrail. Begin the turn again and allow it, or manage the access in the Accounts menu.",
-  Blocked: "The editor's language model is blocked for now, by a quota or a filter.",
-  NotFound: "The editor's language model is gone. Begin the turn again to take another one.",
+  ),
+  Blocked: vscode.l10n.t("The editor's language model is blocked for now, by a quota or a filter."),
+  NotFound: vscode.l10n.t("The editor's language model is gone. Begin the turn again to take another one."),
 };
 
 /** Whether this editor has language models that can call tools. */
@@ -53,8 +54,8 @@ async function choose(wanted: unknown): Promise<vscode.LanguageModelChat> {
   if (model !== undefined) return model;
   const text =
     models.length === 0
-      ? "The editor has no language model. Install an extension that brings one and sign in there, or set handrail.model to another one."
-      : `The editor has no language model “${String(wanted)}”. It has: ${models.map(({ id }) => id).join(", ")}.`;
+      ? vscode.l10n.t("The editor has no language model. Install an extension that brings one and sign in there, or set handrail.model to another one.")
+      : vscode.l10n.t("The editor has no language model “{0}”. It has: {1}.", String(wanted), models.map(({ id }) => id).join(", "));
   throw new ResponseError(LSPErrorCodes.RequestFailed, text);
 }
 
@@ -77,7 +78,7 @@ function told(thrown: unknown, model: string): ResponseError {
   const refusal = REFUSALS[code];
   const said = causes(thrown).join(" ");
   if (refusal === undefined) return new ResponseError(ErrorCodes.InternalError, `${model}: ${said}`);
-  return new ResponseError(LSPErrorCodes.RequestFailed, `${refusal} ${model} says: ${said}`);
+  return new ResponseError(LSPErrorCodes.RequestFailed, vscode.l10n.t("{0} {1} says: {2}", refusal, model, said));
 }
 
 /** What was thrown and what caused it, without saying the same twice. */

@@ -12,7 +12,7 @@ import { plainMarkdown } from "./present";
 import { CHAT_SAY, TURN_CANCEL, TURN_WAIT, type TurnEvent, type TurnReport } from "./protocol";
 
 const ID = "handrail.chat";
-const TOO_OLD = "This Handrail server is too old for @handrail. Update it, or clear the setting handrail.serverPath.";
+const TOO_OLD = vscode.l10n.t("This Handrail server is too old for @handrail. Update it, or clear the setting handrail.serverPath.");
 
 /** Where the turns of the editor's chat go. */
 export interface Door {
@@ -45,14 +45,14 @@ export async function answer(
   { stream, token }: Response,
 ): Promise<vscode.ChatResult> {
   try {
-    if (prompt.trim() === "") throw new UserError("Say what is to be done after @handrail.");
+    if (prompt.trim() === "") throw new UserError(vscode.l10n.t("Say what is to be done after @handrail."));
     await connection.start();
     if (!connection.offers(CHAT_SAY)) throw new UserError(TOO_OLD);
     const report = await turn(connection, door, prompt, { stream, token });
     if (report === undefined) return {};
-    if (report.pending !== undefined && report.pending.length > 0) stream.button({ command: "handrail.client.openReview", title: "Review Changes" });
+    if (report.pending !== undefined && report.pending.length > 0) stream.button({ command: "handrail.client.openReview", title: vscode.l10n.t("Review Changes") });
     const { state, reason } = report;
-    return state === "finished" || token.isCancellationRequested ? {} : { errorDetails: { message: plainMarkdown(reason ?? "The turn did not finish.", true).value } };
+    return state === "finished" || token.isCancellationRequested ? {} : { errorDetails: { message: plainMarkdown(reason ?? vscode.l10n.t("The turn did not finish."), true).value } };
   } catch (thrown) {
     return { errorDetails: { message: plainMarkdown(messageOf(thrown), true).value } };
   }
@@ -76,7 +76,7 @@ async function turn(connection: Connection, door: Door, text: string, { stream, 
     return await waitFor(connection, running, token);
   } finally {
     subscription.dispose();
-    stream.button({ command: "handrail.client.showChat", title: "Show in Handrail" }); // at the end: VS Code folds up what is before
+    stream.button({ command: "handrail.client.showChat", title: vscode.l10n.t("Show in Handrail") }); // at the end: VS Code folds up what is before
   }
 }
 
@@ -101,6 +101,6 @@ function writer(stream: Response["stream"]): (event: TurnEvent) => void {
       stream.markdown(plainMarkdown(event.delta, isAtLineStart));
       isAtLineStart = /\s$/.test(event.delta);
     } else if (event.kind === "toolCall") stream.progress(plainMarkdown(event.title, true).value);
-    else if (event.kind === "approval" && event.end === undefined) stream.progress("Waiting for your answer: see Handrail’s chat.");
+    else if (event.kind === "approval" && event.end === undefined) stream.progress(vscode.l10n.t("Waiting for your answer: see Handrail’s chat."));
   };
 }

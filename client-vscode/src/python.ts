@@ -3,15 +3,15 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { env, Uri } from "vscode";
+import { env, l10n, Uri } from "vscode";
 
 import { UserError, type Way } from "./messages";
 
 const run = promisify(execFile);
 
 const LOWEST = [3, 11] as const;
-const INSTALL = "Install Python 3.11 or newer, then run “Handrail: Restart Server”.";
-const DOWNLOADS: Way = ["Get Python", () => env.openExternal(Uri.parse("https://www.python.org/downloads/"))];
+const INSTALL = l10n.t("Install Python 3.11 or newer, then run “Handrail: Restart Server”.");
+const DOWNLOADS: Way = [l10n.t("Get Python"), () => env.openExternal(Uri.parse("https://www.python.org/downloads/"))];
 
 /**
  * Names to try, in order. The plain name comes first because it is the one the person chose; the numbered ones find
@@ -27,6 +27,7 @@ const CANDIDATES: readonly (readonly string[])[] = [
   ...(process.platform === "win32" ? [["py", "-3"]] : []),
 ];
 
+// eslint-disable-next-line l10n/translated -- a program
 const PROBE = `
 import importlib.util, json, sys
 print(json.dumps({
@@ -75,13 +76,16 @@ function whatIsMissing(found: Probe[]): UserError {
   if (capable !== undefined) {
     const [major = 3, minor = 11] = capable.version;
     return new UserError(
-      `${capable.executable} cannot make environments: its modules venv and ensurepip are missing. On Debian or ` +
-        `Ubuntu install the package python${major}.${minor}-venv, then run “Handrail: Restart Server”.`,
+      l10n.t(
+        "{0} cannot make environments: its modules venv and ensurepip are missing. On Debian or Ubuntu install the package {1}, then run “Handrail: Restart Server”.",
+        capable.executable,
+        `python${major}.${minor}-venv`,
+      ),
     );
   }
   const old = found[0];
   if (old !== undefined) {
-    return new UserError(`The server needs Python 3.11 or newer; ${old.executable} is ${old.version.join(".")}. ${INSTALL}`, [DOWNLOADS]);
+    return new UserError(l10n.t("The server needs Python 3.11 or newer; {0} is {1}. {2}", old.executable, old.version.join("."), INSTALL), [DOWNLOADS]);
   }
-  return new UserError(`The server needs Python 3.11 or newer, and none was found on the PATH. ${INSTALL}`, [DOWNLOADS]);
+  return new UserError(l10n.t("The server needs Python 3.11 or newer, and none was found on the PATH. {0}", INSTALL), [DOWNLOADS]);
 }

@@ -11,6 +11,7 @@ import {
   type Disposable,
   type Event,
   EventEmitter,
+  l10n,
   languages,
   type LogOutputChannel,
   Range,
@@ -20,7 +21,7 @@ import {
 } from "vscode";
 
 import type { Connection } from "./connection";
-import { count, showFailure, tell, UserError } from "./messages";
+import { showFailure, tell, UserError } from "./messages";
 import { ask, BACK, pick } from "./pick";
 import { showWaiting } from "./present";
 import { APPROVAL_ANSWER, APPROVAL_LIST, OUTPUT_SHOW, RULES_LIST, RULES_REMOVE } from "./protocol";
@@ -116,13 +117,13 @@ export class Questions implements Disposable {
   async removeRule(): Promise<void> {
     const rules = await this.connection.request(RULES_LIST, {});
     if (rules.length === 0) {
-      tell("no answer has added a rule.");
+      tell(l10n.t("no answer has added a rule."));
       return;
     }
     const items = rules.map(({ id, text, scope }) => {
-      return { id, label: text, description: scope === "session" ? "for a session" : "in this workspace" };
+      return { id, label: text, description: scope === "session" ? l10n.t("for a session") : l10n.t("in this workspace") };
     });
-    const chosen = await pick(items, { title: "Handrail: Rules", placeholder: "Remove a rule that an answer has added" });
+    const chosen = await pick(items, { title: l10n.t("Handrail: Rules"), placeholder: l10n.t("Remove a rule that an answer has added") });
     if (chosen !== undefined && chosen !== BACK) await this.connection.request(RULES_REMOVE, { rule: chosen.id });
   }
 
@@ -191,7 +192,7 @@ export class Questions implements Disposable {
     const until = new Promise<void>((resolve) => {
       this.release = resolve;
     });
-    showWaiting({ text: "Handrail waits for your answer.", link: "Show the question", command: ANSWER_COMMAND }, until);
+    showWaiting({ text: l10n.t("Handrail waits for your answer."), link: l10n.t("Show the question"), command: ANSWER_COMMAND }, until);
   }
 
   /** The open question whose document is in front of the person. */
@@ -203,10 +204,10 @@ export class Questions implements Disposable {
   /** The question that the person wants to see; the only one, if there is no other. */
   private async which(): Promise<Open | undefined> {
     const all = [...this.open.values()];
-    if (all.length === 0) tell("no question waits for you.");
+    if (all.length === 0) tell(l10n.t("no question waits for you."));
     if (all.length < 2) return all[0];
     const items = all.map((open) => ({ open, label: headingOf(open.question), detail: beginning(open.question.subject) }));
-    const chosen = await pick(items, { title: "Handrail", placeholder: `${count(all.length, "question")} wait: show one` });
+    const chosen = await pick(items, { title: "Handrail", placeholder: l10n.t("{0} questions wait: show one", all.length) });
     return chosen === undefined || chosen === BACK ? undefined : chosen.open;
   }
 
@@ -224,7 +225,7 @@ export class Questions implements Disposable {
   /** Answers a question, if it is still open. */
   private async send(id: string, choice: string): Promise<void> {
     try {
-      if (!this.open.has(id)) throw new UserError("That question has ended.");
+      if (!this.open.has(id)) throw new UserError(l10n.t("That question has ended."));
       await this.connection.request(APPROVAL_ANSWER, { approval: id, choice });
     } catch (thrown) {
       showFailure(this.log, "A question could not be answered", thrown);
@@ -247,7 +248,7 @@ export class Questions implements Disposable {
   /** The model's own answers can be long: a list has them. */
   private listLens(found: Open | undefined): CodeLens[] {
     if (found === undefined) return [];
-    return [new CodeLens(new Range(0, 0, 0, 0), { title: "Answer…", command: ANSWER_COMMAND })];
+    return [new CodeLens(new Range(0, 0, 0, 0), { title: l10n.t("Answer…"), command: ANSWER_COMMAND })];
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Ranges of the editor's as the protocol has them, and in words.
  */
-import type { Range as EditorRange } from "vscode";
+import { l10n, type Range as EditorRange } from "vscode";
 
 import type { Range } from "./protocol";
 
@@ -17,5 +17,5 @@ export function rangeOf({ start, end }: EditorRange): Range {
 export function linesOf({ start, end }: Range): string {
   const first = start.line + 1;
   const last = Math.max(first, end.character === 0 ? end.line : end.line + 1);
-  return first === last ? `line ${first}` : `lines ${first}–${last}`;
+  return first === last ? l10n.t("line {0}", first) : l10n.t("lines {0}–{1}", first, last);
 }

@@ -1,12 +1,12 @@
 /**
  * Restore what a checkpoint has, or redo what a restore undid; show what would happen, say what came of it, and offer the ways on.
  */
-import { type Disposable, EventEmitter, type LogOutputChannel, ProgressLocation, Uri, workspace } from "vscode";
+import { type Disposable, EventEmitter, l10n, type LogOutputChannel, ProgressLocation, Uri, workspace } from "vscode";
 
 import type { Connection } from "./connection";
 import { confirmed, hasConflicts } from "./history/preview";
 import type { Sides } from "./history/sides";
-import { announce, count, type Way } from "./messages";
+import { announce, counted, type Way } from "./messages";
 import { showProgress } from "./present";
 import { CHECKPOINT_REDO, CHECKPOINT_RESTORE } from "./protocol";
 import type { CheckpointRestoreParams, RestoreReport } from "./protocol";
@@ -39,16 +39,16 @@ export class Restores implements Disposable {
   async restore(params: CheckpointRestoreParams, { isPreviewed = false } = {}): Promise<RestoreReport | undefined> {
     const { checkpoint } = params;
     const act = (dryRun: boolean) => this.connection.request(CHECKPOINT_RESTORE, { ...params, dryRun });
-    if (!(await this.goesOn("Restore", act, checkpoint, isPreviewed))) return undefined;
-    return this.done("restoring", () => act(false), params.range !== undefined);
+    if (!(await this.goesOn(l10n.t("Handrail: Restore"), act, checkpoint, isPreviewed))) return undefined;
+    return this.done(l10n.t("Handrail: restoring"), () => act(false), params.range !== undefined);
   }
 
   /** Takes a restore back, by the checkpoint that it made; without one, the newest restore that was not redone yet. */
   async redo(checkpoint?: string): Promise<RestoreReport | undefined> {
     const own = checkpoint === undefined ? {} : { checkpoint };
     const act = (dryRun: boolean) => this.connection.request(CHECKPOINT_REDO, { ...own, dryRun });
-    if (!(await this.goesOn("Redo", act, checkpoint, false))) return undefined;
-    return this.done("redoing", () => act(false), false);
+    if (!(await this.goesOn(l10n.t("Handrail: Redo"), act, checkpoint, false))) return undefined;
+    return this.done(l10n.t("Handrail: redoing"), () => act(false), false);
   }
 
   dispose(): void {
@@ -57,26 +57,26 @@ export class Restores implements Disposable {
   }
 
   /** Whether to go on, after a look at what would happen where that is called for. An older server cannot tell. */
-  private async goesOn(verb: string, act: (dryRun: boolean) => Promise<RestoreReport>, checkpoint: string | undefined, isPreviewed: boolean): Promise<boolean> {
+  private async goesOn(title: string, act: (dryRun: boolean) => Promise<RestoreReport>, checkpoint: string | undefined, isPreviewed: boolean): Promise<boolean> {
     await this.connection.start();
     if (!this.connection.offers(CHECKPOINT_REDO)) return true;
     const foreseen = await act(true);
     if (!isPreviewed && !hasConflicts(foreseen)) return true;
-    return confirmed(`Handrail: ${verb}`, foreseen, (uri) => this.look(foreseen, checkpoint, uri));
+    return confirmed(title, foreseen, (uri) => this.look(foreseen, checkpoint, uri));
   }
 
   /** Shows how a document would differ. */
   private async look({ conflicts, partial }: RestoreReport, checkpoint: string | undefined, uri: string): Promise<void> {
     const diff = [...conflicts, ...partial].find((each) => each.uri === uri)?.diff;
-    if (diff !== undefined) await this.texts.show("Difference.diff", diff, true);
+    if (diff !== undefined) await this.texts.show(`${l10n.t("Difference")}.diff`, diff, true);
     else if (checkpoint !== undefined) await this.sides.compareNow(checkpoint, uri);
   }
 
-  private async done(doing: string, act: () => Promise<RestoreReport>, isOfLines: boolean): Promise<RestoreReport> {
-    const report = await showProgress({ location: ProgressLocation.Window, title: `Handrail: ${doing}` }, act);
+  private async done(title: string, act: () => Promise<RestoreReport>, isOfLines: boolean): Promise<RestoreReport> {
+    const report = await showProgress({ location: ProgressLocation.Window, title }, act);
     this.restored.fire();
     if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
-    const nothing = isOfLines ? "that turn left nothing in these lines." : "everything was already as it was then.";
+    const nothing = isOfLines ? l10n.t("that turn left nothing in these lines.") : l10n.t("everything was already as it was then.");
     announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length + report.partial.length === 0, this.ways(report));
     return report;
   }
@@ -84,9 +84,9 @@ export class Restores implements Disposable {
   private ways({ checkpoint, conflicts, partial }: RestoreReport): Way[] {
     const ways: Way[] = [];
     const difference = [...partial, ...conflicts].map(({ diff }) => diff ?? "").join("");
-    if (difference !== "") ways.push(["Show Difference", () => this.texts.show("Difference.diff", difference)]);
+    if (difference !== "") ways.push([l10n.t("Show Difference"), () => this.texts.show(`${l10n.t("Difference")}.diff`, difference)]);
     if (checkpoint !== null) {
-      ways.push(["Undo Restore", () => this.redo(checkpoint)]);
+      ways.push([l10n.t("Undo Restore"), () => this.redo(checkpoint)]);
     }
     return ways;
   }
@@ -95,15 +95,22 @@ export class Restores implements Disposable {
 /** What became of it, in sentences; empty if nothing was to be done. */
 function summary({ restored, deleted, partial, conflicts, conversation }: RestoreReport): string {
   const parts: string[] = [];
-  if (restored.length > 0) parts.push(`${count(restored.length, "document")} restored.`);
-  if (deleted.length > 0) parts.push(`${count(deleted.length, "document")} removed.`);
+  if (restored.length > 0) parts.push(counted(restored.length, l10n.t("1 document restored."), l10n.t("{0} documents restored.", restored.length)));
+  if (deleted.length > 0) parts.push(counted(deleted.length, l10n.t("1 document removed."), l10n.t("{0} documents removed.", deleted.length)));
   if (conversation !== undefined) {
-    parts.push(`The conversation has ${count(conversation.turns.length, "turn")} now; the next prompt goes on from there.`);
+    const turns = conversation.turns.length;
+    parts.push(
+      counted(
+        turns,
+        l10n.t("The conversation has 1 turn now; the next prompt goes on from there."),
+        l10n.t("The conversation has {0} turns now; the next prompt goes on from there.", turns),
+      ),
+    );
   }
-  for (const { uri, reason } of partial.slice(0, SHOWN)) parts.push(`Only a part of ${name(uri)} was restored: ${reason.replace(/\.?$/, ".")}`);
-  if (partial.length > SHOWN) parts.push(`So it is with ${partial.length - SHOWN} more.`);
-  for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(`${name(uri)} was left alone: ${reason.replace(/\.?$/, ".")}`);
-  if (conflicts.length > SHOWN) parts.push(`So were ${conflicts.length - SHOWN} more.`);
+  for (const { uri, reason } of partial.slice(0, SHOWN)) parts.push(l10n.t("Only a part of {0} was restored: {1}", name(uri), reason.replace(/\.?$/, ".")));
+  if (partial.length > SHOWN) parts.push(l10n.t("So it is with {0} more.", partial.length - SHOWN));
+  for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(l10n.t("{0} was left alone: {1}", name(uri), reason.replace(/\.?$/, ".")));
+  if (conflicts.length > SHOWN) parts.push(l10n.t("So were {0} more.", conflicts.length - SHOWN));
   return parts.join(" ");
 }
 

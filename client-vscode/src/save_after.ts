@@ -4,10 +4,10 @@
  * Only documents that had no unsaved text when the turn began: others hold what the person has not saved yet. A turn whose
  * beginning was not seen, because the window was reloaded, saves nothing.
  */
-import { type Disposable, type LogOutputChannel, Uri, workspace } from "vscode";
+import { type Disposable, l10n, type LogOutputChannel, Uri, workspace } from "vscode";
 
 import type { Connection } from "./connection";
-import { announce, count } from "./messages";
+import { announce, counted, listed } from "./messages";
 import type { TurnUpdate } from "./protocol";
 import { nameOf } from "./review/places";
 
@@ -67,7 +67,12 @@ export class SaveAfterTurns implements Disposable {
       if (!isSaved) failed.push(nameOf(document.uri));
     }
     if (failed.length === 0) return;
-    announce(this.log, `Handrail: ${count(failed.length, "document")} could not be saved after the turn: ${failed.join(", ")}.`, false, []);
+    const text = counted(
+      failed.length,
+      l10n.t("Handrail: 1 document could not be saved after the turn: {0}.", listed(failed)),
+      l10n.t("Handrail: {0} documents could not be saved after the turn: {1}.", failed.length, listed(failed)),
+    );
+    announce(this.log, text, false, []);
   }
 }
 

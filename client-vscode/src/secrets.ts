@@ -3,6 +3,8 @@
  *
  * A key goes to the server when the server asks for it, and nowhere else: no settings file has it, and logs leave it out.
  */
+import { l10n } from "vscode";
+
 import type { SecretStorage } from "vscode";
 
 import type { Connection } from "./connection";
@@ -18,7 +20,7 @@ const NAMES = [
   { label: "OpenAI", description: "OPENAI_API_KEY" },
   { label: "Anthropic", description: "ANTHROPIC_API_KEY" },
   { label: "Ollama", description: "OLLAMA_API_KEY" },
-  { label: "Another name…", description: "" },
+  { label: l10n.t("Another name…"), description: "" },
 ] as const;
 
 /** Answers the server, which asks for a key by its name. */
@@ -33,22 +35,22 @@ export async function answerSecret(secrets: SecretStorage, { name }: SecretParam
 export async function setKey(secrets: SecretStorage, connection: Connection): Promise<void> {
   const name = await chooseName();
   if (name === undefined) return;
-  const key = await showKeyInput(`The key ${name}. VS Code keeps it encrypted. Leave the box empty to remove the key.`);
+  const key = await showKeyInput(l10n.t("The key {0}. VS Code keeps it encrypted. Leave the box empty to remove the key.", name));
   if (key === undefined) return;
   await keep(secrets, connection, name, key);
-  tell(key === "" ? `the key ${name} is removed.` : `the key ${name} is kept. It counts from the next turn on.`);
+  tell(key === "" ? l10n.t("the key {0} is removed.", name) : l10n.t("the key {0} is kept. It counts from the next turn on.", name));
 }
 
 /** Asks for the key of that name. An empty box leaves an earlier key as it is. Returns false if the person cancels. */
 export async function askKey(secrets: SecretStorage, connection: Connection, name: string): Promise<boolean> {
-  const key = await showKeyInput(`The key ${name}. VS Code keeps it encrypted. Leave the box empty to use the key that you have set already.`);
+  const key = await showKeyInput(l10n.t("The key {0}. VS Code keeps it encrypted. Leave the box empty to use the key that you have set already.", name));
   if (key === undefined) return false;
   if (key !== "") await keep(secrets, connection, name, key);
   return true;
 }
 
 async function showKeyInput(prompt: string): Promise<string | undefined> {
-  return (await showInput({ title: "Handrail: Set Key", prompt, password: true, ignoreFocusOut: true }))?.trim();
+  return (await showInput({ title: l10n.t("Handrail: Set Key"), prompt, password: true, ignoreFocusOut: true }))?.trim();
 }
 
 async function keep(secrets: SecretStorage, connection: Connection, name: string, key: string): Promise<void> {
@@ -61,13 +63,13 @@ async function keep(secrets: SecretStorage, connection: Connection, name: string
 }
 
 async function chooseName(): Promise<string | undefined> {
-  const chosen = await pick(NAMES, { title: "Handrail: Set Key", placeholder: "Whose key is it?" });
+  const chosen = await pick(NAMES, { title: l10n.t("Handrail: Set Key"), placeholder: l10n.t("Whose key is it?") });
   if (chosen === undefined || chosen === BACK) return undefined;
   if (chosen.description !== "") return chosen.description;
   const name = await showInput({
-    title: "Handrail: Set Key",
-    prompt: "The name of the key, as in the setting handrail.keyName",
-    validateInput: (text) => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? undefined : "Use letters, digits and underscores only."),
+    title: l10n.t("Handrail: Set Key"),
+    prompt: l10n.t("The name of the key, as in the setting handrail.keyName"),
+    validateInput: (text) => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? undefined : l10n.t("Use letters, digits and underscores only.")),
   });
   return name === undefined || name === "" ? undefined : name;
 }

@@ -4,7 +4,7 @@
 import { existsSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import type { ExtensionContext, LogOutputChannel } from "vscode";
-import { workspace } from "vscode";
+import { l10n, workspace } from "vscode";
 import type { Executable } from "vscode-languageclient/node";
 
 import { environmentPython } from "./environment";
@@ -22,7 +22,7 @@ export async function findServer(context: ExtensionContext, log: LogOutputChanne
   const chosen = workspace.getConfiguration("handrail").get<string>("serverPath", "").trim();
   if (chosen !== "") {
     if (!existsSync(chosen)) {
-      throw new UserError(`There is no program at ${chosen}. Correct the setting handrail.serverPath, or clear it.`);
+      throw new UserError(l10n.t("There is no program at {0}. Correct the setting handrail.serverPath, or clear it.", chosen));
     }
     return { command: chosen, args: ["serve"], options: { cwd } };
   }

@@ -3,9 +3,10 @@
  */
 import {
   commands,
-  type Disposable,
-  languages,
   DiagnosticSeverity,
+  type Disposable,
+  l10n,
+  languages,
   StatusBarAlignment,
   ThemeColor,
   type Uri,
@@ -15,7 +16,7 @@ import {
 
 import { makeVisible } from "./characters";
 import type { Connection, ConnectionState } from "./connection";
-import { count } from "./messages";
+import { counted } from "./messages";
 import { BACK, pick } from "./pick";
 import { type Choice, escapeLabel } from "./present";
 import type { Questions } from "./questions";
@@ -67,19 +68,19 @@ export class Status implements Disposable {
   /** Offers what can be done now. */
   async menu(): Promise<void> {
     const entries: Entry[] = [
-      ...(this.questions.waiting.count === 0 ? [] : [entry("question", "Answer Question…", ANSWER_COMMAND)]),
-      ...(this.turns.activity === undefined ? [] : [entry("debug-stop", "Stop", "handrail.client.stop")]),
-      ...(this.pending.count === 0 ? [] : [entry("checklist", "Review", "handrail.client.review.focus")]),
-      ...(this.failureCount === 0 ? [] : [entry("warning", "Problems", "workbench.actions.view.problems")]),
-      entry("comment", "Ask…", "handrail.client.ask"),
-      entry("comment-discussion", "Show Chat", "handrail.client.showChat"),
-      entry("clippy", "Apply Reply from Clipboard", "handrail.client.applyClipboard"),
-      entry("discard", "Restore Checkpoint…", "handrail.client.restore"),
-      ...(workspace.isTrusted ? [] : [entry("shield", "Manage Workspace Trust", "workbench.trust.manage")]),
-      ...(this.state === "running" ? [] : [entry("debug-restart", "Restart Server", "handrail.client.restartServer")]),
-      entry("output", "Show Log", "handrail.client.showLog"),
+      ...(this.questions.waiting.count === 0 ? [] : [entry("question", l10n.t("Answer Question…"), ANSWER_COMMAND)]),
+      ...(this.turns.activity === undefined ? [] : [entry("debug-stop", l10n.t("Stop"), "handrail.client.stop")]),
+      ...(this.pending.count === 0 ? [] : [entry("checklist", l10n.t("Review"), "handrail.client.review.focus")]),
+      ...(this.failureCount === 0 ? [] : [entry("warning", l10n.t("Problems"), "workbench.actions.view.problems")]),
+      entry("comment", l10n.t("Ask…"), "handrail.client.ask"),
+      entry("comment-discussion", l10n.t("Show Chat"), "handrail.client.showChat"),
+      entry("clippy", l10n.t("Apply Reply from Clipboard"), "handrail.client.applyClipboard"),
+      entry("discard", l10n.t("Restore Checkpoint…"), "handrail.client.restore"),
+      ...(workspace.isTrusted ? [] : [entry("shield", l10n.t("Manage Workspace Trust"), "workbench.trust.manage")]),
+      ...(this.state === "running" ? [] : [entry("debug-restart", l10n.t("Restart Server"), "handrail.client.restartServer")]),
+      entry("output", l10n.t("Show Log"), "handrail.client.showLog"),
     ];
-    const chosen = await pick(entries, { title: "Handrail", placeholder: "What can be done now" });
+    const chosen = await pick(entries, { title: "Handrail", placeholder: l10n.t("What can be done now") });
     if (chosen !== undefined && chosen !== BACK) await commands.executeCommand(chosen.command);
   }
 
@@ -108,11 +109,11 @@ export class Status implements Disposable {
   private render(): void {
     const { icon, says, tooltip, isAlarming = false } = this.face();
     const counts = this.counts();
+    const isWaiting = this.questions.waiting.count > 0 && says !== "";
     const after = [says, counts.short].filter((part) => part !== "").join(" · ");
     const told = [tooltip, counts.long].filter((part) => part !== "").join(" ");
-    this.item.command = this.questions.waiting.count > 0 ? ANSWER_COMMAND : "handrail.client.menu";
-    const separator = this.questions.waiting.count > 0 ? " " : ": "; // "Handrail waits for you"
-    this.item.text = `$(${icon}) Handrail${after === "" ? "" : `${separator}${after}`}`;
+    this.item.command = isWaiting ? ANSWER_COMMAND : "handrail.client.menu";
+    this.item.text = `$(${icon}) ${isWaiting ? after : titled(after)}`;
     this.item.tooltip = told; // a string is shown as it is
     this.item.accessibilityInformation = { label: `Handrail. ${told}` };
     this.item.backgroundColor = isAlarming ? new ThemeColor("statusBarItem.warningBackground") : undefined;
@@ -123,36 +124,42 @@ export class Status implements Disposable {
     if (this.state !== "running") return { short: "", long: "" };
     const changes = this.pending.count;
     const failures = this.failureCount;
-    const short = [changes === 0 ? "" : `${changes} to review`, failures === 0 ? "" : `${failures} failed`];
+    const short = [changes === 0 ? "" : l10n.t("{0} to review", changes), failures === 0 ? "" : l10n.t("{0} failed", failures)];
     const long = [
-      changes === 0 ? "" : `${count(changes, "change")} to review.`,
-      failures === 0 ? "" : `${count(failures, "edit")} did not land. Each is in Problems, with ways to apply or dismiss it.`,
+      changes === 0 ? "" : counted(changes, l10n.t("1 change to review."), l10n.t("{0} changes to review.", changes)),
+      failures === 0
+        ? ""
+        : counted(
+            failures,
+            l10n.t("1 edit did not land. Each is in Problems, with ways to apply or dismiss it."),
+            l10n.t("{0} edits did not land. Each is in Problems, with ways to apply or dismiss it.", failures),
+          ),
     ];
     return { short: short.filter((part) => part !== "").join(" · "), long: long.filter((part) => part !== "").join(" ") };
   }
 
   private face(): Face {
     const { activity } = this.turns;
-    if (this.state === "stopped") return { icon: "error", says: "", tooltip: "The server is not running.", isAlarming: true };
-    if (this.state === "starting") return { icon: "loading~spin", says: "", tooltip: "The server is starting." };
+    if (this.state === "stopped") return { icon: "error", says: "", tooltip: l10n.t("The server is not running."), isAlarming: true };
+    if (this.state === "starting") return { icon: "loading~spin", says: "", tooltip: l10n.t("The server is starting.") };
     const waiting = this.questions.waiting;
     if (waiting.count > 0) {
-      const tooltip = `${count(waiting.count, "question")} waiting for your answer, for ${count(waiting.minutesLeft, "more minute")}; then it is a no.`;
-      return { icon: "question", says: `waits for you (${waiting.minutesLeft} min)`, tooltip, isAlarming: true };
+      const says = l10n.t("Handrail waits for you ({0} min)", waiting.minutesLeft);
+      return { icon: "question", says, tooltip: waitingFor(waiting), isAlarming: true };
     }
     if (activity !== undefined) {
-      return { icon: "sync~spin", says: escapeLabel(shorten(activity)), tooltip: `Working: ${makeVisible(activity)}.` };
+      return { icon: "sync~spin", says: escapeLabel(shorten(activity)), tooltip: l10n.t("Working: {0}.", makeVisible(activity)) };
     }
     if (!workspace.isTrusted) {
-      return { icon: "shield", says: "read only", tooltip: "This workspace is not trusted: turns can read but not change anything." };
+      return { icon: "shield", says: l10n.t("read only"), tooltip: l10n.t("This workspace is not trusted: turns can read but not change anything.") };
     }
-    return { icon: this.failureCount > 0 ? "warning" : "check", says: "", tooltip: "Nothing is running." };
+    return { icon: this.failureCount > 0 ? "warning" : "check", says: "", tooltip: l10n.t("Nothing is running.") };
   }
 }
 
 interface Face {
   icon: string;
-  /** What follows the name; empty when there is nothing to say. */
+  /** What follows the name, which only a question has in its own words; empty when there is nothing to say. */
   says: string;
   tooltip: string;
   isAlarming?: boolean;
@@ -164,6 +171,20 @@ interface Entry extends Choice {
 
 function entry(icon: string, label: string, command: string): Entry {
   return { icon, label, command };
+}
+
+/** The product's name, with what follows it. */
+function titled(after: string): string {
+  return after === "" ? "Handrail" : l10n.t("Handrail: {0}", after);
+}
+
+function waitingFor({ count, minutesLeft }: { count: number; minutesLeft: number }): string {
+  const left = counted(minutesLeft, l10n.t("1 more minute"), l10n.t("{0} more minutes", minutesLeft));
+  return counted(
+    count,
+    l10n.t("1 question waiting for your answer, for {0}; then it is a no.", left),
+    l10n.t("{0} questions waiting for your answer, for {1}; then it is a no.", count, left),
+  );
 }
 
 function shorten(activity: string): string {

@@ -1,7 +1,9 @@
 /**
  * What a turn came to, in one or two sentences for a notification.
  */
-import { count } from "./messages";
+import { l10n } from "vscode";
+
+import { counted } from "./messages";
 import type { Outcome, TurnReport } from "./protocol";
 
 const LONGEST_ANSWER = 200; // characters; a notification shows about this much
@@ -14,8 +16,8 @@ export function summary(report: TurnReport): string {
 
 /** Why it ended; empty when it simply finished, or when the answer says it. */
 function ending({ state, reason, answer }: TurnReport): string {
-  if (state === "cancelled") return "Stopped.";
-  if (!reason) return state === "failed" ? "The turn failed." : "";
+  if (state === "cancelled") return l10n.t("Stopped.");
+  if (!reason) return state === "failed" ? l10n.t("The turn failed.") : "";
   return answer.startsWith(reason) ? "" : reason.replace(/[^.!?]$/, "$&.");
 }
 
@@ -24,11 +26,25 @@ function edits(outcomes: Outcome[]): string {
   const failed = outcomes.filter(({ status }) => status === "failed").length;
   const denied = outcomes.filter(({ status }) => status === "denied").length;
   const documents = new Set(landed.map(({ uri }) => uri)).size;
-  const parts: string[] = [];
-  if (landed.length > 0) parts.push(`${count(landed.length, "edit")} landed in ${count(documents, "document")}`);
-  if (failed > 0) parts.push(landed.length > 0 ? `${failed} did not` : `${count(failed, "edit")} did not land`);
-  if (denied > 0) parts.push(`${parts.length > 0 ? String(denied) : count(denied, "edit")} denied`);
-  return parts.length > 0 ? `${parts.join(", ")}.` : "Everything was already there.";
+  const tried = landed.length > 0 ? landedOf(landed.length, documents, failed) : failedOf(failed);
+  if (denied > 0) return deniedOf(denied, tried);
+  return tried !== "" ? l10n.t("{0}.", tried) : l10n.t("Everything was already there.");
+}
+
+/** What landed, with what did not. */
+function landedOf(edits: number, documents: number, failed: number): string {
+  const where = documents === 1 ? l10n.t("{0} edits landed in 1 document", edits) : l10n.t("{0} edits landed in {1} documents", edits, documents);
+  const landed = edits === 1 ? l10n.t("1 edit landed in 1 document") : where;
+  return failed === 0 ? landed : l10n.t("{0}, {1} did not", landed, failed);
+}
+
+function failedOf(edits: number): string {
+  return edits === 0 ? "" : counted(edits, l10n.t("1 edit did not land"), l10n.t("{0} edits did not land", edits));
+}
+
+function deniedOf(edits: number, tried: string): string {
+  if (tried !== "") return l10n.t("{0}, {1} denied.", tried, edits);
+  return counted(edits, l10n.t("1 edit denied."), l10n.t("{0} edits denied.", edits));
 }
 
 /** The answer's first paragraph, or its beginning: all of it is a click away. */

@@ -2,12 +2,14 @@
  * Texts that are only shown, as documents that cannot be changed.
  */
 import { randomUUID } from "node:crypto";
-import { type Disposable, TabInputText, Uri, window, workspace } from "vscode";
+import { type Disposable, l10n, TabInputText, Uri, window, workspace } from "vscode";
 
+/* eslint-disable l10n/translated -- package.json knows these names */
 /** Names of documents whose language has no links (package.json); Markdown would make them of commands, too. */
 export const ANSWER = "Handrail Answer";
 export const QUESTION = "Handrail Question";
 export const OUTPUT = "Handrail Output";
+/* eslint-enable l10n/translated */
 
 export const SCHEME = "handrail-text";
 const KEPT = 20; // texts; older ones can no longer be opened anew
@@ -20,7 +22,7 @@ export class Texts implements Disposable {
   /** A tab that was kept from an earlier window shows none of this one's texts. */
   private readonly window = randomUUID();
   private readonly provider = workspace.registerTextDocumentContentProvider(SCHEME, {
-    provideTextDocumentContent: (uri) => this.texts.get(uri.query) ?? "This text is no longer kept.",
+    provideTextDocumentContent: (uri) => this.texts.get(uri.query) ?? l10n.t("This text is no longer kept."),
   });
 
   /** Opens a text under a file name, whose ending says what language it is in. */

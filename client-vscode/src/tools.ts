@@ -12,7 +12,7 @@ import { TURN_APPLY } from "./protocol";
 
 const NAME = "handrail_apply_edits";
 const LONGEST_SHOWN = 4_000; // characters of the edits in a question
-const TITLE = "Edits from the editor's chat";
+const TITLE = vscode.l10n.t("Edits from the editor's chat");
 
 interface Input {
   edits: string;
@@ -23,13 +23,13 @@ export function offerTools(connection: Connection): vscode.Disposable {
   if (!("registerTool" in vscode.lm)) return new vscode.Disposable(() => undefined);
   return vscode.lm.registerTool(NAME, {
     prepareInvocation: ({ input }: vscode.LanguageModelToolInvocationPrepareOptions<Input>) => ({
-      invocationMessage: "Applying edits with Handrail",
-      confirmationMessages: { title: "Let Handrail apply these edits?", message: quoted(editsOf(input)) },
+      invocationMessage: vscode.l10n.t("Applying edits with Handrail"),
+      confirmationMessages: { title: vscode.l10n.t("Let Handrail apply these edits?"), message: quoted(editsOf(input)) },
     }),
     invoke: async ({ input }: vscode.LanguageModelToolInvocationOptions<Input>, token) => {
       const edits = editsOf(input);
       if (!connection.isRunning) await connection.start();
-      if (!connection.offers(TURN_APPLY)) throw new UserError("This Handrail server is too old to apply edits of other agents.");
+      if (!connection.offers(TURN_APPLY)) throw new UserError(vscode.l10n.t("This Handrail server is too old to apply edits of other agents."));
       const { text } = await connection.request(TURN_APPLY, { edits, title: TITLE }, token);
       return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(text)]);
     },
@@ -38,13 +38,13 @@ export function offerTools(connection: Connection): vscode.Disposable {
 
 function editsOf(input: unknown): string {
   const edits = (input as Partial<Record<keyof Input, unknown>> | null)?.edits;
-  if (typeof edits !== "string") throw new UserError("The argument “edits” must be a text that holds the edits.");
+  if (typeof edits !== "string") throw new UserError(vscode.l10n.t("The argument “edits” must be a text that holds the edits."));
   return edits;
 }
 
 /** A text in a question that reads Markdown: indented, which makes it code, so that nothing in it becomes a link. */
 function quoted(text: string): string {
-  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}\n… and ${text.length - LONGEST_SHOWN} more characters` : text;
+  const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}\n${vscode.l10n.t("… and {0} more characters", text.length - LONGEST_SHOWN)}` : text;
   return makeVisible(shown)
     .split("\n")
     .map((line) => `    ${line}`)

@@ -4,7 +4,7 @@
  * The server decides what happens in a turn; here are the ways in, and the one message at the end.
  */
 import * as path from "node:path";
-import { commands, type Disposable, env, EventEmitter, type LogOutputChannel, type TextEditor, Uri, window } from "vscode";
+import { commands, type Disposable, env, EventEmitter, l10n, type LogOutputChannel, type TextEditor, Uri, window } from "vscode";
 
 import type { Connection } from "./connection";
 import { announce, tell, type Way } from "./messages";
@@ -61,9 +61,9 @@ export class Turns implements Disposable {
     const editor = window.activeTextEditor;
     const context = editor === undefined ? undefined : contextOf(editor);
     const prompt = await showInput({
-      title: "Handrail: Ask",
-      placeHolder: "What should be done?",
-      prompt: context === undefined ? "Without a document as context" : `With ${describe(context)} as context`,
+      title: l10n.t("Handrail: Ask"),
+      placeHolder: l10n.t("What should be done?"),
+      prompt: context === undefined ? l10n.t("Without a document as context") : l10n.t("With {0} as context", describe(context)),
       ignoreFocusOut: true,
     });
     if (prompt === undefined || prompt.trim() === "") return undefined;
@@ -74,7 +74,7 @@ export class Turns implements Disposable {
   async applyClipboard(): Promise<TurnReport | undefined> {
     const prompt = await env.clipboard.readText();
     if (prompt.trim() === "") {
-      tell("the clipboard is empty. Copy a reply with edit blocks first.");
+      tell(l10n.t("the clipboard is empty. Copy a reply with edit blocks first."));
       return undefined;
     }
     return this.run({ prompt });
@@ -83,7 +83,7 @@ export class Turns implements Disposable {
   /** Cancels every running turn. */
   async stop(): Promise<void> {
     if (this.running.size === 0) {
-      tell("nothing is running.");
+      tell(l10n.t("nothing is running."));
       return;
     }
     const turns = [...this.running.keys()];
@@ -103,7 +103,7 @@ export class Turns implements Disposable {
     const started = await connection.request(TURN_START, { ...params, ...(session === undefined ? {} : { session }) });
     this.session = started.session;
     this.own.add(started.turn);
-    this.note(started.turn, "starting");
+    this.note(started.turn, l10n.t("starting"));
     try {
       const report = await connection.request(TURN_WAIT, { turn: started.turn });
       this.announce(report);
@@ -118,14 +118,14 @@ export class Turns implements Disposable {
     const { checkpoint, answer } = report;
     const hasFailed = report.outcomes.some(({ status }) => status === "failed");
     const ways: Way[] = [];
-    if (hasFailed) ways.push(["Show Problems", () => commands.executeCommand("workbench.actions.view.problems")]);
-    if (checkpoint !== null) ways.push(["Restore", () => this.restores.restore({ checkpoint })]);
-    if (answer.trim() !== "") ways.push(["Show Answer", () => this.texts.show(ANSWER, answer)]);
+    if (hasFailed) ways.push([l10n.t("Show Problems"), () => commands.executeCommand("workbench.actions.view.problems")]);
+    if (checkpoint !== null) ways.push([l10n.t("Restore"), () => this.restores.restore({ checkpoint })]);
+    if (answer.trim() !== "") ways.push([l10n.t("Show Answer"), () => this.texts.show(ANSWER, answer)]);
     announce(this.log, summary(report), report.state === "finished" && !hasFailed, ways);
   }
 
   private follow({ turn, event }: TurnUpdate): void {
-    if (event.kind === "started") this.note(turn, "thinking");
+    if (event.kind === "started") this.note(turn, l10n.t("thinking"));
     else if (event.kind === "toolCall") this.note(turn, event.title);
     else if (event.kind === "ended") this.end(turn);
   }
@@ -161,5 +161,5 @@ function contextOf({ document, selection }: TextEditor): TurnContext | undefined
 
 function describe({ uri, range }: TurnContext): string {
   const name = path.posix.basename(Uri.parse(uri).path);
-  return range === undefined ? name : `${name}, ${linesOf(range)}`;
+  return range === undefined ? name : l10n.t("{0}, {1}", name, linesOf(range));
 }

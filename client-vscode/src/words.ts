@@ -1,6 +1,8 @@
 /**
  * What the person reads of a question: all of it, as plain text, and what its answers are called.
  */
+import { l10n } from "vscode";
+
 import { makeExact } from "./characters";
 import type { Approval, ApprovalKind } from "./protocol";
 
@@ -11,30 +13,30 @@ export const ANSWER_COMMAND = "handrail.client.answer";
 export const NO = "deny";
 
 const HEADINGS: Record<ApprovalKind, string> = {
-  command: "May this command run?",
-  file: "May these files be used?",
-  outside: "May these files outside the workspace be used?",
-  tool: "May this be done?",
-  question: "The model asks:",
-  saving: "May these documents be saved?",
-  appeared: "May these files stay?",
+  command: l10n.t("May this command run?"),
+  file: l10n.t("May these files be used?"),
+  outside: l10n.t("May these files outside the workspace be used?"),
+  tool: l10n.t("May this be done?"),
+  question: l10n.t("The model asks:"),
+  saving: l10n.t("May these documents be saved?"),
+  appeared: l10n.t("May these files stay?"),
 };
 
 const SUBJECTS: Record<ApprovalKind, string> = {
-  command: "The command:",
-  file: "The files:",
-  outside: "The files:",
-  tool: "What would be done:",
-  question: "The question:",
-  saving: "The documents:",
-  appeared: "The files, which appeared while a command ran:",
+  command: l10n.t("The command:"),
+  file: l10n.t("The files:"),
+  outside: l10n.t("The files:"),
+  tool: l10n.t("What would be done:"),
+  question: l10n.t("The question:"),
+  saving: l10n.t("The documents:"),
+  appeared: l10n.t("The files, which appeared while a command ran:"),
 };
 
 const TITLES: Record<string, string> = {
-  deny: "No",
-  allow: "Allow once",
-  session: "Allow for this session",
-  always: "Always allow here",
+  deny: l10n.t("No"),
+  allow: l10n.t("Allow once"),
+  session: l10n.t("Allow for this session"),
+  always: l10n.t("Always allow here"),
 };
 
 const INDENT = "    ";
@@ -47,7 +49,7 @@ export function headingOf({ kind }: Approval): string {
 /** What an answer is called; those to the model's own question are its text. */
 export function titleOf({ kind }: Approval, choice: string): string {
   if (kind !== "question") return TITLES[choice] ?? choice;
-  return choice === NO ? "No answer" : choice;
+  return choice === NO ? l10n.t("No answer") : choice;
 }
 
 /** What stands above the subject of a question. */
@@ -66,13 +68,13 @@ export function textOf(question: Approval): string {
   const add = (title: string, text: string | undefined) => {
     if (text !== undefined && text !== "") parts.push(title, quoted(text));
   };
-  add("Why it is asked:", detail);
-  if (kind !== "question") add("The tool:", tool);
-  add("In the folder:", folder);
+  add(l10n.t("Why it is asked:"), detail);
+  if (kind !== "question") add(l10n.t("The tool:"), tool);
+  add(l10n.t("In the folder:"), folder);
   add(SUBJECTS[kind], subject);
-  add("What would be written:", diff);
-  if (kind === "question") add("The answers:", choices.slice(1).join("\n"));
-  if (choices.includes("session")) add("“Allow for this session” and “Always allow here” add:", rules.join("\n"));
+  add(l10n.t("What would be written:"), diff);
+  if (kind === "question") add(l10n.t("The answers:"), choices.slice(1).join("\n"));
+  if (choices.includes("session")) add(l10n.t("“Allow for this session” and “Always allow here” add:"), rules.join("\n"));
   return `${parts.join("\n\n")}\n`;
 }
 

@@ -4,6 +4,8 @@
  * The extension knows the workspace, so it is asked what a file is called. A picture is only read here, never shown: the page
  * loads nothing.
  */
+import { l10n } from "vscode";
+
 import { makeVisible } from "../src/characters";
 import { MOST_PICTURE_CHARS, MOST_PICTURES, type Picture } from "../src/chat/messages";
 import { button, cut, h } from "./dom";
@@ -11,10 +13,9 @@ import type { Send } from "./items";
 
 const LISTS = ["application/vnd.code.uri-list", "text/uri-list"]; // VS Code's own, and everybody's
 const LONGEST_NAME = 40; // characters
-const ELSEWHERE = "is not a picture. To show a file to the model, drag it here from the Explorer with Shift held down, or write @ and its path.";
 
 export class Attachments {
-  readonly element = h("ul", { id: "pictures", "aria-label": "Pictures that go along" });
+  readonly element = h("ul", { id: "pictures", "aria-label": l10n.t("Pictures that go along") });
   private pictures: Picture[] = [];
 
   constructor(
@@ -62,12 +63,12 @@ export class Attachments {
   private async add(file: File): Promise<void> {
     const name = makeVisible(cut(file.name, LONGEST_NAME));
     if (!file.type.startsWith("image/")) {
-      this.complain(`${name} ${ELSEWHERE}`);
+      this.complain(l10n.t("{0} is not a picture. To show a file to the model, drag it here from the Explorer with Shift held down, or write @ and its path.", name));
       return;
     }
     const data = await base64Of(file);
-    if (data.length > MOST_PICTURE_CHARS) this.complain(`${name} is too large: a picture may have 3.5 MB.`);
-    else if (this.pictures.length >= MOST_PICTURES) this.complain(`A message may have ${MOST_PICTURES} pictures.`);
+    if (data.length > MOST_PICTURE_CHARS) this.complain(l10n.t("{0} is too large: a picture may have 3.5 MB.", name));
+    else if (this.pictures.length >= MOST_PICTURES) this.complain(l10n.t("A message may have {0} pictures.", MOST_PICTURES));
     else this.put([...this.pictures, { name: file.name || "picture", data }]);
   }
 
@@ -75,7 +76,7 @@ export class Attachments {
     const name = makeVisible(cut(picture.name, LONGEST_NAME));
     const remove = button("×", `remove ${name}`, () => {
       this.put(this.pictures.filter((each) => each !== picture));
-    }, { "aria-label": `Remove ${name}`, title: "Remove" });
+    }, { "aria-label": l10n.t("Remove {0}", name), title: l10n.t("Remove") });
     return h("li", {}, name, " ", remove);
   }
 }
@@ -88,7 +89,7 @@ function base64Of(file: File): Promise<string> {
       resolve(address.slice(address.indexOf(",") + 1));
     };
     reader.onerror = () => {
-      reject(reader.error ?? new Error("The file could not be read."));
+      reject(reader.error ?? new Error(l10n.t("The file could not be read.")));
     };
     reader.readAsDataURL(file);
   });

@@ -1,4 +1,6 @@
 /** One card a tool call: what it does, what came of it, and what can be done about that. Its output folds. */
+import { l10n } from "vscode";
+
 import { makeReadable, makeVisible } from "../src/characters";
 import type { ChatCall, ChatTodo, Failure } from "../src/protocol";
 import { button, type Child, cut, h } from "./dom";
@@ -6,9 +8,9 @@ import { hunkOf } from "./hunk";
 import type { Send } from "./items";
 
 const MARKS = { running: "●", done: "✓", failed: "✗", lost: "–" } as const;
-const STATES = { running: "Running", done: "Done", failed: "Failed", lost: "No result" } as const;
+const STATES = { running: l10n.t("Running"), done: l10n.t("Done"), failed: l10n.t("Failed"), lost: l10n.t("No result") } as const;
 const TODO_MARKS = { open: "○", active: "◐", done: "✓" } as const;
-const TODO_STATES = { open: "To do", active: "In progress", done: "Done" } as const;
+const TODO_STATES = { open: l10n.t("To do"), active: l10n.t("In progress"), done: l10n.t("Done") } as const;
 const LONGEST_TITLE = 160; // characters
 const LONGEST_SUMMARY = 300;
 const COMMAND = "terminal"; // the tool whose output can be shown whole
@@ -38,7 +40,7 @@ function headOf({ state, title, code, summary = "", failures = [] }: ChatCall): 
   const told = failures.length > 0 ? "" : summary;
   return [
     h("span", { class: `mark ${state}`, "aria-hidden": "true" }, MARKS[state]),
-    h("span", { class: "hidden" }, `${STATES[state]}: `),
+    h("span", { class: "hidden" }, l10n.t("{0}: ", STATES[state])),
     h("code", { class: "title" }, cut(makeVisible(title), LONGEST_TITLE)),
     code === undefined ? undefined : h("strong", { class: "failed" }, ` ${code}`),
     told === "" ? undefined : h("span", { class: "quiet summary" }, ` ${cut(makeVisible(told), LONGEST_SUMMARY)}`),
@@ -54,10 +56,10 @@ function actionsOf({ id, call, tool, uri, state, command, awaited, hunks = [] }:
       }),
     );
   };
-  if (uri !== undefined && hunks.length === 0) add("Open", "open", { type: "place", item: id });
-  if (tool === COMMAND && (state === "done" || state === "failed")) add("Show all output", "output", { type: "output", call });
-  if (command !== undefined) add("Stop this command", "end", { type: "end", command });
-  if (awaited === true) add("Stop this command", "interrupt", { type: "interrupt", call });
+  if (uri !== undefined && hunks.length === 0) add(l10n.t("Open"), "open", { type: "place", item: id });
+  if (tool === COMMAND && (state === "done" || state === "failed")) add(l10n.t("Show all output"), "output", { type: "output", call });
+  if (command !== undefined) add(l10n.t("Stop this command"), "end", { type: "end", command });
+  if (awaited === true) add(l10n.t("Stop this command"), "interrupt", { type: "interrupt", call });
   return found;
 }
 
@@ -65,9 +67,13 @@ function outputOf({ output = "", hidden = 0, state, tool }: ChatCall): HTMLEleme
   if (output === "") return [];
   const text = makeReadable(output);
   const isEnd = state === "running" || tool === COMMAND;
-  const note = hidden > 0 ? h("div", { class: "quiet" }, `… ${hidden.toLocaleString()} characters ${isEnd ? "before these" : "more"}`) : undefined;
-  const shown = h("pre", { tabindex: "0", role: "group", "aria-label": "Output", "data-key": "output" }, text);
+  const note = hidden > 0 ? h("div", { class: "quiet" }, hiddenOf(hidden.toLocaleString(), isEnd)) : undefined;
+  const shown = h("pre", { tabindex: "0", role: "group", "aria-label": l10n.t("Output"), "data-key": "output" }, text);
   return [isEnd ? h("div", {}, note, shown) : h("div", {}, shown, note)];
+}
+
+function hiddenOf(characters: string, isEnd: boolean): string {
+  return isEnd ? l10n.t("… {0} characters before these", characters) : l10n.t("… {0} characters more", characters);
 }
 
 function listOf(todos: ChatTodo[]): HTMLElement {
@@ -76,7 +82,7 @@ function listOf(todos: ChatTodo[]): HTMLElement {
       "li",
       { class: `todo ${state}` },
       h("span", { "aria-hidden": "true", class: "mark" }, TODO_MARKS[state]),
-      h("span", { class: "hidden" }, `${TODO_STATES[state]}: `),
+      h("span", { class: "hidden" }, l10n.t("{0}: ", TODO_STATES[state])),
       makeVisible(text),
     ),
   );
@@ -86,20 +92,20 @@ function listOf(todos: ChatTodo[]): HTMLElement {
 /** An edit that did not land, with the places where it could. */
 function failureOf({ id, message, candidates }: Failure, send: Send): HTMLElement {
   const places = candidates.map(({ range }, candidate) =>
-    button(`Apply at line ${range.start.line + 1}`, `apply ${id} ${candidate}`, () => {
+    button(l10n.t("Apply at line {0}", range.start.line + 1), `apply ${id} ${candidate}`, () => {
       send({ type: "apply", failure: id, candidate });
     }),
   );
   const ways = [
     ...places,
-    ...(places.length > 0 ? [button("Show the change", `compare ${id}`, () => { send({ type: "compare", failure: id }); })] : []),
-    button("Dismiss", `dismiss ${id}`, () => {
+    ...(places.length > 0 ? [button(l10n.t("Show the change"), `compare ${id}`, () => { send({ type: "compare", failure: id }); })] : []),
+    button(l10n.t("Dismiss"), `dismiss ${id}`, () => {
       send({ type: "dismiss", failure: id });
     }),
   ];
   return h(
     "div",
-    { class: "failure", role: "group", "aria-label": "An edit that did not land" },
+    { class: "failure", role: "group", "aria-label": l10n.t("An edit that did not land") },
     h("div", {}, makeVisible(message)),
     h("div", { class: "actions" }, ...ways),
   );

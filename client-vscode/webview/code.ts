@@ -3,6 +3,8 @@
  *
  * What comes is added to the last part of the code, since a browser lays out a whole part again when one character of it changes.
  */
+import { l10n } from "vscode";
+
 import { FENCE } from "./blocks";
 import { button, h } from "./dom";
 
@@ -30,17 +32,17 @@ export class Code {
   constructor(lines: string[], ways: Ways) {
     const [, , language = ""] = FENCE.exec(lines[0] ?? "") ?? [];
     this.head = lines[0] ?? "";
-    const copy = button("Copy", "copy", () => {
+    const copy = button(l10n.t("Copy"), "copy", () => {
       ways.copy(this.code);
     });
-    this.apply = button("Apply", "apply", () => {
+    this.apply = button(l10n.t("Apply"), "apply", () => {
       ways.apply(this.code, language);
-    }, { title: "Have this code put where it belongs" });
+    }, { title: l10n.t("Have this code put where it belongs") });
     this.element = h(
       "div",
       { class: "code" },
       h("div", { class: "code-bar" }, h("span", { class: "quiet" }, language), h("span", { class: "actions" }, copy, this.apply)),
-      h("pre", { tabindex: "0", role: "group", "aria-label": language === "" ? "Code" : `Code, ${language}` }, this.parts),
+      h("pre", { tabindex: "0", role: "group", "aria-label": language === "" ? l10n.t("Code") : l10n.t("Code, {0}", language) }, this.parts),
     );
     this.show(lines);
   }

@@ -4,6 +4,8 @@
  * The server knows them; here it is asked when one may be meant, and an answer to an older question is dropped. The focus
  * stays in the message: the arrows choose, Enter and Tab take, Escape closes.
  */
+import { l10n } from "vscode";
+
 import { makeVisible } from "../src/characters";
 import type { ChatOffer, ChatOffers } from "../src/protocol";
 import { h } from "./dom";
@@ -12,7 +14,7 @@ import type { Send } from "./items";
 const MAY_BE_MEANT = /(?:^|[\s(["'])@(?:"[^"\n]{0,200}|[^\s"@]{0,200})$|^\s*\/[\w:-]{0,60}$/;
 
 export class Completion {
-  readonly element = h("ul", { id: "offers", role: "listbox", "aria-label": "Names" });
+  readonly element = h("ul", { id: "offers", role: "listbox", "aria-label": l10n.t("Names") });
   private offers: ChatOffer[] = [];
   private typed = "";
   private active = 0;

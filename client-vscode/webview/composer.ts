@@ -1,4 +1,6 @@
 /** Where the person writes: the message, what sends it, and what the next turn is asked with. */
+import { l10n } from "vscode";
+
 import type { Picture } from "../src/chat/messages";
 import type { ChatStatus, Mode } from "../src/protocol";
 import { Attachments } from "./attachments";
@@ -6,7 +8,7 @@ import { Completion } from "./completion";
 import { button, h } from "./dom";
 import type { Send } from "./items";
 
-const MODES: Record<Mode, string> = { edit: "Edit", ask: "Ask", plan: "Plan" };
+const MODES: Record<Mode, string> = { edit: l10n.t("Edit"), ask: l10n.t("Ask"), plan: l10n.t("Plan") };
 const HIGHEST_PX = 240;
 
 /** What is written and not sent. */
@@ -19,21 +21,21 @@ export class Composer {
   readonly element: HTMLElement;
   readonly completion: Completion;
   private readonly attachments: Attachments;
-  private readonly input = h("textarea", { "aria-label": "Your message", "data-key": "message" });
+  private readonly input = h("textarea", { "aria-label": l10n.t("Your message"), "data-key": "message" });
   private readonly note = h("div", { class: "editing" });
-  private readonly sendButton = button("Send", "send", () => {
+  private readonly sendButton = button(l10n.t("Send"), "send", () => {
     this.submit(false);
   }, { class: "primary" });
-  private readonly queueButton = button("Queue", "queue", () => {
+  private readonly queueButton = button(l10n.t("Queue"), "queue", () => {
     this.submit(true);
-  }, { title: "Send when this turn has finished (Ctrl+Enter)" });
-  private readonly stopButton = button("Stop", "stop", () => {
+  }, { title: l10n.t("Send when this turn has finished (Ctrl+Enter)") });
+  private readonly stopButton = button(l10n.t("Stop"), "stop", () => {
     this.send({ type: "stop" });
   });
-  private readonly planButton = button("Carry out this plan", "plan", () => {
+  private readonly planButton = button(l10n.t("Carry out this plan"), "plan", () => {
     this.send({ type: "plan" });
   }, { class: "primary" });
-  private readonly modes = h("select", { "aria-label": "Mode", "data-key": "mode" });
+  private readonly modes = h("select", { "aria-label": l10n.t("Mode"), "data-key": "mode" });
   private readonly model = button("", "model", () => {
     this.send({ type: "models" });
   }, { class: "quiet" });
@@ -77,11 +79,11 @@ export class Composer {
     this.stopButton.hidden = !this.isRunning;
     this.queueButton.hidden = !this.isRunning || this.turn !== undefined;
     this.planButton.hidden = status.plan === undefined;
-    this.sendButton.title = this.isRunning && this.turn === undefined ? "Say this to the turn that runs (Enter)" : "Send (Enter)";
-    this.input.placeholder = this.isRunning ? "Say something to the turn that runs" : "Ask, or say what is to be done. @path shows a file.";
+    this.sendButton.title = this.isRunning && this.turn === undefined ? l10n.t("Say this to the turn that runs (Enter)") : l10n.t("Send (Enter)");
+    this.input.placeholder = this.isRunning ? l10n.t("Say something to the turn that runs") : l10n.t("Ask, or say what is to be done. @path shows a file.");
     this.modes.value = status.mode;
-    this.model.textContent = status.model === "" ? "Model" : status.model;
-    this.model.setAttribute("aria-label", `Model: ${status.model}. Choose another one`);
+    this.model.textContent = status.model === "" ? l10n.t("Model") : status.model;
+    this.model.setAttribute("aria-label", l10n.t("Model: {0}. Choose another one", status.model));
     this.usage.textContent = usageOf(status);
   }
 
@@ -90,10 +92,10 @@ export class Composer {
     this.turn = turn;
     this.input.value = text;
     this.note.hidden = turn === undefined;
-    const cancel = button("Cancel", "cancel", () => {
+    const cancel = button(l10n.t("Cancel"), "cancel", () => {
       this.write("");
     });
-    this.note.replaceChildren(...(turn === undefined ? [] : ["This is sent again in a new conversation, with what was before it.", cancel]));
+    this.note.replaceChildren(...(turn === undefined ? [] : [l10n.t("This is sent again in a new conversation, with what was before it."), cancel]));
     this.queueButton.hidden = !this.isRunning || turn !== undefined;
     this.changed();
   }
@@ -162,8 +164,8 @@ export class Composer {
 function usageOf({ contextPercent, inputTokens = 0, outputTokens = 0, costUsd }: ChatStatus): string {
   const tokens = inputTokens + outputTokens;
   const parts = [
-    contextPercent === undefined ? "" : `${contextPercent} % of the context`,
-    tokens === 0 ? "" : `${tokens.toLocaleString("en")} tokens`,
+    contextPercent === undefined ? "" : l10n.t("{0} % of the context", contextPercent),
+    tokens === 0 ? "" : l10n.t("{0} tokens", tokens.toLocaleString(document.documentElement.lang)),
     costUsd === undefined ? "" : `$${costUsd.toFixed(2)}`,
   ];
   return parts.filter((part) => part !== "").join(" · ");

@@ -1,4 +1,6 @@
 /** The parts of a conversation as elements: each is made from its item alone, and made anew when that changes. */
+import { l10n } from "vscode";
+
 import { makeReadable } from "../src/characters";
 import type { FromView } from "../src/chat/messages";
 import type { ChatItem, ChatPrompt, ChatRemark, ChatTold, ChatWords } from "../src/protocol";
@@ -22,17 +24,17 @@ export interface Surroundings {
 }
 
 const TOLD: Record<ChatTold["state"], string> = {
-  read: "Said while the turn ran:",
-  waiting: "You said this; the model reads it before its next step:",
-  unread: "The model has not read this:",
-  queued: "This is sent when the turn has finished:",
+  read: l10n.t("Said while the turn ran:"),
+  waiting: l10n.t("You said this; the model reads it before its next step:"),
+  unread: l10n.t("The model has not read this:"),
+  queued: l10n.t("This is sent when the turn has finished:"),
 };
 
 const ENDS: Partial<Record<ChatPrompt["state"], string>> = {
-  stopped: "The turn was stopped",
-  cancelled: "The turn was stopped",
-  failed: "The turn failed",
-  broken: "This turn did not come to its end",
+  stopped: l10n.t("The turn was stopped."),
+  cancelled: l10n.t("The turn was stopped."),
+  failed: l10n.t("The turn failed."),
+  broken: l10n.t("This turn did not come to its end."),
 };
 
 /** An item on the page: its element, and what made it. */
@@ -105,7 +107,7 @@ export class Shown {
   private wordsOf({ text }: ChatWords, send: Send): HTMLElement {
     this.prose = new Prose(waysOf(send));
     this.prose.show(text);
-    return h("section", { class: "words", role: "group", "aria-label": "Handrail said" }, this.prose.element);
+    return h("section", { class: "words", role: "group", "aria-label": l10n.t("Handrail said") }, this.prose.element);
   }
 
   private remarkOf({ text, checkpoint, session }: ChatRemark, send: Send): HTMLElement {
@@ -114,14 +116,14 @@ export class Shown {
     const actions: HTMLElement[] = [];
     if (session !== undefined) {
       actions.push(
-        button("Open this conversation", "session", () => {
+        button(l10n.t("Open this conversation"), "session", () => {
           send({ type: "session", session });
         }),
       );
     }
     if (checkpoint !== undefined) {
       actions.push(
-        button("Undo this turn's changes", "undo", () => {
+        button(l10n.t("Undo this turn's changes"), "undo", () => {
           send({ type: "undo", turn: checkpoint });
         }),
       );
@@ -149,37 +151,44 @@ function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { 
   const actions: HTMLElement[] = [];
   if (resend === true && !isRunning) {
     actions.push(
-      button("Edit and resend", "edit", () => {
+      button(l10n.t("Edit and resend"), "edit", () => {
         edit(turn, text);
       }),
     );
   }
   if (resend === true && !isRunning) {
     actions.push(
-      button("Fork here", "fork", () => {
+      button(l10n.t("Fork here"), "fork", () => {
         send({ type: "fork", turn });
-      }, { title: "Begin a new conversation that has everything up to the end of this turn" }),
+      }, { title: l10n.t("Begin a new conversation that has everything up to the end of this turn") }),
     );
   }
   if (changes === true) {
     actions.push(
-      button("Undo its changes", "undo", () => {
+      button(l10n.t("Undo its changes"), "undo", () => {
         send({ type: "undo", turn });
       }),
     );
   }
   return h(
     "section",
-    { class: "prompt", role: "group", "aria-label": "You said" },
-    h("div", { role: "heading", "aria-level": "2", class: "hidden" }, "You"),
+    { class: "prompt", role: "group", "aria-label": l10n.t("You said") },
+    h("div", { role: "heading", "aria-level": "2", class: "hidden" }, l10n.t("You")),
     h("div", { class: "said" }, makeReadable(text)),
     h("div", { class: "actions" }, ...actions),
-    end === undefined ? undefined : h("p", { class: "remark" }, reason === undefined ? `${end}.` : `${end}: ${makeReadable(reason)}`),
+    end === undefined ? undefined : h("p", { class: "remark" }, reason === undefined ? end : endOf(state, makeReadable(reason))),
   );
 }
 
+/** How a turn ended, with the reason. */
+function endOf(state: ChatPrompt["state"], reason: string): string {
+  if (state === "failed") return l10n.t("The turn failed: {0}", reason);
+  if (state === "broken") return l10n.t("This turn did not come to its end: {0}", reason);
+  return l10n.t("The turn was stopped: {0}", reason);
+}
+
 function toldOf({ text, state }: ChatTold, { reuse }: Surroundings): HTMLElement {
-  const again = button("Write it again", "reuse", () => {
+  const again = button(l10n.t("Write it again"), "reuse", () => {
     reuse(text);
   });
   return h(

@@ -3,6 +3,8 @@
  *
  * Nothing is kept here but the draft. A page that was hidden or reloaded asks for the whole conversation again.
  */
+import { l10n } from "vscode";
+
 import type { FromView, ServerState, ToView } from "../src/chat/messages";
 import type { ChatChanged, ChatItem, ChatQuestion, ChatStatus } from "../src/protocol";
 import { makeReadable } from "../src/characters";
@@ -27,8 +29,8 @@ const send = (message: FromView) => {
   api.postMessage(message);
 };
 
-const list = h("div", { id: "items", role: "log", "aria-live": "off", "aria-label": "Conversation" });
-const log = h("main", { tabindex: "0", "aria-label": "Conversation" }, list);
+const list = h("div", { id: "items", role: "log", "aria-live": "off", "aria-label": l10n.t("Conversation") });
+const log = h("main", { tabindex: "0", "aria-label": l10n.t("Conversation") }, list);
 const title = h("h1", {}, "");
 const server = h("div", { class: "remark", role: "status" });
 const failure = h("div", { class: "failure", role: "alert" });
@@ -38,10 +40,10 @@ const composer = new Composer(send, (draft) => {
 }, (text) => {
   complain(text);
 });
-const followButton = button("Follow", "follow", () => {
+const followButton = button(l10n.t("Follow"), "follow", () => {
   send({ type: "follow", isOn: followButton.getAttribute("aria-pressed") !== "true" });
-}, { class: "toggle", title: "Show each place in the editor as it is edited" });
-const empty = h("p", { class: "remark empty" }, "Ask about the workspace, or say what to change. You can keep, undo or restore every change.");
+}, { class: "toggle", title: l10n.t("Show each place in the editor as it is edited") });
+const empty = h("p", { class: "remark empty" }, l10n.t("Ask about the workspace, or say what to change. You can keep, undo or restore every change."));
 
 let session = "";
 let status: ChatStatus = { title: "", model: "", mode: "edit" };
@@ -61,7 +63,7 @@ const around = (): Surroundings => ({
   },
 });
 
-const earlierButton = button("Show earlier messages", "earlier", () => {
+const earlierButton = button(l10n.t("Show earlier messages"), "earlier", () => {
   const items = earlier;
   earlier = [];
   const place = list.firstElementChild;
@@ -129,7 +131,7 @@ function showItem(item: ChatItem): void {
 
 /** Says that a question waits; one that has ended is said no more. */
 function announce({ approval }: ChatQuestion): void {
-  announcer.textContent = approval === undefined ? "" : `Handrail waits for your answer. ${headingOf(approval)}`;
+  announcer.textContent = approval === undefined ? "" : l10n.t("Handrail waits for your answer. {0}", headingOf(approval));
 }
 
 function arrange(order: string[]): void {
@@ -141,7 +143,7 @@ function arrange(order: string[]): void {
 
 /** A turn has begun or ended: what can be done about messages is something else now. */
 function turned(wasRunning: boolean): void {
-  announcer.textContent = wasRunning ? `The turn has ended. ${lastWords()}` : "";
+  announcer.textContent = wasRunning ? l10n.t("The turn has ended. {0}", lastWords()) : "";
   for (const each of shown.values()) {
     if (each.kind !== "prompt") continue;
     const before = each.show(each.current);
@@ -166,7 +168,7 @@ function showFollow(isOn: boolean): void {
 }
 
 function showStatus(): void {
-  title.textContent = status.title === "" ? "New conversation" : status.title;
+  title.textContent = status.title === "" ? l10n.t("New conversation") : status.title;
   title.title = status.title;
   empty.hidden = shown.size > 0;
   list.setAttribute("aria-busy", String(status.running !== undefined));
@@ -175,7 +177,7 @@ function showStatus(): void {
 }
 
 function showServer(state: ServerState): void {
-  const texts: Record<ServerState, string> = { starting: "The server is starting.", stopped: "The server is not running.", running: "" };
+  const texts: Record<ServerState, string> = { starting: l10n.t("The server is starting."), stopped: l10n.t("The server is not running."), running: "" };
   server.textContent = texts[state];
   server.hidden = state === "running";
 }
@@ -232,7 +234,7 @@ function hear(message: ToView): void {
       composer.insert(message.text);
       break;
     case "failed":
-      complain(`${message.doing}: ${message.text}`);
+      complain(l10n.t("{0}: {1}", message.doing, message.text));
       break;
   }
 }

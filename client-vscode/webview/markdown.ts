@@ -4,6 +4,8 @@
  * HTML is text, a picture is its description and address, and a link is a button with its address beside it, which is opened
  * only if it leads to the web. While a text grows, only its last blocks are made anew.
  */
+import { l10n } from "vscode";
+
 import { makeReadable } from "../src/characters";
 import { isWebAddress } from "../src/chat/messages";
 import { Blocks, blocksOf, HEADING, QUOTE, RULE } from "./blocks";
@@ -190,7 +192,7 @@ function meaning(groups: Groups, ways: Ways, depth: number): Child[] {
 /** A link or a picture. */
 function reference({ picture, label = "", address, auto, bare }: Groups, ways: Ways): Child[] {
   if (address === undefined) return linkOf("", auto ?? bare ?? "", ways);
-  return picture === "!" ? [`[picture: ${label}] (${address})`] : linkOf(label, address, ways);
+  return picture === "!" ? [l10n.t("[picture: {0}] ({1})", label, address)] : linkOf(label, address, ways);
 }
 
 /** A link says where it leads: what its text claims is the model's. */

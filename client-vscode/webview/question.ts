@@ -3,6 +3,8 @@
  *
  * What a yes would allow stands there in full, with every character seen. No comes first, and nothing has the focus.
  */
+import { l10n } from "vscode";
+
 import { makeExact, makeVisible } from "../src/characters";
 import type { Approval, ChatQuestion } from "../src/protocol";
 import { headingOf, NO, subjectOf, titleOf } from "../src/words";
@@ -18,7 +20,7 @@ type Answer = (choice: string) => void;
 /** What stands where a question was asked. */
 export function questionOf({ id, approval, until, subject, end }: ChatQuestion, answer: (approval: string, choice: string) => void): HTMLElement {
   if (approval === undefined) {
-    return h("p", { class: "remark" }, "A question about ", h("code", {}, cut(makeVisible(subject), LONGEST)), ` ${makeVisible(end ?? "has ended")}.`);
+    return h("p", { class: "remark" }, ...endedOf(h("code", {}, cut(makeVisible(subject), LONGEST)), end));
   }
   const heading = h("div", { role: "heading", "aria-level": "3", class: "heading", id: `heading ${id}` }, headingOf(approval));
   const choose = (choice: string) => {
@@ -27,6 +29,13 @@ export function questionOf({ id, approval, until, subject, end }: ChatQuestion, 
   const answers = h("div", { class: "answers" }, ...answersOf(approval, choose));
   const parts = partsOf(approval);
   return h("section", { class: "question", role: "group", "aria-label": headingOf(approval), "data-question": approval.id }, heading, ...parts, answers, timeOf(until));
+}
+
+/** What a question was about, and how it ended, in the order that the language has. */
+function endedOf(subject: HTMLElement, end: string | undefined): Child[] {
+  const text = end === undefined ? l10n.t("A question about {0} has ended.") : l10n.t("A question about {0} {1}.", "{0}", makeVisible(end));
+  const [before = "", ...after] = text.split("{0}");
+  return [before, subject, after.join("{0}")];
 }
 
 function timeOf(until: string | undefined): HTMLElement | undefined {
@@ -39,7 +48,9 @@ function leftOf(until: string): string {
   const end = new Date(until);
   const time = end.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const minutes = Math.max(0, Math.ceil((end.getTime() - Date.now()) / 60_000));
-  return `${minutes} ${minutes === 1 ? "minute" : "minutes"} left. Without an answer by ${time} it counts as a no.`;
+  return minutes === 1
+    ? l10n.t("1 minute left. Without an answer by {0} it counts as a no.", time)
+    : l10n.t("{0} minutes left. Without an answer by {1} it counts as a no.", minutes, time);
 }
 
 /** Tells the time that is left anew, at each open question. */
@@ -51,11 +62,11 @@ function partsOf(asked: Approval): Child[] {
   const { kind, detail, tool, folder, subject, diff, rules = [], choices } = asked;
   return [
     ...block(subjectOf(asked), subject),
-    ...part("Why it is asked:", detail),
-    ...part("The tool:", kind === "question" ? "" : tool),
-    ...part("In the folder:", folder ?? ""),
-    ...part("What would be written:", diff ?? ""),
-    ...part("“Allow for this session” and “Always allow here” add:", choices.includes("session") ? rules.join("\n") : ""),
+    ...part(l10n.t("Why it is asked:"), detail),
+    ...part(l10n.t("The tool:"), kind === "question" ? "" : tool),
+    ...part(l10n.t("In the folder:"), folder ?? ""),
+    ...part(l10n.t("What would be written:"), diff ?? ""),
+    ...part(l10n.t("“Allow for this session” and “Always allow here” add:"), choices.includes("session") ? rules.join("\n") : ""),
   ];
 }
 
@@ -81,8 +92,8 @@ function answersOf(asked: Approval, choose: Answer): Child[] {
     for (const each of others) each.disabled = false;
   }, PAUSE_MS);
   if (asked.takesText !== true) return buttons;
-  const input = h("input", { type: "text", "aria-label": "An answer in your own words", "data-key": "words" });
-  const send = button("Answer", "send", () => {
+  const input = h("input", { type: "text", "aria-label": l10n.t("An answer in your own words"), "data-key": "words" });
+  const send = button(l10n.t("Answer"), "send", () => {
     if (input.value.trim() !== "") choose(input.value);
   });
   return [...buttons, input, send];

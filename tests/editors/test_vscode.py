@@ -314,6 +314,12 @@ def test_saving_after_turns_and_the_editors_own_chat(code: VSCode) -> None:
     code.run("door", scenario={}, **code.own_server)
 
 
+def test_all_strings_are_in_the_users_language(code: VSCode) -> None:
+    (code.workspace / "list.txt").write_bytes(b"one\ntwo\n")
+    code.translate("qps-ploc")
+    code.run("translated", scenario={"language": code.language}, **code.own_server)
+
+
 def test_the_walkthrough_leads_from_a_model_to_a_restore(code: VSCode) -> None:
     code.environment["ANTHROPIC_BASE_URL"] = "http://127.0.0.1:9"  # where nothing listens
     code.run("get_started", scenario={"key": "sk-of-the-tests-0123456789"}, **code.own_server)

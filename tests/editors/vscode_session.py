@@ -76,6 +76,7 @@ class VSCode:
         self.workspace.mkdir()
         self.config = folder / "run.json"
         self.profile = folder / "profile"
+        self.language = ""
         self.environment = {
             **editor.environment,
             "EXTENSIONS_GALLERY": "{}",
@@ -96,6 +97,15 @@ class VSCode:
         installed.environment(folder)
         self.own_server = {"handrail.serverPath": str(folder / "bin" / "handrail")}
         editors.run([*self.program, "--install-extension", str(vsix)], env=self.environment)
+
+    def translate(self, language: str) -> None:
+        """Have the extension in a language whose strings are the English ones in brackets."""
+        (folder,) = (self.folder / "extensions").glob("handrail.handrail-*")
+        for name in ("package.nls", "l10n/bundle.l10n"):
+            strings = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+            translated = json.dumps({key: f"[{text}]" for key, text in strings.items()})
+            (folder / f"{name}.{language}.json").write_text(translated, encoding="utf-8")
+        self.language = language
 
     def run(self, *steps: str, scenario: dict[str, object], trusts: bool = True, **settings: object) -> None:
         """
@@ -132,6 +142,7 @@ class VSCode:
                 "results": str(results),
                 "pictures": str(pictures),
                 "profile": str(self.profile),
+                "language": self.language,
                 "axe": str(EXTENSION / "node_modules" / "axe-core" / "axe.min.js"),
                 "scenario": scenario,
             }

@@ -1,9 +1,9 @@
 /**
  * Texts of messages that are made for the person: names of files that were dropped, and code that is to be applied.
  */
-import { TabInputText, Uri, window, workspace } from "vscode";
+import { l10n, TabInputText, Uri, window, workspace } from "vscode";
 
-import { UserError } from "../messages";
+import { counted, listed, UserError } from "../messages";
 
 const SHOWN = 3; // names of files in a message
 
@@ -14,7 +14,13 @@ export function mentionsOf(list: string): string {
   const outside = files.filter((file) => workspace.getWorkspaceFolder(file) === undefined);
   if (outside.length > 0) {
     const names = outside.slice(0, SHOWN).map(({ path }) => path);
-    throw new UserError(`${names.join(", ")} ${outside.length === 1 ? "is" : "are"} outside the workspace. Copy what the model should see into the message.`);
+    throw new UserError(
+      counted(
+        outside.length,
+        l10n.t("{0} is outside the workspace. Copy what the model should see into the message.", listed(names)),
+        l10n.t("{0} are outside the workspace. Copy what the model should see into the message.", listed(names)),
+      ),
+    );
   }
   return files.map(mentionOf).join(" ");
 }
@@ -28,8 +34,11 @@ function mentionOf(file: Uri): string {
 export function applying(code: string, language: string): string {
   const fence = "`".repeat(Math.max(3, ...[...code.matchAll(/`+/g)].map(([ticks]) => ticks.length + 1)));
   const document = shownDocument();
-  const where = document === undefined ? "" : ` If it does not say where it belongs, it is about ${mentionOf(document)}.`;
-  return `Apply this to the workspace, and change nothing else.${where}\n\n${fence}${language}\n${code}\n${fence}`;
+  const request =
+    document === undefined
+      ? l10n.t("Apply this to the workspace, and change nothing else.")
+      : l10n.t("Apply this to the workspace, and change nothing else. If it does not say where it belongs, it is about {0}.", mentionOf(document));
+  return `${request}\n\n${fence}${language}\n${code}\n${fence}`;
 }
 
 function shownDocument(): Uri | undefined {

@@ -3,7 +3,7 @@
  *
  * Questions are told by `Questions`, which asks the chat view whether they are in sight: in a window without the focus none is.
  */
-import { type Disposable, type LogOutputChannel, window } from "vscode";
+import { type Disposable, l10n, type LogOutputChannel, window } from "vscode";
 
 import type { Connection } from "../connection";
 import { showMessage } from "../present";
@@ -11,12 +11,12 @@ import { SESSION_LIST, type TurnState } from "../protocol";
 import type { Turns } from "../turns";
 import type { ChatView } from "./view";
 
-const SHOW = "Show";
+const SHOW = l10n.t("Show");
 const ENDS: Record<TurnState, string> = {
-  finished: "has finished",
-  stopped: "has stopped",
-  cancelled: "was stopped",
-  failed: "has failed",
+  finished: l10n.t("Handrail: the turn has finished."),
+  stopped: l10n.t("Handrail: the turn has stopped."),
+  cancelled: l10n.t("Handrail: the turn was stopped."),
+  failed: l10n.t("Handrail: the turn has failed."),
 };
 
 export class Notices implements Disposable {
@@ -44,8 +44,18 @@ export class Notices implements Disposable {
   private async tell(session: string, state: TurnState): Promise<void> {
     const sessions = await this.connection.request(SESSION_LIST, {});
     const title = sessions.find((each) => each.session === session)?.title ?? "";
-    const text = `Handrail: the turn ${ENDS[state]}${title === "" ? "" : ` in “${title}”`}.`;
+    const text = title === "" ? ENDS[state] : endIn(title)[state];
     const isFine = state === "finished";
     if ((await showMessage(isFine ? "information" : "warning", text, SHOW)) === SHOW) await this.chat.showSession(session);
   }
+}
+
+/** How a turn ended, in a conversation that has a title. */
+function endIn(title: string): Record<TurnState, string> {
+  return {
+    finished: l10n.t("Handrail: the turn has finished in “{0}”.", title),
+    stopped: l10n.t("Handrail: the turn has stopped in “{0}”.", title),
+    cancelled: l10n.t("Handrail: the turn was stopped in “{0}”.", title),
+    failed: l10n.t("Handrail: the turn has failed in “{0}”.", title),
+  };
 }

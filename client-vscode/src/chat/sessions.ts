@@ -1,8 +1,10 @@
 /**
  * The conversations of the workspace in a list: search one, go on with it, rename it or delete it.
  */
+import { l10n } from "vscode";
+
 import type { Connection } from "../connection";
-import { count, tell } from "../messages";
+import { counted, tell } from "../messages";
 import { BACK, pick, pickOrDo } from "../pick";
 import { type Choice, showInput } from "../present";
 import { SESSION_DELETE, SESSION_LIST, SESSION_RENAME } from "../protocol";
@@ -26,19 +28,19 @@ export class Sessions {
   async choose(): Promise<string | undefined> {
     const sessions = await this.connection.request(SESSION_LIST, {});
     if (sessions.length === 0) {
-      tell("there is no conversation yet.");
+      tell(l10n.t("there is no conversation yet."));
       return undefined;
     }
     const rows = sessions.map(({ session, title, time, turns }): Row => {
-      return { session, title, label: title, description: `${new Date(time).toLocaleString()}, ${count(turns, "turn")}` };
+      return { session, title, label: title, description: turnsSince(new Date(time).toLocaleString(), turns) };
     });
     let done: Promise<void> | undefined;
     const then = (action: (row: Row) => Promise<void>) => (row: Row) => {
       done = action(row);
     };
-    const chosen = await pickOrDo(rows, { title: "Handrail: Conversations", placeholder: "Continue a conversation" }, [
-      { icon: "edit", title: "Rename", take: then((row) => this.rename(row)) },
-      { icon: "trash", title: "Delete", take: then((row) => this.remove(row)) },
+    const chosen = await pickOrDo(rows, { title: l10n.t("Handrail: Conversations"), placeholder: l10n.t("Continue a conversation") }, [
+      { icon: "edit", title: l10n.t("Rename"), take: then((row) => this.rename(row)) },
+      { icon: "trash", title: l10n.t("Delete"), take: then((row) => this.remove(row)) },
     ]);
     await done;
     return done === undefined ? chosen?.session : undefined;
@@ -46,18 +48,22 @@ export class Sessions {
 
   /** Lets the person give a conversation another title. */
   async rename({ session, title }: Named): Promise<void> {
-    const given = await showInput({ title: "Handrail: Rename Conversation", prompt: "The new title", value: title, ignoreFocusOut: true });
+    const given = await showInput({ title: l10n.t("Handrail: Rename Conversation"), prompt: l10n.t("The new title"), value: title, ignoreFocusOut: true });
     if (given === undefined || given.trim() === "" || given === title) return;
     await this.connection.request(SESSION_RENAME, { session, title: given.trim() });
   }
 
   /** Deletes a conversation for good, if the person confirms that. */
   async remove({ session, title }: Named): Promise<void> {
-    const placeholder = `Delete “${title || "New conversation"}” for good? Changes to files stay, and can still be restored.`;
-    const answers = [{ label: "Keep it", isYes: false }, { label: "Delete", isYes: true }];
-    const chosen = await pick(answers, { title: "Handrail: Delete Conversation", placeholder });
+    const placeholder = l10n.t("Delete “{0}” for good? Changes to files stay, and can still be restored.", title || l10n.t("New conversation"));
+    const answers = [{ label: l10n.t("Keep it"), isYes: false }, { label: l10n.t("Delete"), isYes: true }];
+    const chosen = await pick(answers, { title: l10n.t("Handrail: Delete Conversation"), placeholder });
     if (chosen === undefined || chosen === BACK || !chosen.isYes) return;
     await this.leave(session);
     await this.connection.request(SESSION_DELETE, { session });
   }
+}
+
+function turnsSince(time: string, turns: number): string {
+  return counted(turns, l10n.t("{0}, 1 turn", time), l10n.t("{0}, {1} turns", time, turns));
 }

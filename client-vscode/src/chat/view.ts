@@ -12,6 +12,7 @@ import {
   env,
   EventEmitter,
   type ExtensionContext,
+  l10n,
   type LogOutputChannel,
   Selection,
   Uri,
@@ -23,7 +24,7 @@ import {
 } from "vscode";
 
 import type { Connection } from "../connection";
-import { count, messageOf, UserError } from "../messages";
+import { counted, messageOf, UserError } from "../messages";
 import { BACK, pick } from "../pick";
 import * as protocol from "../protocol";
 import type { Restores } from "../restores";
@@ -75,7 +76,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
       }),
       connection.onDidChangeState((state) => {
         this.post({ type: "server", state });
-        if (state === "running" && this.view !== undefined) void this.attempt("The conversation cannot be read", () => this.conversation.open());
+        if (state === "running" && this.view !== undefined) void this.attempt(l10n.t("The conversation cannot be read"), () => this.conversation.open());
         else if (state !== "running") this.conversation.forget();
       }),
       window.registerWebviewViewProvider(VIEW, this),
@@ -208,7 +209,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
     apply: ({ failure, candidate }) => this.connection.request(protocol.FAILURE_APPLY, { failure, candidate }),
     compare: async ({ failure }) => {
       const { text } = await this.connection.request(protocol.FAILURE_DIFF, { failure });
-      await this.texts.show("edit.diff", text);
+      await this.texts.show(`${l10n.t("edit")}.diff`, text);
     },
     dismiss: ({ failure }) => this.connection.request(protocol.FAILURE_DISMISS, { failure }),
   };
@@ -220,7 +221,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
       return;
     }
     const handle = this.handlers[message.type] as (message: FromView) => unknown;
-    await this.attempt(FAILED[message.type] ?? "That could not be done", () => handle(message));
+    await this.attempt(FAILED[message.type] ?? l10n.t("That could not be done"), () => handle(message));
   }
 
   /** Does something, and has the view say what went wrong. */
@@ -257,7 +258,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
       return { model, current, label: title ?? model, ...(title === undefined ? {} : { description: model }) };
     });
     const active = items.find(({ current }) => current);
-    const chosen = await pick(items, { title: "Handrail: Model", placeholder: "Who answers from the next turn on", active });
+    const chosen = await pick(items, { title: l10n.t("Handrail: Model"), placeholder: l10n.t("Who answers from the next turn on"), active });
     if (chosen === undefined || chosen === BACK) return;
     await this.connection.request(protocol.CHAT_CHOOSE, { session: this.conversation.id, model: chosen.model });
   }
@@ -308,7 +309,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
   private showBadge(): void {
     if (this.view === undefined) return;
     const waiting = this.conversation.all.filter((item) => item.kind === "question" && item.approval !== undefined).length;
-    this.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: `${count(waiting, "question")} to answer` };
+    this.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: counted(waiting, l10n.t("1 question to answer"), l10n.t("{0} questions to answer", waiting)) };
   }
 
   private post(message: ToView): void {
@@ -318,23 +319,25 @@ export class ChatView implements WebviewViewProvider, Disposable {
 
 /** What could not be done, where a text of the person's depends on it. */
 const FAILED: Partial<Record<FromView["type"], string>> = {
-  ready: "The conversation cannot be read",
-  say: "Your message was not sent",
-  applyCode: "The code was not applied",
-  mention: "The files cannot be named",
-  fork: "The conversation was not forked",
-  resend: "Your message was not sent",
-  answer: "The question was not answered",
-  revert: "The change was not undone",
+  ready: l10n.t("The conversation cannot be read"),
+  say: l10n.t("Your message was not sent"),
+  applyCode: l10n.t("The code was not applied"),
+  mention: l10n.t("The files cannot be named"),
+  fork: l10n.t("The conversation was not forked"),
+  resend: l10n.t("Your message was not sent"),
+  answer: l10n.t("The question was not answered"),
+  revert: l10n.t("The change was not undone"),
 };
 
 /** The page. It may run the one script that carries the nonce; images, fonts, frames and connections have no source. */
 function page(webview: Webview, own: Uri): string {
   const nonce = randomBytes(16).toString("base64");
   const address = (name: string) => webview.asWebviewUri(Uri.joinPath(own, name)).toString();
+  // eslint-disable-next-line l10n/translated -- directives
   const policy = `default-src 'none'; script-src 'nonce-${nonce}'; style-src ${webview.cspSource}; form-action 'none'; base-uri 'none'`;
+  // eslint-disable-next-line l10n/translated -- a page without words
   return `<!DOCTYPE html>
-<html lang="en">
+<html lang="${languageOf()}" data-l10n="${attribute(JSON.stringify(l10n.bundle ?? {}))}">
 <head>
 <meta charset="UTF-8">
 <meta http-equiv="Content-Security-Policy" content="${policy}">
@@ -347,4 +350,14 @@ function page(webview: Webview, own: Uri): string {
 <script nonce="${nonce}" src="${address("chat.js")}"></script>
 </body>
 </html>`;
+}
+
+/** The language of our words: English, unless there is a translation. */
+function languageOf(): string {
+  return l10n.bundle === undefined ? "en" : attribute(env.language);
+}
+
+/** A text as the value of an attribute. */
+function attribute(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll('"', "&quot;").replaceAll("<", "&lt;");
 }

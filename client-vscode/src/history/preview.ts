@@ -1,9 +1,9 @@
 /**
  * Shows what a restore would do, conflicts included, before anything is written; the person decides.
  */
-import { QuickPickItemKind, Uri, workspace } from "vscode";
+import { l10n, QuickPickItemKind, Uri, workspace } from "vscode";
 
-import { count } from "../messages";
+import { counted, documents } from "../messages";
 import { BACK, pick } from "../pick";
 import type { Choice } from "../present";
 import type { RestoreReport } from "../protocol";
@@ -21,7 +21,7 @@ interface Offer extends Choice {
  */
 export async function confirmed(title: string, report: RestoreReport, look: (uri: string) => Promise<void>): Promise<boolean> {
   const offers = offersOf(report);
-  const placeholder = `${effectOf(report)} Nothing is changed yet; choose a document to see the difference.`;
+  const placeholder = l10n.t("{0} Nothing is changed yet; choose a document to see the difference.", effectOf(report));
   for (let active: Offer | undefined; ; ) {
     const chosen = await pick(offers, { title, placeholder, active });
     if (chosen === undefined || chosen === BACK) return false;
@@ -38,23 +38,30 @@ export function hasConflicts({ conflicts, partial }: RestoreReport): boolean {
 
 function offersOf({ restored, deleted, conflicts, partial, conversation }: RestoreReport): Offer[] {
   const changes = restored.length + deleted.length + partial.length;
-  const parts = [...(changes > 0 ? [count(changes, "document")] : []), ...(conversation === undefined ? [] : ["the conversation"])];
-  const offers: Offer[] = parts.length === 0 ? [] : [{ icon: "check", label: `Restore ${parts.join(" and ")}`, goes: true }];
+  const label = restoring(changes, conversation !== undefined);
+  const offers: Offer[] = label === undefined ? [] : [{ icon: "check", label, goes: true }];
   const add = (heading: string, rows: Offer[]) => {
     if (rows.length > 0) offers.push({ label: heading, kind: QuickPickItemKind.Separator }, ...rows);
   };
-  add("conflicts: these stay as they are", conflicts.map(({ uri, reason }) => ({ ...row("warning", uri), detail: reason })));
-  add("restored in part", partial.map(({ uri, reason }) => ({ ...row("warning", uri), detail: reason })));
-  add("restored", restored.map((uri) => row("file", uri)));
-  add("deleted, because they did not exist before", deleted.map((uri) => row("trash", uri)));
-  if (parts.length === 0) offers.push({ icon: "close", label: "Close" });
+  add(l10n.t("conflicts: these stay as they are"), conflicts.map(({ uri, reason }) => ({ ...row("warning", uri), detail: reason })));
+  add(l10n.t("restored in part"), partial.map(({ uri, reason }) => ({ ...row("warning", uri), detail: reason })));
+  add(l10n.t("restored"), restored.map((uri) => row("file", uri)));
+  add(l10n.t("deleted, because they did not exist before"), deleted.map((uri) => row("trash", uri)));
+  if (label === undefined) offers.push({ icon: "close", label: l10n.t("Close") });
   return offers;
+}
+
+/** What would be restored; undefined if that is nothing. */
+function restoring(changes: number, hasConversation: boolean): string | undefined {
+  if (changes === 0) return hasConversation ? l10n.t("Restore the conversation") : undefined;
+  const what = documents(changes);
+  return hasConversation ? l10n.t("Restore {0} and the conversation", what) : l10n.t("Restore {0}", what);
 }
 
 function effectOf({ restored, deleted, conflicts, partial, conversation }: RestoreReport): string {
   const changes = restored.length + deleted.length + partial.length;
-  if (changes === 0 && conversation === undefined) return conflicts.length === 0 ? "Everything is as it was then." : "Nothing can be restored.";
-  return conflicts.length === 0 ? "No conflicts." : `${count(conflicts.length, "conflict")}.`;
+  if (changes === 0 && conversation === undefined) return conflicts.length === 0 ? l10n.t("Everything is as it was then.") : l10n.t("Nothing can be restored.");
+  return conflicts.length === 0 ? l10n.t("No conflicts.") : counted(conflicts.length, l10n.t("1 conflict."), l10n.t("{0} conflicts.", conflicts.length));
 }
 
 function row(icon: string, uri: string): Offer {

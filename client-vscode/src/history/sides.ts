@@ -1,7 +1,7 @@
 /**
  * The texts that checkpoints keep, as documents to compare: what a document held before a turn or step, and what the turn left.
  */
-import { commands, type Disposable, Uri, workspace } from "vscode";
+import { commands, type Disposable, l10n, Uri, workspace } from "vscode";
 
 import { makeVisible } from "../characters";
 import type { Connection } from "../connection";
@@ -9,7 +9,7 @@ import { tell } from "../messages";
 import { CHECKPOINT_READ, type CheckpointPath } from "../protocol";
 
 const SCHEME = "handrail-checkpoint";
-const NOT_TEXT = "This file is not text.\n";
+const NOT_TEXT = l10n.t("This file is not text.");
 
 type Side = "before" | "after";
 
@@ -24,20 +24,20 @@ export class Sides implements Disposable {
   async compare(checkpoint: string, label: string, paths: readonly CheckpointPath[]): Promise<void> {
     const [only] = paths;
     const title = makeVisible(label);
-    if (only === undefined) tell("this checkpoint has no document.");
+    if (only === undefined) tell(l10n.t("this checkpoint has no document."));
     else if (paths.length > 1) {
       const sides = paths.map((path) => [Uri.parse(path.uri), beforeOf(checkpoint, path), afterOf(checkpoint, path)]);
       await commands.executeCommand("vscode.changes", title, sides);
     } else {
       const [before, after] = [sideOf(checkpoint, only.uri, "before"), sideOf(checkpoint, only.uri, "after")];
-      await commands.executeCommand("vscode.diff", before, after, `${makeVisible(only.path)} (${title})`, { preview: true });
+      await commands.executeCommand("vscode.diff", before, after, l10n.t("{0} ({1})", makeVisible(only.path), title), { preview: true });
     }
   }
 
   /** Shows a document as it is now beside what a checkpoint has of it. The list that asks for it keeps the focus. */
   async compareNow(checkpoint: string, uri: string): Promise<void> {
     const [now, before] = [Uri.parse(uri), sideOf(checkpoint, uri, "before")];
-    const title = `${makeVisible(workspace.asRelativePath(now))} (now ↔ checkpoint)`;
+    const title = l10n.t("{0} (now ↔ checkpoint)", makeVisible(workspace.asRelativePath(now)));
     const exists = await workspace.fs.stat(now).then(() => true, () => false);
     if (exists) await commands.executeCommand("vscode.diff", now, before, title, { preview: true, preserveFocus: true });
     else await commands.executeCommand("vscode.open", before, { preview: true, preserveFocus: true });
@@ -50,7 +50,7 @@ export class Sides implements Disposable {
   private async text(uri: Uri): Promise<string> {
     const [checkpoint, document, side] = JSON.parse(uri.query) as [string, string, Side];
     const { text, exists } = await this.connection.request(CHECKPOINT_READ, { checkpoint, uri: document, after: side === "after" });
-    return text ?? (exists ? NOT_TEXT : "");
+    return text ?? (exists ? `${NOT_TEXT}\n` : "");
   }
 }
 

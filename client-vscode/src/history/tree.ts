@@ -1,10 +1,11 @@
 /**
  * The view "Checkpoints": turns by conversation, with their steps and what each changed.
  */
-import { type Disposable, EventEmitter, ThemeIcon, type TreeDataProvider, TreeItem, TreeItemCollapsibleState, type TreeView, Uri, window } from "vscode";
+import { type Disposable, EventEmitter, l10n, ThemeIcon, type TreeDataProvider, TreeItem, TreeItemCollapsibleState, type TreeView, Uri, window } from "vscode";
 
 import { makeVisible } from "../characters";
-import { count } from "../messages";
+import { CHANGES } from "../checkpoints";
+import { counted, documents } from "../messages";
 import type { Checkpoint, CheckpointPath } from "../protocol";
 import type { Group, History } from "./state";
 
@@ -97,11 +98,12 @@ function stepsOf(checkpoint: Checkpoint): Row[] {
 }
 
 function groupItem({ session, title, isShown, checkpoints }: Group): TreeItem {
-  const label = session === "" ? "Quick fixes and changes undone in a review" : makeVisible(title);
+  const checkpointCount = counted(checkpoints.length, l10n.t("1 checkpoint"), l10n.t("{0} checkpoints", checkpoints.length));
+  const label = session === "" ? l10n.t("Quick fixes and changes undone in a review") : makeVisible(title);
   const item = new TreeItem(label, isShown ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.Collapsed);
   item.id = `group ${session}`;
-  item.description = isShown ? "this conversation" : count(checkpoints.length, "checkpoint");
-  item.tooltip = `${label}\n${count(checkpoints.length, "checkpoint")}`;
+  item.description = isShown ? l10n.t("this conversation") : checkpointCount;
+  item.tooltip = `${label}\n${checkpointCount}`;
   item.contextValue = "group";
   return item;
 }
@@ -111,19 +113,19 @@ function turnItem({ id, kind, label, time, paths }: Checkpoint): TreeItem {
   const at = new Date(time);
   item.id = id;
   item.iconPath = new ThemeIcon(ICONS[kind]);
-  item.description = `${clock(at)} · ${count(paths.length, "document")}`;
-  const listed = paths.map(({ path, change }) => `${change}: ${path}`).join("\n");
+  item.description = `${clock(at)} · ${documents(paths.length)}`;
+  const listed = paths.map(({ path, change }) => l10n.t("{0}: {1}", CHANGES[change], path)).join("\n");
   item.tooltip = makeVisible(`${label}\n${at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" })}\n${listed}`);
   item.contextValue = kind === "restore" || kind === "redo" ? "restore" : "turn";
   return item;
 }
 
 function stepItem({ id, number, paths }: Extract<Row, { kind: "step" }>): TreeItem {
-  const item = new TreeItem(`From step ${number} on`, TreeItemCollapsibleState.Collapsed);
+  const item = new TreeItem(l10n.t("From step {0} on", number), TreeItemCollapsibleState.Collapsed);
   item.id = id;
   item.iconPath = new ThemeIcon("debug-step-over");
-  item.description = count(paths.length, "document");
-  item.tooltip = `What step ${number} and those after it changed`;
+  item.description = documents(paths.length);
+  item.tooltip = l10n.t("What step {0} and those after it changed", number);
   item.contextValue = "step";
   return item;
 }
@@ -133,10 +135,10 @@ function documentItem(row: Extract<Row, { kind: "document" }>): TreeItem {
   const item = new TreeItem(Uri.parse(path.uri), TreeItemCollapsibleState.None);
   item.id = `${id} ${path.uri}`;
   const folder = path.path.split("/").slice(0, -1).join("/");
-  item.description = makeVisible([folder, path.change].filter((part) => part !== "").join(" · "));
-  item.tooltip = makeVisible(`${path.path} (${path.change})`);
+  item.description = makeVisible([folder, CHANGES[path.change]].filter((part) => part !== "").join(" · "));
+  item.tooltip = makeVisible(l10n.t("{0} ({1})", path.path, CHANGES[path.change]));
   item.contextValue = "document";
-  item.command = { title: "Compare", command: "handrail.client.compareCheckpoint", arguments: [row] };
+  item.command = { title: l10n.t("Compare"), command: "handrail.client.compareCheckpoint", arguments: [row] };
   return item;
 }
 

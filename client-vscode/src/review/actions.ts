@@ -3,7 +3,7 @@
  *
  * A command comes from a row of the view, from the marks beside line numbers, from a key at the cursor, or from the palette.
  */
-import { commands, type LogOutputChannel, Selection, type TextDocument, Uri, window, workspace } from "vscode";
+import { commands, l10n, type LogOutputChannel, Selection, type TextDocument, Uri, window, workspace } from "vscode";
 
 import type { Connection } from "../connection";
 import { announce, tell, UserError, type Way } from "../messages";
@@ -18,6 +18,9 @@ import { isNode, type Node } from "./tree";
 
 /** So many conflicts are named; nobody reads more of a message. */
 const SHOWN = 3;
+
+const NOW = l10n.t("Now:");
+const WITHOUT = l10n.t("Without the change:");
 
 /** Which changes: of a document, of a turn, or by their ids. */
 type Which = { hunks: string[] } | { uri: string } | { turn: string } | { all: true };
@@ -65,12 +68,12 @@ export class ReviewActions {
     const listed = await this.connection.request(REVIEW_LIST, {});
     const hunks = conflicts.map(({ hunk }) => hunk);
     const typed = listed.filter(({ id, editedByUser, kind }) => hunks.includes(id) && editedByUser && kind === "changed");
-    const said = conflicts.slice(0, SHOWN).map(({ uri, reason }) => `A change in ${nameOf(Uri.parse(uri))} was not undone. ${reason}`);
-    if (conflicts.length > SHOWN) said.push(`So it is with ${conflicts.length - SHOWN} more.`);
-    const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\nNow:\n${now}\nWithout the change:\n${before}`).join("\n\n");
-    const ways: Way[] = [["Show Both Texts", () => this.texts.show("Not undone.txt", texts)]];
+    const said = conflicts.slice(0, SHOWN).map(({ uri, reason }) => l10n.t("A change in {0} was not undone. {1}", nameOf(Uri.parse(uri)), reason));
+    if (conflicts.length > SHOWN) said.push(l10n.t("So it is with {0} more.", conflicts.length - SHOWN));
+    const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
+    const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
     if (typed.length === hunks.length) {
-      ways.push(["Undo All of It", () => this.connection.request(REVIEW_UNDO, { hunks, typed: true })]);
+      ways.push([l10n.t("Undo All of It"), () => this.connection.request(REVIEW_UNDO, { hunks, typed: true })]);
     }
     announce(this.log, `Handrail: ${said.join(" ")}`, false, ways);
   }
@@ -82,7 +85,7 @@ export class ReviewActions {
     }
     const at = placeOf(first);
     const hunk = hunkAt(await this.listed(at.document.uri), at.line, at.document.lineCount);
-    if (hunk === undefined) throw new UserError(`Nothing is pending at line ${at.line + 1} of ${nameOf(at.document.uri)}.`);
+    if (hunk === undefined) throw new UserError(l10n.t("Nothing is pending at line {0} of {1}.", at.line + 1, nameOf(at.document.uri)));
     return { hunks: [hunk.id] };
   }
 
@@ -97,7 +100,7 @@ export class ReviewActions {
       const gap = hunk.range.start.line === hunk.range.end.line ? 1 : 0; // it may be told as after the row above
       return from - gap <= last && first <= to;
     });
-    if (hunks.length === 0) throw new UserError(`These changes in ${nameOf(document.uri)} have been kept or undone.`);
+    if (hunks.length === 0) throw new UserError(l10n.t("These changes in {0} have been kept or undone.", nameOf(document.uri)));
     return { hunks: hunks.map(({ id }) => id) };
   }
 
@@ -110,7 +113,7 @@ export class ReviewActions {
     const editor = window.activeTextEditor;
     const here = editor === undefined || !isReviewed(editor.document) ? {} : { uri: editor.document.uri.toString(), line: editor.selection.active.line };
     if (this.pending.count === 0) {
-      tell("nothing is pending.");
+      tell(l10n.t("nothing is pending."));
       return;
     }
     await this.open(await this.connection.request(way, here));
@@ -141,14 +144,14 @@ interface LineChange {
 /** A line of a document: where a menu of line numbers was opened, or the cursor. */
 function placeOf(value: unknown): { document: TextDocument; line: number } {
   const editor = window.activeTextEditor;
-  if (editor === undefined) throw new UserError("Open a document and go to a change first.");
+  if (editor === undefined) throw new UserError(l10n.t("Open a document and go to a change first."));
   const isPlace = typeof value === "object" && value !== null && "lineNumber" in value && typeof value.lineNumber === "number";
   return { document: editor.document, line: isPlace ? (value.lineNumber as number) - 1 : editor.selection.active.line };
 }
 
 /** A row of the view. VS Code gives none if the row was just replaced; nothing else is ever meant then. */
 function rowOf(value: unknown): Node {
-  if (!isNode(value)) throw new UserError("This row of the view has just changed. Look at it, and try again.");
+  if (!isNode(value)) throw new UserError(l10n.t("This row of the view has just changed. Look at it, and try again."));
   return value;
 }
 
@@ -160,7 +163,7 @@ function listedIn(value: unknown): Which {
 /** A document: of a menu, or the active one. */
 function documentOf([first]: unknown[]): Which {
   const uri = first instanceof Uri ? first : window.activeTextEditor?.document.uri;
-  if (uri === undefined) throw new UserError("Open the document whose changes you mean first.");
+  if (uri === undefined) throw new UserError(l10n.t("Open the document whose changes you mean first."));
   return { uri: (uri.scheme === BASE_SCHEME ? ofBase(uri).uri : uri).toString() };
 }
 

@@ -10,6 +10,7 @@ import {
   type CommentThread,
   CommentThreadCollapsibleState,
   type Disposable,
+  l10n,
   type LogOutputChannel,
   type Range,
   Uri,
@@ -17,7 +18,7 @@ import {
 
 import { makeVisible } from "../characters";
 import type { Connection } from "../connection";
-import { announce, count, UserError } from "../messages";
+import { announce, counted, UserError } from "../messages";
 import { REVIEW_COMMENT, REVIEW_COMMENTS, REVIEW_EDIT, REVIEW_LIST, REVIEW_OPEN, REVIEW_SEND } from "../protocol";
 import type { ReviewComment, ReviewSent } from "../protocol";
 import { open } from "../texts";
@@ -26,8 +27,8 @@ import type { Pending } from "./state";
 
 /** A comment that was not sent yet, as VS Code shows it. Its body is what the person types while it is edited. */
 class Draft implements Comment {
-  readonly author = { name: "You" };
-  readonly label = "Not sent yet";
+  readonly author = { name: l10n.t("You") };
+  readonly label = l10n.t("Not sent yet");
   readonly contextValue = "draft";
   body: string;
 
@@ -56,7 +57,7 @@ export class ReviewComments implements Disposable {
     private readonly pending: Pending,
     private readonly log: LogOutputChannel,
   ) {
-    this.controller.options = { prompt: "Comment on this change", placeHolder: "What should the agent do differently?" };
+    this.controller.options = { prompt: l10n.t("Comment on this change"), placeHolder: l10n.t("What should the agent do differently?") };
     this.offer();
     this.subscriptions = [
       pending.onDidChange(() => {
@@ -110,21 +111,21 @@ export class ReviewComments implements Disposable {
       await this.write(thread.uri, thread.range, text);
     } catch (thrown) {
       const body = text; // a string is shown as it is
-      thread.comments = [{ body, mode: CommentMode.Preview, author: { name: "You" }, label: "Not written" }];
+      thread.comments = [{ body, mode: CommentMode.Preview, author: { name: l10n.t("You") }, label: l10n.t("Not written") }];
       throw thrown;
     }
     thread.dispose();
     await this.read();
-    announce(this.log, "Handrail: your comment is in the review document. Send all comments when you have written them.", true, [
-      ["Send All Comments", () => this.send()],
-      ["Open Review Document", async () => open(Uri.parse((await this.connection.request(REVIEW_OPEN, {})).uri))],
+    announce(this.log, l10n.t("Handrail: your comment is in the review document. Send all comments when you have written them."), true, [
+      [l10n.t("Send All Comments"), () => this.send()],
+      [l10n.t("Open Review Document"), async () => open(Uri.parse((await this.connection.request(REVIEW_OPEN, {})).uri))],
     ]);
   }
 
   /** Sends all comments as one turn. */
   private async send(): Promise<ReviewSent> {
     const sent = await this.connection.request(REVIEW_SEND, {});
-    announce(this.log, `Handrail: ${count(sent.comments, "comment")} sent.`, true, []);
+    announce(this.log, counted(sent.comments, l10n.t("Handrail: 1 comment sent."), l10n.t("Handrail: {0} comments sent.", sent.comments)), true, []);
     await this.read();
     return sent;
   }
@@ -148,7 +149,7 @@ export class ReviewComments implements Disposable {
     const line = range.end.line;
     const hunks = await this.connection.request(REVIEW_LIST, { uri: uri.toString() });
     const hunk = hunkAt(hunks, line, Number.MAX_SAFE_INTEGER);
-    if (hunk === undefined) throw new UserError(`Nothing is pending at line ${line + 1} any more, so the comment was not written.`);
+    if (hunk === undefined) throw new UserError(l10n.t("Nothing is pending at line {0} any more, so the comment was not written.", line + 1));
     await this.connection.request(REVIEW_COMMENT, { hunk: hunk.id, text });
   }
 
@@ -186,7 +187,7 @@ export class ReviewComments implements Disposable {
       const draft = new Draft(said, CommentMode.Preview);
       const thread = this.controller.createCommentThread(Uri.parse(said.uri), range, [draft]);
       thread.canReply = false;
-      thread.label = said.hunk === undefined ? "Your comment" : "Your comment on this change";
+      thread.label = said.hunk === undefined ? l10n.t("Your comment") : l10n.t("Your comment on this change");
       thread.collapsibleState = CommentThreadCollapsibleState.Expanded;
       this.shown.set(said.id, { thread, draft });
       return;

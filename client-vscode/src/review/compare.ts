@@ -1,10 +1,10 @@
 /**
  * Shows what differs from the base: all documents of a turn in one editor, or one document alone.
  */
-import { commands, Uri } from "vscode";
+import { commands, l10n, Uri } from "vscode";
 
 import { makeVisible } from "../characters";
-import { count, tell } from "../messages";
+import { counted, tell } from "../messages";
 import type { Hunk } from "../protocol";
 import { baseOf } from "./base";
 import { nameOf } from "./places";
@@ -20,18 +20,23 @@ export async function compare(pending: Pending, node: Node | undefined): Promise
   const sides = sidesOf(hunks, node?.turn);
   const [only] = sides;
   if (only === undefined) {
-    tell(hunks.length === 0 ? "nothing is pending." : "these files are not text, so there is nothing to compare.");
+    tell(hunks.length === 0 ? l10n.t("nothing is pending.") : l10n.t("these files are not text, so there is nothing to compare."));
   } else if (node !== undefined && node.kind !== "turn") {
     await compareOne(only);
   } else {
     const label = node === undefined ? "" : makeVisible(pending.labelOf(node.turn));
-    await commands.executeCommand("vscode.changes", `To review: ${label || count(hunks.length, "change")}`, sides);
+    await commands.executeCommand("vscode.changes", titleOf(label, hunks.length), sides);
   }
+}
+
+function titleOf(label: string, changes: number): string {
+  if (label !== "") return l10n.t("To review: {0}", label);
+  return counted(changes, l10n.t("To review: 1 change"), l10n.t("To review: {0} changes", changes));
 }
 
 async function compareOne([document, base, now]: Sides): Promise<void> {
   if (base === undefined || now === undefined) await commands.executeCommand("vscode.open", base ?? now);
-  else await commands.executeCommand("vscode.diff", base, now, `${makeVisible(nameOf(document))} (to review)`, { preview: true });
+  else await commands.executeCommand("vscode.diff", base, now, l10n.t("{0} (to review)", makeVisible(nameOf(document))), { preview: true });
 }
 
 function sidesOf(hunks: readonly Hunk[], turn: string | undefined): Sides[] {

@@ -6,6 +6,7 @@
 import {
   type DecorationOptions,
   type Disposable,
+  l10n,
   OverviewRulerLane,
   Range,
   TabInputTextDiff,
@@ -15,6 +16,7 @@ import {
 } from "vscode";
 
 import { makeVisible } from "../characters";
+import { counted } from "../messages";
 import { codeHover } from "../present";
 import type { Hunk } from "../protocol";
 import { linesOf, rowsOf } from "./places";
@@ -99,7 +101,7 @@ function optionsOf(hunk: Hunk, lineCount: number): DecorationOptions[] {
   const shown = makeVisible(removed.map((row) => row.trim()).join(" ⏎ "));
   const text = shown.length > LONGEST_REMOVED ? `${shown.slice(0, LONGEST_REMOVED - 1)}…` : shown;
   const more = removed.length - MOST_IN_HOVER;
-  const hover = [...removed.slice(0, MOST_IN_HOVER), ...(more > 0 ? [`… and ${more} more lines`] : [])];
+  const hover = [...removed.slice(0, MOST_IN_HOVER), ...(more > 0 ? [counted(more, l10n.t("… and 1 more line"), l10n.t("… and {0} more lines", more))] : [])];
   const place: DecorationOptions = {
     range: new Range(first, 0, first, 0),
     hoverMessage: codeHover(hover.map((row) => `-${row}`).join("\n"), "diff"),

@@ -2,7 +2,7 @@
  * Where a change is in a document, and what it is called.
  */
 import { basename } from "node:path/posix";
-import { Range, type TextDocument, type Uri } from "vscode";
+import { l10n, Range, type TextDocument, type Uri } from "vscode";
 
 import { makeVisible } from "../characters";
 import type { Hunk, Range as LineRange } from "../protocol";
@@ -22,10 +22,10 @@ export function sizeOf({ before, after }: Hunk): string {
 /** What a list calls a change: its line, and the first of its rows that has a letter. */
 export function titleOf(hunk: Hunk): string {
   const line = hunk.range.start.line + 1;
-  if (hunk.kind === "created") return "Created";
-  if (hunk.kind === "deleted") return "Deleted";
-  if (hunk.kind === "renamed") return `Moved from ${basename(hunk.renamedFrom ?? "")}`;
-  if (hunk.kind === "whole") return "Changed as a whole";
+  if (hunk.kind === "created") return l10n.t("Created");
+  if (hunk.kind === "deleted") return l10n.t("Deleted");
+  if (hunk.kind === "renamed") return l10n.t("Moved from {0}", basename(hunk.renamedFrom ?? ""));
+  if (hunk.kind === "whole") return l10n.t("Changed as a whole");
   const rows = rowsOf(hunk.after === "" ? hunk.before : hunk.after);
   const row = rows.find((each) => /\p{L}|\p{N}/u.test(each)) ?? rows[0] ?? "";
   return makeVisible(`${line}: ${row.trim()}`);

@@ -1,10 +1,10 @@
 /**
  * The view "To Review": what is pending, by turn and document, with the number of changes on the view's icon.
  */
-import { type Command, type Disposable, EventEmitter, ThemeIcon, type TreeDataProvider, TreeItem, TreeItemCollapsibleState, type TreeView, Uri, window, workspace } from "vscode";
+import { type Command, type Disposable, EventEmitter, l10n, ThemeIcon, type TreeDataProvider, TreeItem, TreeItemCollapsibleState, type TreeView, Uri, window, workspace } from "vscode";
 
 import { makeVisible } from "../characters";
-import { count } from "../messages";
+import { counted } from "../messages";
 import type { Hunk } from "../protocol";
 import { sizeOf, titleOf } from "./places";
 import { keyOf, type Pending } from "./state";
@@ -61,20 +61,28 @@ export class ReviewTree implements TreeDataProvider<Node>, Disposable {
   }
 
   private turnItem({ turn, hunks }: Node): TreeItem {
-    const label = makeVisible(this.pending.labelOf(turn)) || "An earlier turn";
+    const label = makeVisible(this.pending.labelOf(turn)) || l10n.t("An earlier turn");
     const item = new TreeItem(label, TreeItemCollapsibleState.Expanded);
     item.id = turn;
     item.iconPath = new ThemeIcon("comment");
-    item.description = count(hunks.length, "change");
-    item.tooltip = `${label}\n${count(hunks.length, "change")} to review`;
+    item.description = changes(hunks.length);
+    item.tooltip = `${label}\n${toReview(hunks.length)}`;
     item.contextValue = "turn";
     return item;
   }
 
   private showCount(): void {
     const value = this.pending.count;
-    this.view.badge = value === 0 ? undefined : { value, tooltip: `${count(value, "change")} to review` };
+    this.view.badge = value === 0 ? undefined : { value, tooltip: toReview(value) };
   }
+}
+
+function changes(n: number): string {
+  return counted(n, l10n.t("1 change"), l10n.t("{0} changes", n));
+}
+
+function toReview(n: number): string {
+  return counted(n, l10n.t("1 change to review"), l10n.t("{0} changes to review", n));
 }
 
 function documentsOf(turn: string, hunks: readonly Hunk[]): Node[] {
@@ -88,7 +96,7 @@ function documentItem({ turn, hunks }: Node): TreeItem {
   const item = new TreeItem(uri, TreeItemCollapsibleState.Expanded);
   item.id = `${turn} ${keyOf(uri)}`;
   const folder = workspace.asRelativePath(uri).split("/").slice(0, -1).join("/");
-  item.description = makeVisible([folder, count(hunks.length, "change")].filter((part) => part !== "").join(" · "));
+  item.description = makeVisible([folder, changes(hunks.length)].filter((part) => part !== "").join(" · "));
   item.tooltip = makeVisible(workspace.asRelativePath(uri));
   item.contextValue = "document";
   return item;
@@ -98,10 +106,10 @@ function changeItem(hunk: Hunk): TreeItem {
   const item = new TreeItem(titleOf(hunk), TreeItemCollapsibleState.None);
   item.id = hunk.id;
   item.iconPath = new ThemeIcon(iconOf(hunk));
-  item.description = hunk.editedByUser ? `${sizeOf(hunk)}, edited by you` : sizeOf(hunk);
+  item.description = hunk.editedByUser ? l10n.t("{0}, edited by you", sizeOf(hunk)) : sizeOf(hunk);
   item.tooltip = `${titleOf(hunk)}\n${sizeOf(hunk)}`;
   item.contextValue = "change";
-  const open: Command = { title: "Open", command: "handrail.client.openChange", arguments: [{ kind: "change", turn: "", hunks: [hunk] }] };
+  const open: Command = { title: l10n.t("Open"), command: "handrail.client.openChange", arguments: [{ kind: "change", turn: "", hunks: [hunk] }] };
   item.command = open;
   return item;
 }

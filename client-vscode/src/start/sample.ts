@@ -3,7 +3,7 @@
  *
  * The document is untitled, so that trying Handrail leaves no file behind.
  */
-import { commands, type LogOutputChannel, Selection, type TextDocument, type Uri, window, workspace } from "vscode";
+import { commands, l10n, type LogOutputChannel, Selection, type TextDocument, type Uri, window, workspace } from "vscode";
 
 import type { Connection } from "../connection";
 import { announce, UserError } from "../messages";
@@ -12,11 +12,12 @@ import { summary } from "../summary";
 
 /** Context key: the sample has been tried. The walkthrough ticks its step off then. */
 const TRIED = "handrail.sampleTried";
-const TITLE = "Try Handrail on a sample";
-const UNTRUSTED = "This workspace is not trusted, so Handrail may not edit. Trust it (Manage Workspace Trust), then try the sample again.";
-const TOO_OLD = "This Handrail server is too old for the sample. Clear the setting handrail.serverPath, or update that server.";
+const TITLE = l10n.t("Try Handrail on a sample");
+const UNTRUSTED = l10n.t("This workspace is not trusted, so Handrail may not edit. Trust it (Manage Workspace Trust), then try the sample again.");
+const TOO_OLD = l10n.t("This Handrail server is too old for the sample. Clear the setting handrail.serverPath, or update that server.");
 
-const TEXT = `# A sample for Handrail. It is not saved anywhere.
+// eslint-disable-next-line l10n/translated -- code
+const TEXT = `# ${l10n.t("A sample for Handrail. It is not saved anywhere.")}
 
 TAX = 0.19
 
@@ -34,6 +35,7 @@ print(receipt([10, 20]))
 
 const EDITS: readonly (readonly [old: string, now: string])[] = [
   ["TAX = 0.19", "TAX = 0.21"],
+  // eslint-disable-next-line l10n/translated -- code
   ['    return "Total: " + str(total(prices))', '    return f"Total: {total(prices):.2f}"'],
 ];
 
@@ -54,7 +56,7 @@ export async function trySample(connection: Connection, log: LogOutputChannel): 
   await showChange(document);
   const isFine = report.state === "finished" && report.outcomes.every(({ status }) => status === "landed");
   if (isFine) await commands.executeCommand("setContext", TRIED, true);
-  announce(log, summary(report), isFine, [["Review", () => commands.executeCommand("handrail.client.review.focus")]]);
+  announce(log, summary(report), isFine, [[l10n.t("Review"), () => commands.executeCommand("handrail.client.review.focus")]]);
   return report;
 }
 

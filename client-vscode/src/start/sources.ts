@@ -3,7 +3,7 @@
  *
  * The server knows the models; here are the lists to choose from, and what to do when there is nothing to choose.
  */
-import { ConfigurationTarget, lm, type SecretStorage, workspace } from "vscode";
+import { ConfigurationTarget, l10n, lm, type SecretStorage, workspace } from "vscode";
 
 import type { Connection } from "../connection";
 import { messageOf, tell, UserError } from "../messages";
@@ -13,10 +13,11 @@ import { type Choice, showInput } from "../present";
 import { MODEL_LIST } from "../protocol";
 import { askKey } from "../secrets";
 
-const TITLE = "Handrail: Where Answers Come From";
-const NO_EDITOR_MODELS =
-  "VS Code has no language model yet. Install an extension that brings models, such as GitHub Copilot Chat, and sign in there. Then choose again.";
-const NO_OLLAMA_MODELS = "Ollama has no models yet. Run “ollama pull NAME” in a terminal, then choose again.";
+const TITLE = l10n.t("Handrail: Where Answers Come From");
+const NO_EDITOR_MODELS = l10n.t(
+  "VS Code has no language model yet. Install an extension that brings models, such as GitHub Copilot Chat, and sign in there. Then choose again.",
+);
+const NO_OLLAMA_MODELS = l10n.t("Ollama has no models yet. Run “ollama pull NAME” in a terminal, then choose again.");
 
 /** Providers that need a key: their prefix in `handrail.model`, and the name of the key. */
 const PROVIDERS = [
@@ -35,7 +36,7 @@ export class Sources {
     "handrail.client.useEditorModels": () => this.useEditorModels(),
     "handrail.client.useKey": () => this.useKey(),
     "handrail.client.useOllama": () => this.useOllama(),
-    "handrail.client.usePaste": () => use("paste", { meaning: "copy a reply from any chat, then run “Apply Reply from Clipboard”." }),
+    "handrail.client.usePaste": () => use("paste", { meaning: l10n.t("copy a reply from any chat, then run “Apply Reply from Clipboard”.") }),
   };
 
   constructor(
@@ -45,25 +46,25 @@ export class Sources {
 
   private async choose(): Promise<string | undefined> {
     const ways = [
-      { icon: "sparkle", label: "VS Code's own models", detail: "Models that other extensions bring to VS Code", command: "handrail.client.useEditorModels" },
-      { icon: "key", label: "A key", detail: "Anthropic or OpenAI; VS Code keeps your key encrypted", command: "handrail.client.useKey" },
-      { icon: "server", label: "Ollama", detail: "Models that run on your own computer", command: "handrail.client.useOllama" },
-      { icon: "clippy", label: "Pasted replies", detail: "No model: you copy replies from any chat", command: "handrail.client.usePaste" },
+      { icon: "sparkle", label: l10n.t("VS Code's own models"), detail: l10n.t("Models that other extensions bring to VS Code"), command: "handrail.client.useEditorModels" },
+      { icon: "key", label: l10n.t("A key"), detail: l10n.t("Anthropic or OpenAI; VS Code keeps your key encrypted"), command: "handrail.client.useKey" },
+      { icon: "server", label: "Ollama", detail: l10n.t("Models that run on your own computer"), command: "handrail.client.useOllama" },
+      { icon: "clippy", label: l10n.t("Pasted replies"), detail: l10n.t("No model: you copy replies from any chat"), command: "handrail.client.usePaste" },
     ];
-    const chosen = await pick(ways, { title: TITLE, placeholder: "Choose where answers come from" });
+    const chosen = await pick(ways, { title: TITLE, placeholder: l10n.t("Choose where answers come from") });
     return chosen === undefined || chosen === BACK ? undefined : this.commands[chosen.command]?.();
   }
 
   private async useEditorModels(): Promise<string | undefined> {
     const models = offersModels() ? await lm.selectChatModels() : [];
     if (models.length === 0) throw new UserError(NO_EDITOR_MODELS);
-    const first = { label: "The first model that VS Code offers", model: "editor" };
+    const first = { label: l10n.t("The first model that VS Code offers"), model: "editor" };
     const named = models.map(({ id, name, vendor }) => ({ label: name, description: vendor, model: `editor:${id}` }));
-    return pickModel([first, ...named], "VS Code asks once whether Handrail may use its models");
+    return pickModel([first, ...named], l10n.t("VS Code asks once whether Handrail may use its models"));
   }
 
   private async useKey(): Promise<string | undefined> {
-    const provider = await pick(PROVIDERS, { title: TITLE, placeholder: "Whose models should answer?" });
+    const provider = await pick(PROVIDERS, { title: TITLE, placeholder: l10n.t("Whose models should answer?") });
     if (provider === undefined || provider === BACK) return undefined;
     const place = await choosePlace(provider.prefix, provider.label);
     if (place === undefined) return undefined;
@@ -73,18 +74,18 @@ export class Sources {
 
   /** Offers the models that the provider lists; when it does not answer, the person types a name. */
   private async pickListed(prefix: string, provider: string, place: Place): Promise<string | undefined> {
-    let reason = "";
+    let prompt = l10n.t("Type the name of the model, as {0} spells it.", provider);
     try {
       const models = await this.list(prefix, place);
-      if (models.length > 0) return await pickModel(models, `The models of ${provider}`, place);
+      if (models.length > 0) return await pickModel(models, l10n.t("The models of {0}", provider), place);
     } catch (thrown) {
-      reason = ` The list of models is missing: ${messageOf(thrown)}`;
+      prompt = l10n.t("Type the name of the model, as {0} spells it. The list of models is missing: {1}", provider, messageOf(thrown));
     }
     const name = await showInput({
       title: TITLE,
-      prompt: `Type the name of the model, as ${provider} spells it.${reason}`,
+      prompt,
       ignoreFocusOut: true,
-      validateInput: (text) => (/\s/.test(text.trim()) ? "A name has no blanks." : undefined),
+      validateInput: (text) => (/\s/.test(text.trim()) ? l10n.t("A name has no blanks.") : undefined),
     });
     return name === undefined || name.trim() === "" ? undefined : use(prefix + name.trim(), { place });
   }
@@ -96,10 +97,10 @@ export class Sources {
     try {
       models = await this.list("ollama:", place);
     } catch (thrown) {
-      throw new UserError(`Ollama did not answer. Install it from ollama.com and start it, or set handrail.baseUrl to its address. ${messageOf(thrown)}`);
+      throw new UserError(l10n.t("Ollama did not answer. Install it from ollama.com and start it, or set handrail.baseUrl to its address. {0}", messageOf(thrown)));
     }
     if (models.length === 0) throw new UserError(NO_OLLAMA_MODELS);
-    return pickModel(models, "The models of your Ollama", place);
+    return pickModel(models, l10n.t("The models of your Ollama"), place);
   }
 
   private async list(prefix: string, { baseUrl }: Place): Promise<ModelChoice[]> {
@@ -127,10 +128,10 @@ async function choosePlace(prefix: string, provider: string): Promise<Place | un
   const kept = { baseUrl, keyName: isSame ? keyName : "" };
   if (baseUrl === "" || (isSame && prefix === "ollama:")) return kept;
   const places = [
-    { label: `${provider}’s own address`, detail: "The setting handrail.baseUrl is cleared", place: OWN_PLACE },
-    { label: baseUrl, detail: `The setting handrail.baseUrl; a key of ${provider} is sent there`, place: kept },
+    { label: l10n.t("{0}’s own address", provider), detail: l10n.t("The setting handrail.baseUrl is cleared"), place: OWN_PLACE },
+    { label: baseUrl, detail: l10n.t("The setting handrail.baseUrl; a key of {0} is sent there", provider), place: kept },
   ];
-  const chosen = await pick(places, { title: TITLE, placeholder: `Where is ${provider} reached?` });
+  const chosen = await pick(places, { title: TITLE, placeholder: l10n.t("Where is {0} reached?", provider) });
   return chosen === undefined || chosen === BACK ? undefined : chosen.place;
 }
 
@@ -154,8 +155,14 @@ async function use(model: string, { meaning, place }: { meaning?: string; place?
   const cleared: string[] = [];
   for (const name of ["baseUrl", "keyName"] as const) if (place !== undefined && (await clear(name, place[name]))) cleared.push(`handrail.${name}`);
   await workspace.getConfiguration("handrail").update("model", model, ConfigurationTarget.Global);
-  tell(meaning ?? `“${model}” answers from the next turn on.${cleared.length === 0 ? "" : ` Cleared: ${cleared.join(" and ")}.`}`);
+  tell(meaning ?? answering(model, cleared));
   return model;
+}
+
+function answering(model: string, [one, other]: readonly string[]): string {
+  if (one === undefined) return l10n.t("“{0}” answers from the next turn on.", model);
+  if (other === undefined) return l10n.t("“{0}” answers from the next turn on. Cleared: {1}.", model, one);
+  return l10n.t("“{0}” answers from the next turn on. Cleared: {1} and {2}.", model, one, other);
 }
 
 /** Clears a setting unless its value is wanted. Returns whether it did. */
@@ -163,6 +170,6 @@ async function clear(name: keyof Place, wanted: string): Promise<boolean> {
   const now = () => workspace.getConfiguration("handrail").get<string>(name) ?? "";
   if (now() === wanted) return false;
   await workspace.getConfiguration("handrail").update(name, undefined, ConfigurationTarget.Global);
-  if (now() !== wanted) throw new UserError(`handrail.${name} is still “${now()}”. Remove it from your settings, then choose again.`);
+  if (now() !== wanted) throw new UserError(l10n.t("{0} is still “{1}”. Remove it from your settings, then choose again.", `handrail.${name}`, now()));
   return true;
 }

@@ -184,6 +184,8 @@ try {
   browser.on("request", (request) => {
     if (new URL(request.url()).hostname.endsWith("example.org")) alarms.push(`request: ${request.url()}`);
   });
+  // VS Code's own strings need a language pack; this is how the page of one says what its language is.
+  if (config.language) await page.addInitScript((language) => (globalThis._VSCODE_NLS_LANGUAGE = language), config.language);
   await page.addInitScript(
     (options) => {
       const get = Element.prototype.getAttribute;
