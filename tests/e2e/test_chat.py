@@ -120,6 +120,24 @@ async def two_windows(stage: Stage, habits: Habits, *answers: Json) -> tuple[Edi
 
 
 @every_editor
+async def test_what_was_sent_is_no_draft_again_when_the_editor_undoes_our_edits(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    whole = await shows(editor, uri, "One.\n\n## You\n\n")
+    while not editor.desk[uri].endswith("## You\n\nFirst.\n"):
+        editor.desk.undo(uri)
+    editor.desk.tell()
+    await editor.request("chat.open")
+    assert body(await shows(editor, uri, "One.\n\n## You\n\n")) == body(whole)
+    await says(editor, uri, "First.\n")
+    text = await shows(editor, uri, "Two.\n\n## You\n\n")
+    assert text.partition("## You")[2].count("First.") == 2, "the user may say the same again"
+
+
+@every_editor
 async def test_a_question_is_answered_where_it_stands(stage: Stage, habits: Habits) -> None:
     editor, uri, turn = await waiting(stage, habits, answer("Made."))
     found = await actions(editor, uri, "> **May this command run?**")

@@ -128,6 +128,46 @@ async def test_a_turn_whose_window_was_killed_did_not_finish(stage: Stage, habit
     assert "*This turn did not finish.*" in second.desk[other]
 
 
+@every_editor
+async def test_what_another_window_says_is_shown_without_being_asked_for(
+    stage: Stage, habits: Habits
+) -> None:
+    first, uri, second, other = await two_windows(stage, habits, answer("Two."), answer("Three."))
+    write(first, uri, "A draft here.\n")
+    await says(second, other, "Second.\n")
+    text = await shows(first, uri, "Two.")
+    assert text.endswith("## You\n\nA draft here.\n")
+    await first.request("chat.send", uri=uri)
+    await shows(first, uri, "Three.")
+    text = await shows(second, other, "Three.")
+    assert body(text) == body(first.desk[uri])
+    assert [text.count(said) for said in ("Second.", "A draft here.")] == [1, 1]
+
+
+@vscode
+@pytest.mark.parametrize("end", ["cancelled", "killed"])
+async def test_how_a_turn_in_another_window_ends_is_shown_without_being_asked_for(
+    stage: Stage, habits: Habits, end: str
+) -> None:
+    first, _, turn = await waiting(stage, habits)
+    session = (await first.request("session.list"))[0]["session"]
+    second = await stage.start(habits, settings=stage.script(ASKS), options=STANDARD)
+    other = await opened(second, session=session)
+    assert ELSEWHERE in second.desk[other]
+    write(second, other, "A draft here.\n")
+    if end == "cancelled":
+        await first.request("turn.cancel", turn=turn)
+    else:
+        stage.running[0].kill()
+        first.has_left = True
+        with suppress(ConnectionError):
+            await first.ended()
+        first.hang_up()
+    text = await shows(second, other, "The turn was cancelled" if end == "cancelled" else "did not finish")
+    assert ELSEWHERE not in text
+    assert text.endswith("## You\n\nA draft here.\n")
+
+
 @vscode
 async def test_opened_by_its_path_it_shows_what_another_window_has_said(stage: Stage, habits: Habits) -> None:
     first, uri, second, other = await two_windows(stage, habits, answer("Two."))

@@ -12,8 +12,7 @@ from handrail.core.documents import page as pages
 from handrail.core.documents import page_reading
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.documents.text import split_lines
-from handrail.lsp.chat import draft
-from handrail.lsp.chat import page as on_page
+from handrail.lsp.chat import draft, messages
 from handrail.lsp.chat.page import ChatPage
 
 Formatter = Callable[[str], str]
@@ -104,7 +103,7 @@ def observed(before: Page, text: str) -> Page:
 
 
 def message(page: Page) -> list[Line]:
-    return [line for key, line in on_page.owned(page) if key == YOURS.key]
+    return [line for key, line in messages.owned(page) if key == YOURS.key]
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS.values(), ids=list(FORMATTERS))
@@ -113,7 +112,7 @@ def test_another_layout_changes_nothing(formatter: Formatter) -> None:
     page = observed(before, formatter(before.text))
     assert page.text != before.text
     assert [line.text for line in page.lines if line.part is None and line.text.strip()] == []
-    assert on_page.words(message(page)) == on_page.words(YOURS.lines)
+    assert messages.words(message(page)) == messages.words(YOURS.lines)
     again = pages.update(draft.without_added_blanks(page), WHOLE)
     assert again.text.replace("\r\n", "\n").rstrip("\n") == before.text.rstrip("\n")
     assert again.text.count("\r") == page.text.count("\r")
@@ -135,5 +134,5 @@ def test_other_words_of_a_message_are_the_users(old: str, new: str) -> None:
     before = pages.update(Page(), WHOLE)
     assert before.text.count(old) == 1
     page = observed(before, before.text.replace(old, new))
-    assert on_page.words(message(page)) != on_page.words(YOURS.lines)
+    assert messages.words(message(page)) != messages.words(YOURS.lines)
     assert new.splitlines()[-1] in "".join(line.text for line in page.lines if line.part is None)

@@ -113,6 +113,7 @@ def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], clos
         secrets=keys.secrets,
         ask_for_keys=keys.ask_first,
         watch=FileWatch(),
+        journal_watch=FileWatch(),
         process=Processes(environ, lambda: folders.roots, containment),
         add_to_environment=environ.add,
         grants=GrantFile(state_folder(), lambda: folders.roots),

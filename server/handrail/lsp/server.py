@@ -338,6 +338,7 @@ def _register_standard(server: Server) -> None:
         await server.state.host.reviews.settled()
         await checkpoint.tidy(server.state)
         server.state.world.watch.close()
+        server.state.chats.others.close()
         server.state.world.served.close()
 
 

@@ -34,6 +34,7 @@ from handrail.lsp import chosen, convert, settings
 from handrail.lsp.bridge.languages import ClientLanguages
 from handrail.lsp.bridge.model import EditorModel
 from handrail.lsp.chat.chats import Chats
+from handrail.lsp.chat.elsewhere import OtherWindows
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
 from handrail.lsp.client import Client
@@ -119,7 +120,8 @@ class State:
         self.review = self._review_surface()
         self.model = ""  # that the user has chosen in a conversation, instead of the setting's
         paths = Paths(listing=partial(self.workspace.files, None, ""))
-        self.chats = Chats(served=world.served, page=self._chat_page, paths=paths)
+        others = OtherWindows(watch=world.journal_watch, uri=world.sessions.uri)
+        self.chats = Chats(served=world.served, page=self._chat_page, paths=paths, others=others)
         self.host = Host(
             ports=self._ports,
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",

@@ -46,6 +46,7 @@ class World:
     checkpoints: Checkpoints
     providers: Providers
     watch: Watch
+    journal_watch: Watch
     process: Process
     grants: Grants
     spills: Spills

@@ -45,6 +45,23 @@ class Sessions(Protocol):
         """All entries of a session, as far as they can be read; None if there is no such session."""
         ...
 
+    async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
+        """
+        Look at a session that others may go on with; what they write is not known here by that.
+
+        Args:
+            session: Its id.
+            since: How many bytes its journal had when it was looked at before.
+
+        Returns:
+            All its entries, and how many bytes its journal has; None if there is nothing new.
+        """
+        ...
+
+    def uri(self, session: str) -> str | None:
+        """Where the journal of a session is; None if it is nowhere."""
+        ...
+
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """All sessions, newest first; only the newest *limit* of them, if given."""
         ...
@@ -78,6 +95,12 @@ class Unwritten:
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """There is no session."""
         return None
+
+    async def read(self, session: str, since: int = -1) -> None:
+        """There is no session."""
+
+    def uri(self, session: str) -> None:
+        """There is no session."""
 
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """There is no session."""

@@ -44,3 +44,17 @@ async def test_what_is_followed_no_longer_is_not_told_of(watch: FileWatch, tmp_p
     one.write_text("again")
     assert await told(watch, other, "other") == uri_of(other)
     assert changes == []
+
+
+async def test_a_folder_that_is_made_later_is_watched_once_it_is_followed_again(
+    watch: FileWatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "later" / "a.txt"
+    changes = asyncio.Queue[str]()
+    watch.follow([uri_of(path)], changes.put_nowait)
+    assert await changes.get() == uri_of(path)
+    path.parent.mkdir()
+    watch.follow([uri_of(path)], changes.put_nowait)
+    assert await changes.get() == uri_of(path)
+    path.write_text("there")
+    assert await asyncio.wait_for(changes.get(), SOON_S) == uri_of(path)

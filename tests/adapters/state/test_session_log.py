@@ -148,6 +148,30 @@ async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, 
         assert all(entry in (*ENTRIES[:2], ENTRIES[-1]) for entry in read)
 
 
+async def test_looking_at_a_journal_does_not_make_what_others_wrote_known(
+    log: SessionLog, tmp_path: Path
+) -> None:
+    """A page that shows what another window said must not keep the model from hearing of it."""
+    other = SessionLog(lambda: tmp_path / "sessions")
+    log.append("s-1", ENTRIES[:1])
+    await log.written()
+    found = await log.read("s-1")
+    assert found is not None
+    entries, size = found
+    assert entries == ENTRIES[:1]
+    assert await log.read("s-1", size) is None, "there is nothing new"
+    log.append("s-1", ENTRIES[1:2])
+    assert await log.read("s-1", size) is None, "what was written here was heard"
+    other.append("s-1", ENTRIES[2:3])
+    await other.written()
+    found = await log.read("s-1", size)
+    assert found is not None
+    assert found[0] == ENTRIES[:3]
+    assert await log.is_behind("s-1")
+    assert await log.load("s-1") == ENTRIES[:3]
+    assert not await log.is_behind("s-1")
+
+
 async def test_what_is_no_entry_is_skipped(log: SessionLog, tmp_path: Path) -> None:
     log.append("s-1", ENTRIES[:1])
     await log.written()

@@ -28,6 +28,7 @@ class FileWatch(FileSystemEventHandler):
         super().__init__()
         self._observer: BaseObserver | None = None
         self._uris: dict[str, str] = {}
+        self._folders: set[Path] = set()  # that are watched
         self._tell: Callable[[str], None] = lambda uri: None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -38,19 +39,19 @@ class FileWatch(FileSystemEventHandler):
         Each is told of once when another set is followed, as it may have changed before the watch stood.
         """
         wanted = {os.path.realpath(path): uri for uri in uris if (path := path_of(uri)) is not None}
+        folders = {folder for path in wanted if (folder := Path(path).parent).is_dir()}
         self._tell = tell
-        if wanted == self._uris:
+        if wanted == self._uris and folders == self._folders:
             return
-        self._uris, self._loop = wanted, asyncio.get_running_loop()
+        self._uris, self._folders, self._loop = wanted, folders, asyncio.get_running_loop()
         if self._observer is None and wanted:
             self._observer = Observer()
             self._observer.daemon = True
             self._observer.start()
         if self._observer is not None:
             self._observer.unschedule_all()
-            for folder in {Path(path).parent for path in wanted}:
-                if folder.is_dir():
-                    self._observer.schedule(self, str(folder), recursive=False)
+            for folder in folders:
+                self._observer.schedule(self, str(folder), recursive=False)
         for uri in wanted.values():
             self._loop.call_soon(self._changed, uri)
 

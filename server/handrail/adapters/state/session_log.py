@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from handrail.adapters.files import system_lock
-from handrail.adapters.files.files import in_thread
+from handrail.adapters.files.files import in_thread, uri_of
 from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import Begun, Entry, Renamed
 from handrail.core.conversation.label import label_of
@@ -81,6 +81,19 @@ class SessionLog:
             return None
         entries, self._sizes[file] = found
         return entries
+
+    async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
+        """All entries and the size of a journal, unless it is as it was, or as it was left here."""
+        await self.written()
+        file = self._file(session)
+        if file is None or (since >= 0 and await in_thread(_size, file) in (since, self._sizes.get(file))):
+            return None
+        return await in_thread(_load, file)
+
+    def uri(self, session: str) -> str | None:
+        """The URI of a journal."""
+        file = self._file(session)
+        return None if file is None else uri_of(file)
 
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """All sessions, newest first; only the newest *limit* are read, if given."""

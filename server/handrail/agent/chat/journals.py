@@ -39,6 +39,14 @@ class Heard:
         self.loaded(session, found or ())
         return found
 
+    async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
+        """All entries of a session and the size of its journal, unless it has that size since."""
+        return await self.journals.read(session, since)
+
+    def uri(self, session: str) -> str | None:
+        """Where the journal of a session is."""
+        return self.journals.uri(session)
+
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """All sessions, newest first."""
         return await self.journals.list(limit)

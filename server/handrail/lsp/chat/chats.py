@@ -12,6 +12,7 @@ from handrail.agent.chat.before import Before
 from handrail.agent.chat.transcript import Transcript
 from handrail.core.conversation.journal import Entry
 from handrail.core.ledger.report import Ended, Event
+from handrail.lsp.chat.elsewhere import OtherWindows
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
 from handrail.ports.served import ServedDocuments
@@ -30,12 +31,14 @@ class Chats:
         served: Has them.
         page: Makes the page of a session.
         paths: Of the workspace's files.
+        others: Follows what other windows write down of the conversations that are shown.
         latest: The session that was opened, or sent to, last.
     """
 
     served: ServedDocuments
     page: Callable[[str, str], ChatPage]
     paths: Paths
+    others: OtherWindows
     latest: str | None = None
     _pages: dict[str, ChatPage] = field(default_factory=dict)
     _before: dict[str, Before] = field(default_factory=dict)
@@ -75,6 +78,7 @@ class Chats:
                 await known.recognise(uri)
         if known is not None:
             await known.found(uri)
+            self.follow()
 
     async def _from_note(self, name: str) -> ChatPage | None:
         """The page of a file, by what was kept of it; None if it is not ours."""
@@ -100,6 +104,10 @@ class Chats:
         async with self._one_at_a_time:
             pass
 
+    def follow(self) -> None:
+        """Follow what other windows write down of the conversations that the client shows by now."""
+        self.others.follow(page for page in self._pages.values() if page.is_shown)
+
     def changed(self) -> None:
         """Something has changed that calls of any conversation may be about, such as failures."""
         for page in self._pages.values():
@@ -123,6 +131,8 @@ class Chats:
     def tell(self, session: str, turn: str, event: Event) -> None:
         """Something happens in a turn."""
         page = self._pages.get(session)
+        if isinstance(event, Ended):
+            self.follow()  # the folder of journals may not have been there before
         if page is not None:
             page.tell(turn, event)
         elif isinstance(event, Ended):

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import groupby
 
 from handrail.agent.chat.view import ASK, YOU
+from handrail.core.documents import layout
 from handrail.core.documents.page import Line, Page, Part
 
 PLACE = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
@@ -31,6 +32,22 @@ def without(page: Page, sent: Sequence[Line]) -> Page:
         else:
             found.append(line)
     return Page(lines=tuple(found))
+
+
+def without_said(page: Page, sent: Collection[int], said: Collection[str]) -> Page:
+    """
+    The page without the lines of a draft that was sent before; they stay if one of them is not shown above.
+
+    Args:
+        sent: The identities of lines that were sent.
+        said: The letters of the rows that are shown as said by the user.
+    """
+    at = below(page.lines)
+    again = {id(line) for line in page.lines[at:] if line.part is None and id(line) in sent}
+    is_shown = all(
+        layout.letters(line.text) in said for line in page.lines if id(line) in again and line.text.strip()
+    )
+    return Page(lines=tuple(line for line in page.lines if id(line) not in again)) if is_shown else page
 
 
 def with_draft(page: Page, text: str) -> Page:

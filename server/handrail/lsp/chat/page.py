@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from handrail.agent.chat.before import Before
@@ -15,6 +15,7 @@ from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.ledger.report import Asked, Ended, Event
 from handrail.lsp.chat import draft as drafts
+from handrail.lsp.chat import messages
 from handrail.lsp.chat.feed import Feed
 from handrail.lsp.protocol import Mode
 from handrail.lsp.served_page import Edit, ServedPage, same
@@ -24,6 +25,7 @@ from handrail.ports.sessions import Sessions
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
 SHARE = 9  # so many times as long as an update takes nothing is done, so that it takes a tenth at most
 SAID = "you:"  # how the keys of the parts begin that show what the user said
+LIMIT_GONE = 2_000  # lines that were sent, of which is known that they were
 KEEP_S = 1.0  # so often it is written down, at most, what is whose while a turn runs
 
 
@@ -68,10 +70,14 @@ class ChatPage(ServedPage):
     _said: object = None
     _back: list[str] = field(default_factory=list)  # of the user's, what no turn has read
     _sent_lines: list[Line] = field(default_factory=list)  # of the user's, which still stand in the document
+    _gone_lines: list[Line] = field(
+        default_factory=list
+    )  # and which do no longer, unless the user undoes that
     _may_be_laid_out: bool = False  # by a formatter, since it was saved
     _took_s: float = 0.0
     _kept_keys: tuple[str, ...] = ()
     _kept_at: float = float("-inf")
+    _read_bytes: int = 0  # of the journal
     _read_again: str = ""  # the turn without an end for which the journal was read once more
 
     @property
@@ -91,7 +97,9 @@ class ChatPage(ServedPage):
     def parts_in(self, page: Page) -> Sequence[Part]:
         """A message that the user has changed stays as it is, until it is sent again or restored."""
         changed = self._changed_messages(page)
-        return [_left(part, changed[part.key]) if part.key in changed else part for part in self.parts]
+        return [
+            messages.left_of(part, changed[part.key]) if part.key in changed else part for part in self.parts
+        ]
 
     def assign(self, page: Page) -> Page:
         """Without our last heading, what was typed below our last line is the draft, blank lines included."""
@@ -118,7 +126,7 @@ class ChatPage(ServedPage):
             return page_reading.plain(line)
         if line.part == ASK:
             return layout.message
-        return _counted(line) if line.part.startswith(SAID) else layout.letters
+        return messages.counted(line) if line.part.startswith(SAID) else layout.letters
 
     @property
     def pause_s(self) -> float:
@@ -167,15 +175,29 @@ class ChatPage(ServedPage):
             tidy, self._may_be_laid_out = drafts.without_added_blanks, False
         else:
             tidy = same
-        found = await super().bring(lambda page: _with_back(drafts.without(edit(tidy(page)), sent), back))
+
+        def left(page: Page) -> Page:
+            return drafts.without(self._without_gone(edit(tidy(page))), sent)
+
+        found = await super().bring(lambda page: _with_back(left(page), back))
         if self.takes_edits() or self._is_read():  # else they stand in what the client holds
             stands = {id(line) for line in self.page.lines}
+            self._gone_lines += (line for line in self._sent_lines if id(line) not in stands)
+            self._gone_lines = self._gone_lines[-LIMIT_GONE:]
             self._sent_lines = [line for line in self._sent_lines if id(line) in stands]
         there = {line.text.rstrip() for line in self.draft}
         if all(row.rstrip() in there for row in back.split("\n")):
             self._back = []
         self._took_s = clock.time() - began
         return found
+
+    def _without_gone(self, page: Page) -> Page:
+        """The page without what was sent, and stands there again because the user has undone our edit."""
+        gone = {id(line) for line in self._gone_lines}
+        if not any(id(line) in gone for line in page.lines):
+            return page
+        said = (row for part in self.parts if part.key.startswith(SAID) for row in part.rows)
+        return drafts.without_said(page, gone, frozenset(map(layout.letters, said)))
 
     def saved(self) -> None:
         """The client has saved the document, which a formatter may have laid out anew."""
@@ -201,9 +223,10 @@ class ChatPage(ServedPage):
         """Read the journal."""
         if self.before is None or self.journals is None:
             return
-        entries = await self.journals.load(self.session) or ()
+        entries, size = await self.journals.read(self.session) or ((), 0)
         if self.before is None:
             return  # it was read while this waited
+        self._read_bytes = size
         before, self.before = self.before, None
         self.transcript.add([*entries, *before.since(entries)])
         self.transcript.runs(self.running())
@@ -214,6 +237,22 @@ class ChatPage(ServedPage):
         for each in self.asked():
             event = Asked(call=each.call, subject=each.subject, question=each.id)
             self.transcript.tell(each.turn, event)
+
+    async def catch_up(self) -> None:
+        """Show what another process has written down of the session."""
+        if self.before is not None or any(self.running()):
+            return
+        await self._read_news()
+        before = self.is_elsewhere
+        await self._look_elsewhere()
+        if self.is_elsewhere != before:
+            self.changed()
+
+    async def _read_news(self) -> None:
+        found = None if self.journals is None else await self.journals.read(self.session, self._read_bytes)
+        if found is not None:
+            entries, self._read_bytes = found
+            self.renew(entries)
 
     async def _look_elsewhere(self) -> None:
         """See whether another process runs the turn that has no end, or has written its end by now."""
@@ -230,7 +269,7 @@ class ChatPage(ServedPage):
             self._read_again = ""
         elif self._read_again != last.turn:  # its end may have been written since the journal was read
             self._read_again = last.turn
-            self.renew(await self.journals.load(self.session) or ())
+            await self._read_news()
 
     def hear(self, entries: Sequence[Entry]) -> None:
         """Something is written down of the session."""
@@ -259,6 +298,16 @@ class ChatPage(ServedPage):
             self.changed()
 
     # ---- What the user writes ---------------------------------------------------------------------
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether another process runs its turn, as far as is known."""
+        return any(each.is_elsewhere for each in self.transcript.rounds[-1:])
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the client shows it, as a document or in a view of its own."""
+        return self.feed is not None or self._open() is not None
 
     @property
     def draft(self) -> tuple[Line, ...]:
@@ -308,64 +357,26 @@ class ChatPage(ServedPage):
     def message(self, turn: str) -> str:
         """What the user's message of a turn is in the document by now."""
         key = f"you:{turn}"
-        rows = (line.text for own, line in owned(self._page) if own == key and not _is_heading(line))
+        rows = (
+            line.text
+            for own, line in messages.owned(self._page)
+            if own == key and not messages.is_heading(line)
+        )
         return "\n".join(row.rstrip("\r\n") for row in rows).strip("\n")
 
     def _changed_messages(self, page: Page) -> dict[str, list[Line]]:
         """By part the lines of the user's messages that have other words by now than were sent."""
         there = dict[str, list[Line]]()
-        for key, line in owned(page):
+        for key, line in messages.owned(page):
             if key.startswith(SAID):
                 there.setdefault(key, []).append(line)
         sent = self.shown_now.messages
         return {
             part.key: there[part.key]
             for part in sent.values()
-            if part.key in there and words(there[part.key]) != words(part.lines)
+            if part.key in there and messages.words(there[part.key]) != messages.words(part.lines)
         }
-
-
-def _is_heading(line: Line) -> bool:
-    return line.part is not None and not line.number
-
-
-def words(lines: Sequence[Line]) -> str:
-    """What is said, without its layout."""
-    said = (_counted(line)(line.text) for line in lines if not _is_heading(line))
-    return " ".join(filter(None, said))
-
-
-def _counted(line: Line) -> Counted:
-    is_code = line.is_code or (line.over is not None and line.over.is_code)
-    return layout.message_code if is_code else layout.message
-
-
-def _left(part: Part, there: Sequence[Line]) -> Part:
-    """What is left of the rows of a part; the rows around it are there in any case."""
-    around = {0, 1, len(part.rows) - 1}
-    kept = sorted(around | {line.number for line in there if line.part == part.key})
-    return Part(key=part.key, rows=tuple(part.rows[at] for at in kept), numbers=tuple(kept))
-
-
-def owned(page: Page) -> Iterator[tuple[str, Line]]:
-    """Each line with the key of the part that it is in, or is written in."""
-    key, below = "", drafts.below(page.lines)
-    for at, line in enumerate(page.lines):
-        key = ASK if at == below else line.part or (line.over.part if line.over is not None else None) or key
-        yield key, line
 
 
 def _with_back(page: Page, text: str) -> Page:
     return drafts.with_draft(page, text) if text else page
-
-
-def restored(page: Page, part: Part) -> Page:
-    """The page with a part as it was, and without what the user has written in it."""
-    found, is_there = list[Line](), False
-    for key, line in owned(page):
-        if key != part.key:
-            found.append(line)
-        elif not is_there:
-            found += part.lines
-            is_there = True
-    return Page(lines=tuple(found))

@@ -64,6 +64,7 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
     document = state.documents.closed(params.text_document.uri)
     if document is not None:
         _show_anew(state, document.identity)
+        state.chats.follow()
         state.look(document.uri)
         state.begin(state.host.reviews.closed(document.identity))
 

@@ -19,12 +19,11 @@ from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Line
 from handrail.lsp import protocol
 from handrail.lsp.chat import draft as drafts
-from handrail.lsp.chat import page as on_page
+from handrail.lsp.chat import messages
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import actions, configuration
 from handrail.lsp.features.chat import begin, commands, own_commands
 from handrail.lsp.state import State, Wrong
-from handrail.ports import HandrailError
 
 logger = logging.getLogger(__name__)
 
@@ -72,13 +71,6 @@ async def known(state: State, session: str) -> None:
 async def found(state: State, uri: str) -> None:
     """Bring a document up to date that was opened, if it is a conversation."""
     await state.chats.found(uri)
-    page = state.chats.of_uri(uri)
-    if page is None or not await state.host.archive.journals.is_behind(page.session):
-        return
-    try:
-        await known(state, page.session)
-    except HandrailError as error:  # a turn runs here, or the journal is gone
-        logger.info("The conversation %s could not be read again: %s", page.session, error)
 
 
 async def new(state: State, params: protocol.ChatNewParams) -> protocol.ChatDocument:
@@ -142,7 +134,7 @@ async def restore(state: State, params: protocol.ChatTurnParams) -> protocol.Cha
         part = page.shown_now.messages.get(params.turn)
         if part is None:
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
-        await page.bring(lambda now: on_page.restored(now, part))
+        await page.bring(lambda now: messages.restored(now, part))
     return await _document(page)
 
 
@@ -214,7 +206,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
         other = await state.chats.of_session(session)
         await _begin(state, protocol.TurnStartParams(prompt=text, session=session))
         if params.text is None:
-            await page.bring(lambda now: on_page.restored(now, page.shown_now.messages[params.turn]))
+            await page.bring(lambda now: messages.restored(now, page.shown_now.messages[params.turn]))
     return await _document(other)
 
 

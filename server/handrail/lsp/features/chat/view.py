@@ -37,6 +37,7 @@ async def read(state: State, params: protocol.ChatReadParams) -> protocol.ChatTr
     feed = page.feed or _feed(state, page)
     if SERVICE in state.client.services:
         page.feed = feed
+        state.chats.follow()
     return feed.read()
 
 
