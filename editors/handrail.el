@@ -19,7 +19,7 @@
 ;; handrail-ask            ask without opening the conversation
 ;; handrail-send           send what is written in the conversation
 ;; handrail-stop           stop what is running
-;; handrail-new            begin another conversation
+;; handrail-new            start another conversation
 ;; handrail-sessions       choose a conversation
 ;; handrail-actions        what can be done at point, such as making an edit that did not land
 ;; handrail-review         list what the agent has changed

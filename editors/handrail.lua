@@ -10,7 +10,7 @@
 -- :Handrail!             apply the edits of a reply that was copied to the clipboard
 -- :HandrailSend          send what is written at the end of the conversation
 -- :HandrailStop          stop all turns
--- :HandrailNew           begin another conversation
+-- :HandrailNew           start another conversation
 -- :HandrailSessions      choose an earlier conversation and open it
 -- :HandrailAnswer        show a question that waits for you in full, and answer it
 -- :HandrailRules         choose a rule that an answer has added, and remove it

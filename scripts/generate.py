@@ -440,14 +440,14 @@ def _wrapped(text: str) -> Iterator[str]:
 FAILURES_NOTE = "made by scripts/generate.py from server/handrail/core/failure.py; do not edit"
 FAILURES_INTRODUCTION = """
 Every way in which an edit or another call can fail, and what to do. The code is in the diagnostic, in
-the turn's report and in what the model is told; it never changes its meaning. A failed edit has changed
+the turn's report and in the result that the model reads; its meaning never changes. A failed edit has changed
 nothing unless its page says otherwise.
 
-A failure is shown until the document has its text, until a later edit lands there, until the document is
-rewritten, until its turn is restored, or until you dismiss it. If all occurrences were to be replaced, it
-is shown while any is left. Each quick fix shows which line is replaced by which; *Show the change* opens all
-of it as a diff, and compares the search text with the document. If you undo a quick fix, its failure
-is shown again.
+A failure is shown until the document has the edit's text, until a later edit lands there, until the
+document is rewritten, until its turn is restored, or until you dismiss it. If all occurrences were to be
+replaced, it is shown while any occurrence is left. Each quick fix shows which line is replaced by which;
+*Show the change* opens all of it as a diff, and compares the search text with the document. If you undo a
+quick fix, its failure is shown again.
 """
 
 

@@ -533,7 +533,7 @@ export interface CheckpointReadParams {
   after?: boolean;
 }
 
-/** What a document held. */
+/** The text of a document in a checkpoint. */
 export interface CheckpointText {
   /** The text; null if there was no document, or it was not text. */
   text: string | null;
@@ -663,7 +663,7 @@ export interface CommandStopParams {
   command: string;
 }
 
-/** The command to end. The turn that waits for it goes on. */
+/** The command to end. The turn that waits for it continues. */
 export interface CommandInterruptParams {
   /** Id of the session whose turn waits. */
   session: string;
@@ -850,7 +850,7 @@ export interface ReviewComment {
   hunk?: string;
 }
 
-/** What becomes of a comment. */
+/** How to change a comment. */
 export interface ReviewEditParams {
   /** The comment's id. */
   comment: string;
@@ -945,7 +945,7 @@ export interface ChatAskParams {
   send?: boolean;
 }
 
-/** The conversation in which it was said or written. */
+/** The conversation that has the message or the draft. */
 export interface ChatAsked {
   /** The session's id. */
   session: string;
@@ -953,7 +953,7 @@ export interface ChatAsked {
   uri: string;
   /** The document's whole text. */
   text: string;
-  /** The line where the user writes on, counted from 0. */
+  /** The line where the user continues to write, counted from 0. */
   line: number;
   /** Id of the turn that reads the message; null if it was not sent. */
   turn: string | null;
@@ -1205,7 +1205,7 @@ export interface ChatSayParams {
   images?: TurnImage[];
 }
 
-/** What was said. */
+/** The result of saying something. */
 export interface ChatSaid {
   /** Id of the session in which the conversation continues: a new one after `/new`. */
   session: string;
@@ -1323,7 +1323,7 @@ export interface DiagnosticsResult {
   unwatched?: string[];
 }
 
-/** Asks what a language server knows of a name in a document. */
+/** Asks what a language server knows about a name in a document. */
 export interface NameParams {
   /** URI of the document; it need not be open. */
   uri: string;
@@ -1796,7 +1796,7 @@ export const CHECKPOINT_DIFF = "handrail/checkpoint/diff";
 /** Undoes a turn or a step; what the user has typed since is kept. */
 export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
 
-/** Redoes what a restore undid: documents are again as before it, and so is the conversation if it was rewound too. */
+/** Redoes what a restore undid: documents, and the conversation if it was rewound too, are again as before the restore. */
 export const CHECKPOINT_REDO = "handrail/checkpoint/redo";
 
 /** Returns the text that a document had before a turn or step, or that the turn left. */
@@ -1892,7 +1892,7 @@ export const CHAT_FORK = "handrail/chat/fork";
 /** Sends the message of the last turn once more, in the same conversation. */
 export const CHAT_RETRY = "handrail/chat/retry";
 
-/** Reads a conversation; from then on, clients that opted in to `chat` are told of its changes. */
+/** Reads a conversation; from then on, clients that opted in to `chat` are told about its changes. */
 export const CHAT_READ = "handrail/chat/read";
 
 /** Sends a message in a conversation: as a new turn, to the running turn, or as the turn after it. */

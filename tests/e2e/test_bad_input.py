@@ -1,4 +1,4 @@
-"""What models, users and clients send that is wrong: each gets a clear answer, and nothing is touched."""
+"""What models, users and clients send that is invalid: each gets a clear answer, and nothing is touched."""
 
 from __future__ import annotations
 

@@ -132,10 +132,9 @@ def running(stage: Stage) -> list[str]:
 FAULTY = {
     "no-such-checker {files}": "could not be run in the sandbox (exit code 127) (",
     "yes nothing of use": "printed more than 2,000,000 characters and was stopped",
-    "kill -9 $$": "was ended by signal 9",
-    "echo What a day; exit 1": "ended with exit code 1, and nothing that it printed names a line of a file "
-    "(What a day)",
-    "false || echo gone.txt:3:1: error: This is gone.; exit 1": "ended with exit code 1, and nothing",
+    "kill -9 $$": "was terminated by signal 9",
+    "echo What a day; exit 1": "ended with exit code 1, and its output names no line of a file (What a day)",
+    "false || echo gone.txt:3:1: error: This is gone.; exit 1": "ended with exit code 1, and its output",
     "seq 100": "printed something other than problems (1)",
     "cat blob": "printed something other than problems (",
     "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems there",

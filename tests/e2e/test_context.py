@@ -129,7 +129,7 @@ async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stag
         here = Scene(editor=editor, model=server, session="")
         await door(editor, "See @diff now.")
         assert here.sent == "See @diff now."
-        assert here.told == ["handrail: @diff stands for nothing: no change is pending or uncommitted."]
+        assert here.told == ["handrail: @diff matches nothing: no changes are pending or uncommitted."]
         stage.put("a.txt", "ONE\r\ntwo\r\n")
         stage.put(".env", "KEY=hush-hush\n")
         stage.put("new.txt", "new\n")
@@ -222,7 +222,7 @@ async def test_of_many_names_that_stand_for_nothing_some_are_said(stage: Stage, 
     async with scene(stage, 1) as here:
         await door(here.editor, " ".join(f"@no/{number}.py" for number in range(30)))
         assert len(here.told) == 11
-        assert here.told[-1].startswith("handrail: 20 more names of the message stand for nothing")
+        assert here.told[-1].startswith("handrail: 20 more mentions in the message match nothing")
 
 
 @every_door

@@ -122,10 +122,10 @@ async def test_the_first_valid_answer_counts(stage: Stage, habits: Habits) -> No
     first = asyncio.ensure_future(editor.request("approval.answer", approval=name, choice="deny"))
     second = asyncio.ensure_future(editor.request("approval.answer", approval=name, choice="allow"))
     await first
-    with refused(REQUEST_FAILED, "answered already"):
+    with refused(REQUEST_FAILED, "already been answered"):
         await second
     await editor.request("turn.wait", turn=turn)
-    with refused(REQUEST_FAILED, "answered already"):
+    with refused(REQUEST_FAILED, "already been answered"):
         await editor.request("approval.answer", approval=name, choice="allow")
     assert not (stage.root / "made.txt").exists()
     assert (ends(editor), await editor.request("approval.list")) == (["answered"], [])
@@ -445,7 +445,7 @@ async def test_a_question_about_a_file_shows_what_would_be_written(stage: Stage,
 async def test_what_an_approved_command_printed_can_be_read(stage: Stage, habits: Habits) -> None:
     line = "touch made.txt; printf '\\033[31mred\\033[0m ```\\n'"
     editor = await stage.start(habits, settings=command(stage, line), options=STANDARD)
-    with refused(REQUEST_FAILED, "No command has ended"):
+    with refused(REQUEST_FAILED, "No command has finished"):
         await editor.request("output.show")
     turn, (question,) = await asked(editor)
     await editor.request("approval.answer", approval=question["id"], choice="allow")

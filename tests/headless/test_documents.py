@@ -229,8 +229,8 @@ def test_files_are_created_renamed_and_deleted(held: Held) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"kind": "create", "uri": "a.txt"}, "exists already"),
-        ({"kind": "rename", "oldUri": "a.txt", "newUri": "b.txt"}, "exists already"),
+        ({"kind": "create", "uri": "a.txt"}, "already exists"),
+        ({"kind": "rename", "oldUri": "a.txt", "newUri": "b.txt"}, "already exists"),
         ({"kind": "rename", "oldUri": "none.txt", "newUri": "c.txt"}, "does not exist"),
         ({"kind": "delete", "uri": "none.txt"}, "does not exist"),
         ({"kind": "delete", "uri": "full"}, "not empty"),

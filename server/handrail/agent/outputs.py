@@ -37,7 +37,7 @@ def output(messages: Iterable[Message], call: str | None) -> Output:
                     found = Output(line=lines[result.call], text=result.text)
     if found is None:
         raise NoOutputError(
-            "No command has ended yet." if call is None else f"This server has no output of call {call!r}."
+            "No command has finished yet." if call is None else f"This server has no output of call {call!r}."
         )
     return found
 

@@ -140,7 +140,7 @@ def _not_open(question: str, end: QuestionEnd | None) -> str:
         case None:
             return f"Question {question!r} is not open."
         case QuestionEnd.ANSWERED:
-            return f"Question {question!r} has been answered already."
+            return f"Question {question!r} has already been answered."
         case QuestionEnd.TIMED_OUT:
             return f"Question {question!r} timed out, so the answer was no."
         case QuestionEnd.WITHDRAWN:

@@ -67,7 +67,7 @@ class Waiting:
             ended = await self.before.report()
             if ended.state is State.FINISHED:
                 return await self.begin()
-            reason = f"It did not start because the turn before it did not finish ({ended.state})."
+            reason = f"It did not start, because the turn before it did not finish ({ended.state})."
         except asyncio.CancelledError:
             reason = "The user stopped the turn before it started."
         except HandrailError as error:  # another process has the session, or it cannot be written

@@ -276,7 +276,7 @@ def _review(options: argparse.Namespace, chosen: Options) -> Coroutine[object, o
     wish = {name: value for name, value in asked.items() if value is not None}
     if options.action in ("keep", "undo") and not wish.keys() - {"typed"}:
         raise ConfigError(
-            "Say which changes: HUNK… as `handrail review list` shows them, --file, --turn or --all."
+            "Name the changes: HUNK… as `handrail review list` shows them, --file, --turn or --all."
         )
     actions = {
         "list": review.list_changes,

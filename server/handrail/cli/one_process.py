@@ -100,7 +100,7 @@ class _Server:
         try:
             code = _serve(source, sink, self._log)
         except BaseException:
-            logger.exception("The server has failed.")
+            logger.exception("The server failed.")
         finally:
             for pipe in (source, sink):
                 with suppress(OSError):  # the client has left, and what it did not read is lost

@@ -13,7 +13,7 @@ from handrail import __version__
 WORKSPACE = "the folder to work on (default: the repository of the current folder, or that folder)"
 EXIT_CODES = """\
 exit codes:
-  0  every edit landed, or there was none
+  0  every edit landed, or there were no edits
   1  an edit did not land, was denied, or could not be saved
      or restored; the output names it
   2  the turn failed, was stopped, or could not start
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     server = commands.add_parser("serve", help="serve one editor on standard input and output")
-    server.add_argument("--stdio", action="store_true", help="the default and only transport")
+    server.add_argument("--stdio", action="store_true", help="the only transport, and the default")
     server.add_argument(
         "--answer-timeout",
         type=float,
@@ -88,7 +88,7 @@ def parser() -> argparse.ArgumentParser:
     _rules_parser(commands)
     _layer_parser(commands)
     _config_parser(commands)
-    commands.add_parser("doctor", help="show what is installed, what is set, and what is missing")
+    commands.add_parser("doctor", help="show what is installed, what is configured, and what is missing")
     return parser
 
 
@@ -117,13 +117,16 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         help="also rewind its conversation to before it",
     )
     restore.add_argument(
-        "--no-files", dest="files", action="store_false", help="leave the files alone (with --conversation)"
+        "--no-files", dest="files", action="store_false", help="do not change files (with --conversation)"
     )
     restore.add_argument(
         "--file", type=Path, action="append", metavar="FILE", help="only this file; may be repeated"
     )
     restore.add_argument(
-        "--lines", type=_lines, metavar="A-B", help="only what it changed in these lines of the one --file"
+        "--lines",
+        type=_lines,
+        metavar="A-B",
+        help="only what it changed in these lines of the file given with --file",
     )
     prune = actions.add_parser("prune", help="remove the given checkpoints, or those beyond the limits")
     prune.add_argument("ids", nargs="*", metavar="ID", help=named)
@@ -249,7 +252,7 @@ def _settings(parser: argparse.ArgumentParser) -> None:
     for option, name, metavar, does in (
         ("--model", "model", "MODEL", "paste (the default), or a model such as ollama:NAME"),
         ("--base-url", "baseUrl", "URL", "the address of the model's server"),
-        ("--mode", "mode", "MODE", "edit (the default), ask or plan; the last two change nothing"),
+        ("--mode", "mode", "MODE", "edit (the default), ask or plan; ask and plan change nothing"),
         ("--set", None, "NAME=VALUE", "any setting of docs/settings.md; the value is JSON or plain text"),
     ):
         parser.add_argument(option, action=_Given, const=name, dest="settings", metavar=metavar, help=does)

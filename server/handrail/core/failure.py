@@ -37,12 +37,12 @@ class Code(StrEnum):
         "The patch cannot be read, or its parts contradict each other. The message names the line of "
         "the patch and what was expected there. The same code marks edits that would fit but were "
         "held back because another edit of the same call does not, and new lines whose indentation "
-        "cannot be carried over to the document's. Correct the patch and send it again.",
+        "cannot be adapted to the document. Correct the patch and send it again.",
     )
     EMPTY_SEARCH = (
         "empty-search",
-        "The search text is empty or blank, so the place of the change is unknown. Give the lines to "
-        "replace; for a new file use `write_file`.",
+        "The search text is empty or blank, so it is unknown where the change belongs. Give the "
+        "lines to replace; for a new file, use `write_file`.",
     )
     NO_MATCH = (
         "no-match",
@@ -101,8 +101,9 @@ class Code(StrEnum):
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
-        "After the edit, the document is not what it should be: the editor applied only part of the edit, or "
-        "reported an edit that it had not made. Check the document; the checkpoint has its earlier text.",
+        "After the edit, the document does not have the text that it should have: the editor applied only "
+        "part of the edit, or reported an edit that it had not made. Check the document; the checkpoint has "
+        "its earlier text.",
     )
     BUSY = (
         "busy",
@@ -117,15 +118,16 @@ class Code(StrEnum):
     )
     DENIED = (
         "denied",
-        "You answered no to the question whether the call may run, or the question timed out. This does not "
-        "count as a failure: no document shows a problem, and there is nothing to dismiss. The "
+        "handrail asked you whether the call may run, and you answered no or the question timed out. This "
+        "does not count as a failure: no document shows a problem, and there is nothing to dismiss. The "
         "turn's report lists the edit as denied, and `handrail run` exits with 1, because the edit "
         "was not made.",
     )
     TIMED_OUT = (
         "timed-out",
-        "The call took longer than its limit and was stopped. A command's result has its output up to then; "
-        "its changes remain, and can be undone. The setting `handrail.terminal.timeout` is the limit.",
+        "The call took longer than its limit and was stopped. The result of a command has its output up to "
+        "then; its changes remain, and can be undone. The limit is the setting `handrail.terminal.timeout`, "
+        "unless the model asked for more time.",
     )
     UNKNOWN_TOOL = (
         "unknown-tool",
@@ -133,8 +135,8 @@ class Code(StrEnum):
     )
     BAD_ARGUMENTS = (
         "bad-arguments",
-        "The call's arguments are not valid JSON, or one is missing or of the wrong kind; the message "
-        "names it.",
+        "The call's arguments are not valid JSON, or an argument is missing or has the wrong type; "
+        "the message names it.",
     )
     CUT_SHORT = (
         "cut-short",

@@ -183,7 +183,7 @@ class Connection:
             try:
                 line = await self._server.output.readline()
             except ValueError as error:
-                raise _GarbageError("an endless header") from error
+                raise _GarbageError("a header that does not end") from error
             if not line:
                 return None
             name, _, value = line.partition(b":")
@@ -194,7 +194,7 @@ class Connection:
             if name.strip().lower() == b"content-length":
                 length = _length(value)
         else:
-            raise _GarbageError("an endless header")
+            raise _GarbageError("a header that does not end")
         try:
             body = await self._server.output.readexactly(length)
         except asyncio.IncompleteReadError:

@@ -353,4 +353,4 @@ def _blaming(operation: Operation) -> Iterator[None]:
 
 def _allow_existing(path: Path, *, allowed: bool) -> None:
     if not allowed:
-        raise EditRefusedError(f"{path} exists already")
+        raise EditRefusedError(f"{path} already exists")

@@ -241,7 +241,7 @@ class Server(LanguageServer):
         except BrokenPipeError:
             logger.warning("The client does not read the server's messages; the server is shutting down.")
         except (KeyboardInterrupt, SystemExit):
-            logger.debug("The server was asked to end.")
+            logger.debug("The server was asked to shut down.")
         finally:
             self.shutdown()
 

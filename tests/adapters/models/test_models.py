@@ -360,7 +360,7 @@ def test_a_sum_with_an_unknown_price_is_unknown() -> None:
 async def test_an_answer_that_breaks_off_is_called_so(kind: str, cut: Say) -> None:
     """Its server could be reached: that is not what went wrong."""
     async with model_server(cut) as server:
-        with pytest.raises(ProviderDown, match=r"^The model's answer broke off before it was complete\."):
+        with pytest.raises(ProviderDown, match=r"^The model's answer ended before it was complete\."):
             await ask(server, kind)
 
 

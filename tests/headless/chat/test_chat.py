@@ -62,7 +62,7 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
 async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> None:
     begin = answer("", call("terminal", command="echo up; exec sleep 60", background=True))
     async with place.chat(begin, answer("It is running."), columns=200) as talk:
-        await talk.say("/stop", "No command runs in the background")
+        await talk.say("/stop", "No commands are running in the background")
         await talk.say("start it", "[y/N]")
         await talk.say("y", "It is running.")
         await talk.say("/stop", "b1  echo up; exec sleep 60")
@@ -119,7 +119,7 @@ async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(pla
         await talk.say("", "deny")
         await talk.until("Allow patch on .env?")
         await talk.until(QUESTION)
-        await talk.say("sure", "That is not one of the answers")
+        await talk.say("sure", "That is not an answer")
         assert place.file(".env") == "KEY=1\n"
         await talk.say("y", "allow: ")
         await talk.until("Done.")
@@ -224,11 +224,11 @@ async def test_several_lines_are_typed_and_pasted_and_files_are_completed(place:
 async def test_commands_say_what_they_do(place: Place) -> None:
     async with place.chat(answer("One."), answer("Two.")) as talk:
         await talk.say("/modle", "Did you mean /mode or /model?")
-        await talk.say("/undo", "No message has been sent")
+        await talk.say("/undo", "You have not sent a message")
         await talk.say("/cost", "No turn has ended")
         await talk.say("/mode plam", "Did you mean plan?")
         await talk.say("/mode ask", "mode ask")
-        await talk.say("/help extra", "takes nothing")
+        await talk.say("/help extra", "takes no arguments")
         await talk.say("/help", "Alt-Enter")
         await talk.say("/usr is a folder", "The command /usr does not exist")
         await talk.say("/usr/bin is a folder", "One.")

@@ -29,7 +29,7 @@ SAID = {
     "@no/such.py now": "@no/such.py was not sent: the file does not exist.",
     "@raw.bin now": "@raw.bin is not shown to the model: The file is not valid utf-8",
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
-    "@diff now": "@diff stands for nothing: no change is pending or uncommitted.",
+    "@diff now": "@diff matches nothing: no changes are pending or uncommitted.",
     "@problems now": "@problems was not sent: handrail shows no problems.",
     "@selection now": "@selection was not sent: the editor has not reported a selection.",
     "@session:none now": "@session:none was not sent: no other conversation has this ID or title.",
@@ -98,11 +98,11 @@ COMMANDS = {  # in this order; none of them reaches the model
     "/mode ask": "mode ask",
     "/model": "model openai:m",
     "/model openai:other": "model openai:other",
-    "/review": "No change is pending.",
+    "/review": "No changes are pending.",
     "/review keep": "/review alone lists the changes",
     "/checkpoints": "This workspace has no checkpoints yet",
     "/sessions": "There is no other session",
-    "/stop": "No command runs in the background.",
+    "/stop": "No commands are running in the background.",
     "/cost": "tokens read",
     "/undo": "Undone: Second.",
     "/fi": "The command /fi does not exist. Did you mean /fix?",
@@ -125,7 +125,7 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
         assert (server.asked[-1]["model"], tools(server) & {"patch", "write_file"}) == ("other", set())
         assert users(server)[-2:] == ["First.", "Third."]
         await talk.say("/new", "Your next message begins another session.")
-        await talk.say("/undo", "No message has been sent in this session yet.")
+        await talk.say("/undo", "You have not sent a message in this session yet.")
         await talk.say("Fourth.", "Answer 3.")
         await talk.until("/help")
         assert users(server)[-1] == "Fourth."
@@ -196,7 +196,7 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         first, second = re.findall(r"(h-\w+)  a\.txt:\d  \+1 -1  t-\w+\n-(?:one|two)\n\+(?:ONE|TWO)\n", rows)
         await talk.say(f"/review undo {first}", f"undone     {first}")
         await talk.say(f"/review keep {second}", f"kept       {second}")
-        await talk.say("/review", "No change is pending.")
+        await talk.say("/review", "No changes are pending.")
         assert place.file("a.txt") == "one\nTWO\n"
         await talk.say("/review keep h-none", "handrail: error: Change 'h-none' is not pending")
 

@@ -124,7 +124,8 @@ class Turns:
         if not found and (names := self.store.names(REFS)):
             raise CheckpointError(
                 f"None of the {len(names)} checkpoints in {self.store.folder} can be read: they are damaged. "
-                "`handrail checkpoint verify` says how; restore the folder from a backup, or remove it."
+                "`handrail checkpoint verify` shows the damage; restore the folder from a backup, or remove "
+                "it."
             )
         return found
 

@@ -37,7 +37,7 @@ class Room:
         self.entries -= entries
         self.steps -= steps
         if min(self.words, self.entries, self.steps) < 0:
-            raise TooManyError("a pattern for more files than can be judged")
+            raise TooManyError("a pattern that matches more files than handrail can check")
 
 
 def expanded(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:

@@ -81,5 +81,5 @@ def _split(raw: bytes) -> tuple[str, ...]:
 def _failure(said: bytes) -> Failure:
     text = said.decode("utf-8", "replace").strip().replace("\n", " ")
     return Failure(
-        code=Code.TOOL_FAILED, message=f"git cannot say what it would read: {text or 'it failed'}."
+        code=Code.TOOL_FAILED, message=f"git cannot list what it would read: {text or 'it failed'}."
     )

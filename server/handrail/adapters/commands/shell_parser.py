@@ -68,14 +68,14 @@ def _parse(line: str) -> ParsedCommand:
     raw = line.encode("utf-8", "replace")
     tree = _parser().parse(raw)
     if tree.root_node.has_error:
-        return ParsedCommand(line=line, unclear="it is not a complete command line of bash.")
+        return ParsedCommand(line=line, unclear="it is not a complete bash command line.")
     try:
         nodes = list(_nodes(tree.root_node))
     except RecursionError:
         return ParsedCommand(line=line, unclear="it is nested too deeply.")
     unclear = next((f"it has a {node.type.replace('_', ' ')}." for node in nodes if not _is_known(node)), "")
     if not unclear and not _is_all(raw, nodes):
-        unclear = "part of it is not understood."
+        unclear = "handrail cannot parse part of it."
     return ParsedCommand(
         line=line,
         parts=tuple(part for node in nodes for part in _parts(node)),

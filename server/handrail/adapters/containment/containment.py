@@ -132,7 +132,7 @@ class Containment:
         """Why nothing may be written in the workspace unasked."""
         home = self.environ.get("HOME", "")
         if not os.path.isabs(home):
-            return "HOME is not set, so handrail cannot tell what to hide"
+            return "HOME is not set, so handrail does not know what to hide"
         real = Path(os.path.realpath(home))
         for root in self.roots():
             top = Path(os.path.realpath(root))

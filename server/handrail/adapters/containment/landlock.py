@@ -174,7 +174,7 @@ def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *,
         return f"Landlock does not run here: {str(error)[:SAID_CHARS]}"
     broken = [name for name, holds in said.items() if not holds]
     if broken or not said:
-        return f"Landlock does not hold: it never {' and never '.join(broken) or 'says what it holds'}"
+        return f"Landlock does not work: it never {' and never '.join(broken) or 'reports what it restricts'}"
     return ""
 
 
@@ -195,7 +195,7 @@ def _tried(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) 
     try:
         result: dict[str, bool] = json.loads(done.stdout)
     except ValueError:
-        raise ValueError((done.stderr.strip().splitlines() or ["without a word"])[-1]) from None
+        raise ValueError((done.stderr.strip().splitlines() or ["without a message"])[-1]) from None
     return result
 
 

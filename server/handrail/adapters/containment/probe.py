@@ -127,10 +127,10 @@ def _try(program: str, roots: Sequence[Path], folder: Path, port: int) -> Bubble
     is_untouched = not (folder / "layer" / "old").read_text()
     has_layers = bool(result.pop("has layers", False)) and version >= (0, 11) and is_untouched
     if not result:
-        return "does not run here: its self-test gave no answer"
+        return "does not run here: its self-test did not answer"
     broken = [name for name, holds in result.items() if not holds]
     if broken:
-        return f"does not hold: it never {' and never '.join(broken)}"
+        return f"does not work: it never {' and never '.join(broken)}"
     return Bubblewrap(program=program, version=version, overlays=has_layers)
 
 
@@ -176,7 +176,7 @@ def _trial(
     try:
         found: dict[str, bool] = json.loads(done.stdout)
     except ValueError:
-        said = (done.stderr.strip().splitlines() or ["without a word"])[-1]
+        said = (done.stderr.strip().splitlines() or ["without a message"])[-1]
         return f"does not run here: {said[:SAID_CHARS]}"
     return found
 

@@ -16,7 +16,7 @@ from handrail.core.failure import Code, Failure
 
 # What went wrong, in words, and what to do about it.
 REASONS: dict[int, tuple[str, str]] = {
-    errno.EACCES: ("permission is denied", "Give this user the right to do so."),
+    errno.EACCES: ("permission is denied", "Give this user the permission."),
     errno.EPERM: ("the system does not permit it", "Check the file's owner and attributes."),
     errno.EROFS: ("the file system is read-only", "Use a folder that you can write to."),
     errno.ENOSPC: ("the disk is full", "Free some space and try again."),

@@ -33,7 +33,7 @@ The setting handrail.model is "paste": handrail applies a reply that you copied 
 - a code fence with a whole file, its path after the language or on the line above
 
 To have a model answer instead, set handrail.model to it in the editor's settings. In a terminal, give
---model MODEL, or set it for good with `handrail config set model MODEL`."""
+--model MODEL, or set it permanently with `handrail config set model MODEL`."""
 
 
 class Paste:

@@ -47,7 +47,7 @@ class Scripted:
         self._given = number + 1
         if number >= len(answers):
             raise ProviderError(
-                f"The script {self._script} has {len(answers)} messages, and the session asks for one more."
+                f"The script {self._script} has {len(answers)} messages, and the session needs one more."
             )
         response = self._response(answers[number], number)
         if response.text:
@@ -78,7 +78,7 @@ class Scripted:
             return Response(text=text, calls=calls, stop=stop, reason=str(answer.get("reason", "")))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise ProviderError(
-                f"Message {number + 1} of the script {self._script} is wrong: {error}"
+                f"Message {number + 1} of the script {self._script} is invalid: {error}"
             ) from error
 
 

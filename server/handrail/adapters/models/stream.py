@@ -51,7 +51,7 @@ NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
 LOOKS = 3  # as often a server that is not there is asked how much its model reads
 END = object()
-BROKEN_OFF = "The model's answer broke off before it was complete."
+BROKEN_OFF = "The model's answer ended before it was complete."
 STOPS = {
     "stop": StopReason.FINISH,
     "length": StopReason.LENGTH,

@@ -191,7 +191,7 @@ class Folders:
                 return _no_path("It is not the URI of a file on this machine.")
             path = os.fspath(named)
         elif OTHER_SCHEME.match(path):
-            return _no_path("Only files and untitled documents are supported, not other URIs.")
+            return _no_path("Only files and untitled documents are supported.")
         return _unusable(path) or (path if os.path.isabs(path) else self._found(path))
 
     def _found(self, path: str) -> str:
@@ -248,7 +248,7 @@ def _unusable(path: str) -> Failure | None:
     try:
         raw = os.fsencode(path)
     except UnicodeEncodeError:
-        return _no_path("It has characters that a path cannot have.")
+        return _no_path("It has characters that a path cannot contain.")
     if not raw:
         return _no_path("It is empty.")
     if b"\0" in raw:

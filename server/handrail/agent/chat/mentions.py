@@ -14,7 +14,7 @@ SELECTION, PROBLEMS, DIFF, SESSION = "selection", "problems", "diff", "session"
 NAMES = {
     SELECTION: "the latest selection in the editor",
     PROBLEMS: "the problems that handrail shows",
-    DIFF: "the changes that are pending, or else not committed",
+    DIFF: "the pending changes or, if there are none, the uncommitted ones",
     SESSION: "the latest other conversation; use session:ID or a title to choose one",
 }
 LIMIT = 50  # of one message

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 NAMES = {
-    "compact": "summarise the conversation so far to make room for more",
+    "compact": "summarise the conversation so far, to make room for more",
     "help": "show these commands",
     "mode": "[edit|ask|plan] show or set what turns may do; ask and plan only read",
     "model": "[MODEL] show the model, or use another one from the next turn on",
-    "new": "begin another conversation",
+    "new": "start another conversation",
     "restore": "list what turns changed, to look at it or restore it",
     "review": "show the changes that are pending",
     "sessions": "list earlier conversations and open one",
@@ -59,7 +59,7 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | str | None:
             return None
         return f"`/{name}` is not a command. {_hint(near, own)}"
     if argument and name not in TAKING:
-        return f"`/{name}` takes no arguments. To send this text to the model, begin with another word."
+        return f"`/{name}` takes no arguments. To send this text to the model, begin with something else."
     return Command(name=name, argument=argument)
 
 

@@ -35,7 +35,8 @@ from handrail.ports import Document, Ports
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
 KILLED = (
-    "handrail ended while it was writing this document, and cannot tell your changes apart. Left as it is."
+    "handrail ended while it was writing this document, and cannot tell which changes are yours. The "
+    "document was left unchanged."
 )
 
 
@@ -97,7 +98,7 @@ async def take_back(ports: Ports, each: Restoration, found: Found) -> None:
     if each.is_place:
         await _take_back_place(ports, each, found)
     elif each.identity and identity(ports, each.uri) != each.identity:
-        reason = "Its path now leads to another file. Nothing was changed there."
+        reason = "Its path now leads to another file, which was left unchanged."
         found.conflicts.append(Conflict(uri=each.uri, reason=reason))
     else:
         await _take_back_document(ports, each, found)
@@ -194,7 +195,9 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
-        reason = "Only text files can be restored in part, and this file has changed since. Left unchanged."
+        reason = (
+            "Only text files can be restored in part, and this file has changed since. It was left unchanged."
+        )
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:

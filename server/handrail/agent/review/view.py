@@ -14,8 +14,8 @@ LIMIT_SHOWN = 1_000  # changes; editors get slow with more
 LIMIT_ANSWERED = 50
 PATH_CHARS = 200
 HOW = """\
-Write below a change to comment on it. Code actions send the comments,
-keep and undo changes, and go to their places."""
+To comment on a change, write below it. Code actions send the comments,
+keep or undo changes, and go to their places."""
 STATUS = {
     Status.KEPT: " · kept",
     Status.UNDONE: " · undone",

@@ -29,8 +29,8 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 AGAIN = "Press Ctrl-C again, or Ctrl-D, to quit."
 RESTARTS = "Your next message starts the server again and continues the session."
-WAITS = "This message is sent when the turn has ended; Ctrl-C cancels it."
-NO_SESSION = "No message has been sent in this session yet."
+WAITS = "This message is sent when the turn has ended; Ctrl-C withdraws it."
+NO_SESSION = "You have not sent a message in this session yet."
 LIMIT_OWN = 100  # of the project's commands, in the help
 
 
@@ -161,7 +161,7 @@ class Conversation:
 
     def explain_answers(self, question: Question) -> None:
         """Say what can be typed."""
-        self.show.note(f"That is not one of the answers: type one of {question.hint}. Enter alone means no.")
+        self.show.note(f"That is not an answer: type one of {question.hint}. Enter alone means no.")
 
     async def end(self) -> None:
         """Let go of what still runs."""
@@ -340,7 +340,7 @@ class Conversation:
         session, self.current.session, self.current.used = self.current.session, None, None
         self.show.line("Your next message begins another session.")
         if session is not None:
-            self.show.line(f"  continue the one before with: /sessions {session}", DIM)
+            self.show.line(f"  to continue the previous one: /sessions {session}", DIM)
 
     async def _sessions(self, session: str) -> None:
         """Show other sessions, or continue one."""

@@ -29,7 +29,7 @@ async def stop_background(client: Client, name: str, show: Show) -> None:
     for command, line, state in found:
         show.line(f"{command}  {line}\n  {state}")
     if not found:
-        show.line("No command runs in the background.")
+        show.line("No commands are running in the background.")
 
 
 async def list_checkpoints(client: Client, session: str, show: Show) -> None:
@@ -111,4 +111,4 @@ async def _show_changes(client: Client, show: Show) -> None:
             show.line(f"  … {len(cut)} more lines: handrail review show {each.id}", DIM)
     if left_out := found[LIMIT_CHANGES:]:
         show.line(f"… {len(left_out)} more changes: handrail review list", DIM)
-    show.line(f"  {HOW_TO_REVIEW}" if found else "No change is pending.", DIM if found else "")
+    show.line(f"  {HOW_TO_REVIEW}" if found else "No changes are pending.", DIM if found else "")

@@ -15,7 +15,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("undo", "", "undo the last turn: its changes to files, and the turn itself"),
     ("checkpoints", "", "list the checkpoints that you can restore"),
     ("review", "[keep|undo ID|all]", "show the changes that are pending, or keep or undo them"),
-    ("compact", "", "summarise the conversation so far to make room for more"),
+    ("compact", "", "summarise the conversation so far, to make room for more"),
     ("new", "", "begin another session with the next message"),
     ("sessions", "[ID]", "list earlier sessions, or continue one"),
     ("model", "[MODEL]", "show the model, or use another one from the next turn on"),
@@ -73,7 +73,7 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | Unknown | None:
     if name not in NAMES:
         return Unknown(f"The command /{name} does not exist. {_nearest(name, own)}")
     if argument and not _takes(name):
-        return Unknown(f"/{name} takes nothing after it.")
+        return Unknown(f"/{name} takes no arguments.")
     return Command(name, argument)
 
 
@@ -104,7 +104,7 @@ def help_lines(own: Iterable[str] = ()) -> list[str]:
     for name, takes, does in COMMANDS:
         lines += [f"  /{name}{' ' if takes else ''}{takes}", f"    {does}"]
     for name in own:
-        lines += [f"  /{name}", "    send what the project's file of that name says"]
+        lines += [f"  /{name}", "    send the text of the project's file with that name"]
     lines += ["Keys:"]
     for key, does in KEYS:
         lines += [f"  {key}", f"    {does}"]

@@ -88,13 +88,11 @@ async def _take_turn(client: Client, asked: dict[str, Any], stage: Stage) -> Any
     try:
         return await guard(asyncio.shield(waiting))
     except InterruptedByUserError:
-        stage.show.note("cancelling the turn; interrupt again to stop waiting for it")
+        stage.show.note("stopping the turn; interrupt again to stop waiting for it")
         await guard(client.request("handrail/turn/cancel", turn, timeout_s=CANCEL_TIMEOUT_S))
         ended, _ = await guard(asyncio.wait((waiting,), timeout=CANCEL_TIMEOUT_S))
         if not ended:
-            raise ServerSilentError(
-                f"The cancelled turn did not end within {CANCEL_TIMEOUT_S:g} seconds."
-            ) from None
+            raise ServerSilentError(f"The turn did not stop within {CANCEL_TIMEOUT_S:g} seconds.") from None
         return waiting.result()
     finally:
         waiting.cancel()

@@ -64,7 +64,7 @@ async def pull(state: State) -> None:
         give_up(state, f"did not send its settings ({error.message})")
         return
     if not isinstance(found, list | tuple) or not found:
-        give_up(state, "answered workspace/configuration with nothing")
+        give_up(state, "sent an empty answer to workspace/configuration")
     elif number > state.pulled:
         state.pulled = number
         settle(state, found[0], found[1] if len(found) > 1 else None)

@@ -103,13 +103,13 @@ class ChatAskParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatAsked:
     """
-    The conversation in which it was said or written.
+    The conversation that has the message or the draft.
 
     Attributes:
         session: The session's id.
         uri: URI of the conversation's document.
         text: The document's whole text.
-        line: The line where the user writes on, counted from 0.
+        line: The line where the user continues to write, counted from 0.
         turn: Id of the turn that reads the message; null if it was not sent.
     """
 

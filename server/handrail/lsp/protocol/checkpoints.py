@@ -116,7 +116,7 @@ class CheckpointReadParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointText:
     """
-    What a document held.
+    The text of a document in a checkpoint.
 
     Attributes:
         text: The text; null if there was no document, or it was not text.
@@ -208,8 +208,8 @@ CHECKPOINT_REDO = Request(
     params=CheckpointRedoParams,
     result=RestoreReport,
     does=(
-        "Redoes what a restore undid: documents are again as before it, and so is the conversation if it was "
-        "rewound too."
+        "Redoes what a restore undid: documents, and the conversation if it was rewound too, are again as "
+        "before the restore."
     ),
 )
 CHECKPOINT_READ = Request(

@@ -91,7 +91,7 @@ class DiagnosticsResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameParams:
     """
-    Asks what a language server knows of a name in a document.
+    Asks what a language server knows about a name in a document.
 
     Attributes:
         uri: URI of the document; it need not be open.

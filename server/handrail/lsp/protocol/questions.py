@@ -163,7 +163,7 @@ class CommandStopParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandInterruptParams:
     """
-    The command to end. The turn that waits for it goes on.
+    The command to end. The turn that waits for it continues.
 
     Attributes:
         session: Id of the session whose turn waits.

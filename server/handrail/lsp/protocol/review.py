@@ -260,7 +260,7 @@ class ReviewComment:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewEditParams:
     """
-    What becomes of a comment.
+    How to change a comment.
 
     Attributes:
         comment: The comment's id.

@@ -46,7 +46,7 @@ class ChatSayParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatSaid:
     """
-    What was said.
+    The result of saying something.
 
     Attributes:
         session: Id of the session in which the conversation continues: a new one after `/new`.
@@ -117,7 +117,7 @@ CHAT_READ = Request(
     name="chat.read",
     params=ChatReadParams,
     result=ChatTranscript,
-    does="Reads a conversation; from then on, clients that opted in to `chat` are told of its changes.",
+    does="Reads a conversation; from then on, clients that opted in to `chat` are told about its changes.",
 )
 
 

@@ -135,8 +135,8 @@ def approval(asked: OpenQuestion, seconds_left: float) -> protocol.Approval:
 def _how(question: Question) -> str:
     choices = " · ".join(_choices(question))
     return (
-        f"Answer with a code action in this document: {choices}. Invisible characters are shown as their "
-        f"code; a line that begins with `{surfaces.GOES_ON}` continues the line above."
+        f"Answer with a code action in this document: {choices}. Invisible characters are shown as "
+        f"codes; a line that begins with `{surfaces.GOES_ON}` continues the line above."
     )
 
 

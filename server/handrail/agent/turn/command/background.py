@@ -346,7 +346,7 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
         starter.landed(effects)
 
     def lose(why: str) -> None:
-        command.notes.append(f"Its changes could not be determined, so they are not in a checkpoint: {why}")
+        command.notes.append(f"Its changes could not be determined, so no checkpoint covers them: {why}")
 
     return Owner(
         id=command.id,

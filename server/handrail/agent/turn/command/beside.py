@@ -74,7 +74,7 @@ def remarks(printed: Printed, ports: Ports, console: Console) -> list[str]:
         )
     if printed.left:
         paths = ", ".join(_path(uri, ports) for uri in printed.left)
-        notes.append(f"These pipes and sockets are no longer in use, so they were moved away: {paths}.")
+        notes.append(f"No program uses these pipes and sockets any longer, so they were moved away: {paths}.")
     for note in notes:
         console.notice(note, True)
     return notes

@@ -44,10 +44,7 @@ def changed_note(changes: Sequence[CommandChange]) -> str:
 
 def edited_note(paths: Sequence[str]) -> str:
     """The files that edits have changed while a command ran in the background."""
-    said = (
-        f"Also changed by edits while it was running, so its own changes cannot be told apart: "
-        f"{_some(paths)}."
-    )
+    said = f"Edits changed these files while it was running, so its own changes are unclear: {_some(paths)}."
     return said if paths else ""
 
 

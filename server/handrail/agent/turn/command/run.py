@@ -86,7 +86,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
             done = await meanwhile(typed, began, ports)
             effects = await ports.checkpoints.after_command(step, snapshot, done)
     except CheckpointError as error:
-        note = f"The command's changes could not be determined, so they are not in a checkpoint: {error}"
+        note = f"The command's changes could not be determined, so no checkpoint covers them: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
         ran = Ran(found=notes.add_notes(found, note), effects=effects)
         return await _with_what_is_beside(ran, unsaved, ports, step, console)

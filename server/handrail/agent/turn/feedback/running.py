@@ -255,7 +255,7 @@ class _Once:
         if self.check.format is Format.LINES and not any(found.values()):
             if ran.code and not await self._names_files(reported, targets[0].root):
                 return self.unknown(
-                    f"ended with exit code {ran.code}, and nothing that it printed names a line of a file"
+                    f"ended with exit code {ran.code}, and its output names no line of a file"
                     + _quote_output(ran.output)
                 )
             if not reported and not check_output.is_quiet(ran.output):
@@ -274,7 +274,7 @@ class _Once:
                 why = f"could not be run{where} (exit code {code})" + _quote_output(ran.output)
                 return self.unknown(why, is_final=True)
             case End.EXITED if code < 0 or code > SIGNALLED:
-                return self.unknown(f"was ended by signal {-code if code < 0 else code - SIGNALLED}")
+                return self.unknown(f"was terminated by signal {-code if code < 0 else code - SIGNALLED}")
             case End.EXITED:
                 return None
             case End.UNCOVERED:
@@ -283,7 +283,7 @@ class _Once:
             case End.STOPPED:
                 return self.unknown("did not finish in time", is_passing=True)
             case _:
-                return self.unknown(f"was ended ({ran.end.value})", is_final=True)
+                return self.unknown(f"was stopped ({ran.end.value})", is_final=True)
 
     async def _names_files(self, reported: Sequence[Reported], folder: Place) -> bool:
         """Whether any of the problems is of a file of the workspace, so that the output was understood."""

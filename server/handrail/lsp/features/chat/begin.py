@@ -70,4 +70,4 @@ def _tell(state: State, found: mentioned.Pointed) -> None:
     for problem in found.problems[:LIMIT_TOLD]:
         state.say(problem)
     if more := len(found.problems[LIMIT_TOLD:]):
-        state.say(f"{more} more names of the message stand for nothing, or are not shown to the model.")
+        state.say(f"{more} more mentions in the message match nothing, or are not shown to the model.")

@@ -21,9 +21,11 @@ from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State, Wrong
 
 NEXT = "From the next turn on."
-HOW = "The actions at a line show what that turn changed, and undo it; your own changes stay."
-CHOOSE = "The action at a line selects that model from the next turn on; `/model NAME` selects any other one."
-GO_ON = "The action at a line opens that conversation."
+HOW = "The code actions at a line show what that turn changed, and undo it; your own changes stay."
+CHOOSE = (
+    "The code action at a line selects that model from the next turn on; `/model NAME` selects any other one."
+)
+GO_ON = "The code action at a line opens that conversation."
 LIMIT_SESSIONS = 20
 LIMIT_MODELS = 40
 LIMIT_OWN = 100

@@ -153,7 +153,7 @@ async def _problems(state: State, found: Pointed) -> str:
 async def _diff(state: State, found: Pointed) -> str:
     excerpt = await changed.shown(state)
     if excerpt is None:
-        return "stands for nothing: no change is pending or uncommitted."
+        return "matches nothing: no changes are pending or uncommitted."
     found.excerpts.append(excerpt)
     return ""
 
