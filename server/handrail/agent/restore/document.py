@@ -34,10 +34,7 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
-KILLED = (
-    "handrail ended while it was writing this document, and cannot tell which changes are yours. The "
-    "document was left unchanged."
-)
+KILLED = "handrail ended while it wrote this document, so your changes are unclear. It was left unchanged."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,9 +192,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
-        reason = (
-            "Only text files can be restored in part, and this file has changed since. It was left unchanged."
-        )
+        reason = "This file has changed since. It was left unchanged, because it is not a text file."
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:
