@@ -812,6 +812,8 @@ Point and marks stay at their text."
 
 (defconst handrail--most-found 1000 "So many problems of a document, and so many places, are of use to the server.")
 (defconst handrail--quiet 0.2 "Servers that report in parts send the next part within so many seconds.")
+(defconst handrail--settled 3 "A server that has not reported on a buffer within so many seconds has found nothing.")
+(defconst handrail--most-on-others 101 "So many problems of a document that was not asked for; the server ignores more.")
 (defconst handrail--look-every 0.05 "How many seconds pass until the reports that came are looked at again.")
 (defconst handrail--most-vain 3 "A server that never reports anything is waited for so many times.")
 (defconst handrail--long-wait 1 "After so many seconds a server was waited for in vain; some are slow to start.")
@@ -1008,9 +1010,12 @@ It returns the range as it is in characters, fast for ranges in order."
 (defvar handrail--reporters (make-hash-table :test #'eq :weakness 'key)
   "Whether other servers ever report: t, or how often one was waited for in vain.")
 
+(defvar handrail--reported-at 0.0 "When another server last reported anything.")
+
 (defun handrail--note-report (peer uri version problems)
   "Note that PEER reports PROBLEMS on VERSION of the document URI."
   (puthash peer t handrail--reporters)
+  (setq handrail--reported-at (float-time))
   (when-let ((buffer (handrail--visiting uri)))
     (with-current-buffer buffer
       (let ((is-present (handrail--is-present-p peer version)))
@@ -1046,12 +1051,14 @@ It returns the range as it is in characters, fast for ranges in order."
   (if-let ((documents (plist-get params :documents)))
       (handrail--await-reports server
                                (mapcar (lambda (each) (plist-get each :uri)) documents)
-                               (/ (plist-get params :waitMs) 1000.0))
+                               (/ (plist-get params :waitMs) 1000.0)
+                               (mapcar (lambda (each) (plist-get each :uri)) (plist-get params :others)))
     (list :documents (vconcat (handrail--all-problems server)))))
 
-(defun handrail--await-reports (server uris seconds)
+(defun handrail--await-reports (server uris seconds others)
   "Answer SERVER what is wrong with the documents URIS.
-That takes SECONDS at most."
+That takes SECONDS at most.  Of the documents OTHERS it is said as well
+if no other server still reports anything."
   (let ((later (handrail--make-later server))
         (buffers (delq nil (mapcar #'handrail--buffer uris)))
         (deadline (+ (float-time) seconds))
@@ -1061,18 +1068,52 @@ That takes SECONDS at most."
       (with-current-buffer buffer
         (handrail--tell-peers)
         (handrail--pull-reports)))
+    (dolist (buffer (delq nil (mapcar #'handrail--buffer others)))
+      (with-current-buffer buffer
+        (handrail--pull-reports t)))
     (setq timer (run-with-timer
                  0 handrail--look-every
                  (lambda ()
                    (condition-case problem
-                       (when (or (>= (float-time) deadline) (seq-every-p #'handrail--is-settled-p buffers))
+                       (when (or (>= (float-time) deadline)
+                                 (and (seq-every-p #'handrail--is-settled-p buffers)
+                                      (or (null others) (handrail--is-quiet-p))))
                          (cancel-timer timer)
-                         (handrail--answer-later later (handrail--reports-on uris))
+                         (handrail--answer-later
+                          later (append (handrail--reports-on uris)
+                                        (and others (handrail--is-quiet-p)
+                                             (list :others (vconcat (mapcan #'handrail--report-on-other others))))))
                          (when is-long (mapc #'handrail--note-silence buffers)))
                      (error (cancel-timer timer)
                             (handrail--say "handrail: problems are not known: %s" (error-message-string problem))
                             (handrail--answer-later later nil))))))
     later))
+
+(defun handrail--is-quiet-p ()
+  "Whether no other server has reported anything for a moment."
+  (>= (- (float-time) handrail--reported-at) handrail--quiet))
+
+(defun handrail--report-on-other (uri)
+  "A list of what is wrong with the document URI, which was not changed.
+It is empty if the present text is not reported on."
+  (when-let ((buffer (handrail--buffer uri)))
+    (with-current-buffer buffer
+      (let ((peers (handrail--reporting-peers)))
+        (when (and peers (seq-every-p #'handrail--is-known-p peers))
+          (when-let ((problems (handrail--problems peers nil)))
+            (handrail--tell)
+            (list (list :uri uri
+                        :version (handrail--doc-version handrail--doc)
+                        :diagnostics (vconcat (seq-take (seq-filter (lambda (each) (<= (plist-get each :severity) 2))
+                                                                    problems)
+                                                        handrail--most-on-others))))))))))
+
+(defun handrail--is-known-p (peer)
+  "Whether PEER has reported on the text of this buffer, or has nothing to report."
+  (or (handrail--has-reported-p peer)
+      (and (eq t (gethash peer handrail--reporters))
+           (null (alist-get peer handrail--reports nil nil #'eq))
+           (>= (- (float-time) (handrail--doc-changed handrail--doc)) handrail--settled))))
 
 (defun handrail--reporting-peers ()
   "The other servers of this buffer that report what is wrong, as far as is known."
@@ -1122,13 +1163,14 @@ waited for."
         (unless (eq t (gethash peer handrail--reporters))
           (cl-incf (gethash peer handrail--reporters 0)))))))
 
-(defun handrail--pull-reports ()
-  "Ask the servers of this buffer that report only when they are asked."
+(defun handrail--pull-reports (&optional is-anew)
+  "Ask the servers of this buffer that report only when they are asked.
+If IS-ANEW, those are asked as well that have reported on its text."
   (let ((uri (handrail--uri buffer-file-name))
         (tick (buffer-chars-modified-tick))
         (buffer (current-buffer)))
     (dolist (peer (handrail--peers))
-      (when (and (handrail--can-p peer :textDocument/diagnostic) (not (handrail--has-reported-p peer)))
+      (when (and (handrail--can-p peer :textDocument/diagnostic) (or is-anew (not (handrail--has-reported-p peer))))
         (handrail--ask-peer peer :textDocument/diagnostic (list :textDocument (handrail--identifier peer))
                             (lambda (result)
                               (when (and (equal (handrail--field result :kind) "full")

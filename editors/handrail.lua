@@ -1013,11 +1013,18 @@ end
 local reports = {} -- the version that the last report of a client on a buffer is of, by buffer and by the client's id
 local reporting = {} -- the clients that have ever reported anything, by their ids
 local waiting_for_reports = {} -- what looks again when something is reported
+local reported_at = 0 -- when something was reported last, by the clock of the event loop
+local attached_at = {} -- when the latest server was attached to a buffer
+local QUIET_MS = 200 -- after a report of one document others may follow
+local LOOK_MS = 50 -- so often one looks whether servers have come to an end
+local MOST_OTHERS = 101 -- of a document that was not asked for; with more the server ignores it
+local SETTLED_MS = 3000 -- a server that has not reported on a buffer by then has found nothing
 
 local function note_report(buffer, client_id, version)
   reports[buffer] = reports[buffer] or {}
   reports[buffer][client_id] = version
   reporting[client_id] = true
+  reported_at = vim.uv.now()
   for _, look in ipairs(vim.list_slice(waiting_for_reports)) do
     look()
   end
@@ -1042,24 +1049,28 @@ local function reporters(buffer)
   end, vim.lsp.get_clients({ bufnr = buffer }))
 end
 
--- Ask the servers that report only when they are asked; the others report by themselves.
-local function pull_reports(buffer)
+-- Ask the servers that report only when they are asked; the others report by themselves. `count` is told 1 for each
+-- question and -1 for each answer.
+local function pull_reports(buffer, count)
   for _, client in ipairs(reporters(buffer)) do
     if client:supports_method("textDocument/diagnostic", buffer) then
       local params = { textDocument = vim.lsp.util.make_text_document_params(buffer) }
-      client:request("textDocument/diagnostic", params, function(problem, result, context)
+      local is_asked = client:request("textDocument/diagnostic", params, function(problem, result, context)
+        count(-1)
         local version = vim.lsp.util.buf_versions[buffer]
         if not problem and result and result.kind == "full" and context.version == version then
           vim.lsp.diagnostic.on_diagnostic(problem, result, context)
           note_report(buffer, client.id, version)
         end
       end, buffer)
+      count(is_asked and 1 or 0)
     end
   end
 end
 
--- The problems of a buffer that others report, as LSP has them, with positions as `client` counts them.
-local function problems_of(client, buffer)
+-- The problems of a buffer that others report, of severity `least` or worse, as LSP has them, with positions as `client`
+-- counts them.
+local function problems_of(client, buffer, least)
   local function position(line, byte)
     local row = vim.api.nvim_buf_get_lines(buffer, line, line + 1, false)[1] or ""
     local units = vim.str_utfindex(row, client.offset_encoding, math.min(byte, #row), false)
@@ -1067,7 +1078,7 @@ local function problems_of(client, buffer)
   end
   local found = {}
   for _, each in ipairs(vim.diagnostic.get(buffer)) do
-    if each.source ~= "handrail" and #found <= 1000 then
+    if each.source ~= "handrail" and #found <= 1000 and each.severity <= (least or vim.diagnostic.severity.HINT) then
       table.insert(found, {
         range = { start = position(each.lnum, each.col), ["end"] = position(each.end_lnum, each.end_col) },
         message = each.message,
@@ -1099,9 +1110,38 @@ local function is_reported(buffer)
   end)
 end
 
--- Give `answer` the problems of documents once all servers have reported on them, or the time is over.
+-- Whether the text that a buffer has is reported on, as far as is known, though nobody waits for it: a server that has
+-- found nothing in a buffer need not say so.
+local function is_known(buffer)
+  local version = vim.lsp.util.buf_versions[buffer]
+  local is_settled = vim.uv.now() - (attached_at[buffer] or 0) >= SETTLED_MS
+  local servers = reporters(buffer)
+  return #servers > 0 and vim.iter(servers):all(function(client)
+    local reported = vim.tbl_get(reports, buffer, client.id)
+    return reported == version or (reported == nil and is_settled)
+  end)
+end
+
+-- The errors and warnings of documents that were not changed.
+local function reports_on_others(client, others)
+  local found = {}
+  for _, document in ipairs(others) do
+    local buffer = vim.fn.bufnr(vim.uri_to_fname(document.uri))
+    if buffer ~= -1 and vim.api.nvim_buf_is_loaded(buffer) and is_known(buffer) then
+      local version = vim.lsp.util.buf_versions[buffer]
+      local problems = vim.list_slice(problems_of(client, buffer, vim.diagnostic.severity.WARN), 1, MOST_OTHERS)
+      table.insert(found, { uri = document.uri, version = version, diagnostics = problems })
+    end
+  end
+  return found
+end
+
+-- Give `answer` the problems of documents once all servers have reported on them, or the time is over; and those of
+-- others once no server reports any more.
 local function wait_for_reports(client, params, answer)
   local result, left = { documents = {}, unwatched = {} }, {}
+  local others = type(params.others) == "table" and params.others or nil
+  local deadline, pulling = vim.uv.now() + params.waitMs, 0
   for _, document in ipairs(params.documents) do
     local buffer = vim.fn.bufnr(vim.uri_to_fname(document.uri))
     if buffer == -1 or not vim.api.nvim_buf_is_loaded(buffer) or #reporters(buffer) == 0 then
@@ -1111,7 +1151,7 @@ local function wait_for_reports(client, params, answer)
     end
   end
   local timer = assert(vim.uv.new_timer())
-  local function look(is_over)
+  local function look()
     for uri, buffer in pairs(left) do
       if vim.api.nvim_buf_is_loaded(buffer) and is_reported(buffer) then
         left[uri] = nil
@@ -1119,20 +1159,30 @@ local function wait_for_reports(client, params, answer)
         table.insert(result.documents, { uri = uri, version = version, diagnostics = problems_of(client, buffer) })
       end
     end
-    if not timer:is_closing() and (is_over or next(left) == nil) then
+    local is_quiet = pulling == 0 and vim.uv.now() - reported_at >= QUIET_MS
+    local is_done = next(left) == nil and (is_quiet or not others)
+    if not timer:is_closing() and (is_done or vim.uv.now() >= deadline) then
       timer:close()
       waiting_for_reports = vim.tbl_filter(function(other)
         return other ~= look
       end, waiting_for_reports)
+      result.others = others and is_quiet and reports_on_others(client, others) or nil
       answer(result)
     end
   end
   table.insert(waiting_for_reports, look)
-  timer:start(params.waitMs, 0, vim.schedule_wrap(function()
-    look(true)
-  end))
+  timer:start(LOOK_MS, LOOK_MS, vim.schedule_wrap(look))
+  local function count(change)
+    pulling = pulling + change
+  end
   for _, buffer in pairs(left) do
-    pull_reports(buffer)
+    pull_reports(buffer, count)
+  end
+  for _, document in ipairs(others or {}) do
+    local buffer = vim.fn.bufnr(vim.uri_to_fname(document.uri))
+    if buffer ~= -1 and vim.api.nvim_buf_is_loaded(buffer) then
+      pull_reports(buffer, count)
+    end
   end
   look()
 end
@@ -1413,6 +1463,7 @@ local function on(events, callback)
 end
 
 on("LspAttach", function(attached)
+  attached_at[attached.buf] = vim.uv.now()
   local client = vim.lsp.get_client_by_id(attached.data.client_id)
   if client and client.name == "handrail" then
     if is_conversation(attached.buf) then

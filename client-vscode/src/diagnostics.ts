@@ -7,6 +7,7 @@
 import {
   type Diagnostic,
   type DiagnosticChangeEvent,
+  DiagnosticSeverity,
   type Disposable,
   Disposable as Disposables,
   EventEmitter,
@@ -26,6 +27,10 @@ const QUIET_MS = 200;
 /** So long a document is waited for in whose language nothing was ever reported. */
 const UNKNOWN_MS = 500;
 const LIMIT = 1_001;
+/** A document on which nothing was reported for so long since it was opened has no problems, as far as is known. */
+const SETTLED_MS = 3_000;
+/** Of a document that was not asked for; with more the server ignores it. */
+const LIMIT_OTHERS = 101;
 
 /** The latest report on a document: of which version, when, and what we reported ourselves by then. */
 interface Latest {
@@ -37,6 +42,10 @@ interface Latest {
 
 export class Diagnostics implements Disposable {
   private readonly latest = new Map<string, Latest>();
+  /** When documents were opened; one that was open from the start is missing. */
+  private readonly opened = new Map<string, number>();
+  private reportedAt = 0;
+  private readonly begun = Date.now();
   /** Languages in which something was reported. */
   private readonly watched = new Set<string>();
   private readonly reportEmitter = new EventEmitter<void>();
@@ -47,12 +56,16 @@ export class Diagnostics implements Disposable {
       languages.onDidChangeDiagnostics((event) => {
         this.note(event);
       }),
-      workspace.onDidCloseTextDocument(({ uri }) => this.latest.delete(uri.toString())),
+      workspace.onDidOpenTextDocument(({ uri }) => this.opened.set(uri.toString(), Date.now())),
+      workspace.onDidCloseTextDocument(({ uri }) => {
+        this.latest.delete(uri.toString());
+        this.opened.delete(uri.toString());
+      }),
     );
   }
 
   /** Answers the server: waits for reports on the present text, and passes on what others than ourselves report. */
-  async answer({ documents, waitMs }: DiagnosticsParams, client: LanguageClient): Promise<DiagnosticsResult> {
+  async answer({ documents, waitMs, others }: DiagnosticsParams, client: LanguageClient): Promise<DiagnosticsResult> {
     const spelled = (uri: Uri) => client.code2ProtocolConverter.asUri(uri);
     if (documents === null) {
       const real = languages.getDiagnostics().filter(([{ scheme }]) => scheme === "file" || scheme === "untitled");
@@ -72,7 +85,8 @@ export class Diagnostics implements Disposable {
         } else if (!this.watched.has(document.languageId)) unwatched.push(uri);
       }),
     );
-    return { documents: found, unwatched };
+    if (!others || !(await this.isQuiet(deadline))) return { documents: found, unwatched };
+    return { documents: found, unwatched, others: others.flatMap(({ uri }) => this.reportOnOther(uri, client)) };
   }
 
   dispose(): void {
@@ -95,7 +109,8 @@ export class Diagnostics implements Disposable {
         continue;
       }
       this.watched.add(document.languageId);
-      this.latest.set(name, { version: document.version, time: Date.now(), own, others });
+      this.reportedAt = Date.now();
+      this.latest.set(name, { version: document.version, time: this.reportedAt, own, others });
     }
     this.reportEmitter.fire();
   }
@@ -110,6 +125,28 @@ export class Diagnostics implements Disposable {
       if (Date.now() >= until) return isThere;
       await this.nextReport(until - Date.now());
     }
+  }
+
+  /** Whether nothing was reported on any document for a moment before the deadline. */
+  private async isQuiet(deadline: number): Promise<boolean> {
+    for (;;) {
+      const until = this.reportedAt + QUIET_MS;
+      if (Date.now() >= until) return true;
+      if (Date.now() >= deadline) return false;
+      await this.nextReport(Math.min(until, deadline) - Date.now());
+    }
+  }
+
+  /** The errors and warnings of a document that was not changed, if its present text is reported on. */
+  private reportOnOther(uri: string, client: LanguageClient): DocumentDiagnostics[] {
+    const name = client.protocol2CodeConverter.asUri(uri).toString();
+    const document = workspace.textDocuments.find((open) => open.uri.toString() === name);
+    if (document === undefined) return [];
+    const latest = this.latest.get(name);
+    const isOld = Date.now() - (this.opened.get(name) ?? this.begun) >= SETTLED_MS;
+    if (latest === undefined ? !isOld : latest.version !== document.version) return [];
+    const serious = languages.getDiagnostics(document.uri).filter(({ severity }) => severity <= DiagnosticSeverity.Warning);
+    return [{ uri, version: document.version, diagnostics: passedOn(serious).slice(0, LIMIT_OTHERS) }];
   }
 
   /** Waits for the next report, but no longer than this. */

@@ -1289,6 +1289,8 @@ export interface DiagnosticsParams {
   documents: VersionedDocument[] | null;
   /** How many milliseconds to wait for reports on these versions or later ones. After that, leave out the documents without such a report. */
   waitMs: number;
+  /** Other open documents, in which a change of the requested ones may have caused problems. Once the requested ones are reported on, wait within the same time until no server has reported anything for a moment, and answer with `others`. */
+  others?: VersionedDocument[];
 }
 
 /** A diagnostic of another language server. */
@@ -1321,6 +1323,8 @@ export interface DiagnosticsResult {
   documents: DocumentDiagnostics[];
   /** URIs of the requested documents on which no language server reports. */
   unwatched?: string[];
+  /** The errors and warnings of those `others` whose present version is reported on, as far as you know; an empty list of diagnostics says that there are none. A report with more than 100 is ignored. Leave the field out if servers were still reporting when the time was over. */
+  others?: DocumentDiagnostics[];
 }
 
 /** Asks what a language server knows about a name in a document. */

@@ -317,3 +317,237 @@ async def test_texts_that_an_editor_only_shows_have_no_problems(stage: Stage, ha
     editor, _ = await watched(stage, habits, answer("", call("problems")), answer("Done."), passes_on=beside)
     await editor.turn("Look.")
     assert results(stage) == [f"poem.txt:2: {NEW}"]
+
+
+# ---- Documents that the turn does not edit ------------------------------------------------------------
+
+CALLER = "x\nNEEDS three\n"
+BROKEN = "caller.txt:2: error: This is missing. (other missing-word)"
+
+
+def needs(editor: Editor, uri: str) -> Json:
+    """What another server says of a document whose lines need words of the poem."""
+    held = editor.desk.documents[uri]
+    poem = next(each.text for name, each in editor.desk.documents.items() if name.endswith("poem.txt"))
+    rows = enumerate(held.text.splitlines())
+    missing = [at for at, row in rows if row.startswith("NEEDS") and row.split()[-1] not in poem]
+    found = [
+        {
+            "range": {"start": {"line": line, "character": 0}, "end": {"line": line, "character": 3}},
+            "message": "This is missing.",
+            "severity": 1,
+            "source": "other",
+            "code": "missing-word",
+        }
+        for line in missing
+    ]
+    return {"uri": uri, "version": held.version, "diagnostics": [*found, *diagnostics(held.text)]}
+
+
+def pass_on_others(editor: Editor, params: Json) -> Json:
+    """What a client answers that tells of other documents, too."""
+    others = [needs(editor, each["uri"]) for each in params.get("others") or ()]
+    return {**pass_on(editor, params), "others": others}
+
+
+async def beside(
+    stage: Stage,
+    habits: Habits,
+    *answers: dict[str, object],
+    passes_on: Answering = pass_on_others,
+    files: dict[str, str] | None = None,
+) -> Editor:
+    """As `watched`, with other documents open."""
+    editor, _ = await watched(stage, habits, *answers, passes_on=passes_on)
+    for name, text in (files or {"caller.txt": CALLER}).items():
+        editor.desk.open(stage.put(name, text))
+    return editor
+
+
+async def test_a_problem_that_an_edit_causes_in_another_document_is_told(
+    stage: Stage, habits: Habits
+) -> None:
+    files = {"caller.txt": "BAD old\nNEEDS three\n", "far/away/b.txt": CALLER, "a.txt": CALLER}
+    editor = await beside(
+        stage,
+        habits,
+        answer("", replace("three", "BAD 3")),
+        answer("", replace("BAD 3", "three")),
+        answer("Done."),
+        files=files,
+    )
+    await editor.turn("Write.")
+    first, second = results(stage)
+    assert first.partition("After this edit ")[2].splitlines() == [
+        "there are 4 new problems:",
+        f"poem.txt:3: {NEW}",
+        BROKEN.replace("caller.txt", "a.txt"),
+        BROKEN,
+        BROKEN.replace("caller.txt", "far/away/b.txt"),
+    ]
+    assert "problem" not in second
+
+
+@one_editor
+async def test_what_is_reported_late_on_another_document_is_told_with_the_next_edit(
+    stage: Stage, habits: Habits
+) -> None:
+    asked = list[Json]()
+
+    def late(editor: Editor, params: Json) -> Json:
+        asked.append(params)
+        known = pass_on_others(editor, params)
+        if len(asked) == 2:
+            known["others"] = [{**each, "diagnostics": []} for each in known["others"]]
+        return known
+
+    editor = await beside(
+        stage,
+        habits,
+        answer("", replace("three", "3")),
+        answer("", replace("four", "4")),
+        answer("Done."),
+        passes_on=late,
+    )
+    await editor.turn("Write.")
+    first, second = results(stage)
+    assert "problem" not in first
+    assert second.endswith(f"After this edit there is a new problem:\n{BROKEN}")
+
+
+@one_editor
+async def test_what_is_reported_on_another_document_after_the_last_edit_is_told_at_the_end(
+    stage: Stage, habits: Habits
+) -> None:
+    asked = list[Json]()
+
+    def late(editor: Editor, params: Json) -> Json:
+        asked.append(params)
+        known = pass_on_others(editor, params)
+        if len(asked) == 2:
+            del known["others"]
+        return known
+
+    editor = await beside(
+        stage,
+        habits,
+        answer("", replace("three", "3")),
+        answer("Done."),
+        answer("", replace("3", "three")),
+        answer("Done now."),
+        passes_on=late,
+    )
+    report_ = await editor.turn("Write.")
+    assert report_["answer"] == "Done now."
+    first, _ = results(stage)
+    assert first.endswith(
+        "caused problems in other open documents. The language servers did not finish in time."
+    )
+
+
+@one_editor
+async def test_a_document_edited_before_is_looked_at_as_well(stage: Stage, habits: Habits) -> None:
+    needs_three = call("patch", path="caller.txt", old_string="x\n", new_string="NEEDS three\n")
+    editor = await beside(
+        stage,
+        habits,
+        answer("", needs_three),
+        answer("", replace("three", "3")),
+        answer("Done."),
+        files={"caller.txt": "x\n"},
+    )
+    await editor.turn("Write.")
+    first, second = results(stage)
+    assert "problem" not in first
+    assert second.endswith(BROKEN.replace(":2:", ":1:"))
+
+
+def of_another_version(editor: Editor, params: Json) -> Json:
+    known = pass_on_others(editor, params)
+    known["others"] = [{**each, "version": each["version"] + 1} for each in known["others"]]
+    return known
+
+
+def thousands(editor: Editor, params: Json) -> Json:
+    known = pass_on_others(editor, params)
+    known["others"] = [{**each, "diagnostics": each["diagnostics"] * 5_000} for each in known["others"]]
+    return known
+
+
+def never_asked_for(editor: Editor, params: Json) -> Json:
+    known = pass_on_others(editor, params)
+    known["others"] = [{**each, "uri": each["uri"] + ".txt"} for each in known["others"]]
+    return known
+
+
+def nonsense(editor: Editor, params: Json) -> Json:
+    known = pass_on_others(editor, params)
+    known["others"] = [1, None, {"uri": 5}, {**known["others"][0], "diagnostics": [{"message": 1}]}]
+    return known
+
+
+@one_editor
+@pytest.mark.parametrize("passes_on", [of_another_version, thousands, never_asked_for, nonsense, pass_on])
+async def test_what_does_not_count_of_others_is_not_told(
+    stage: Stage, habits: Habits, passes_on: Answering
+) -> None:
+    editor = await beside(
+        stage, habits, answer("", replace("three", "3")), answer("Done."), passes_on=passes_on
+    )
+    report_ = await editor.turn("Write.")
+    assert report_["answer"] == "Done."
+    (told,) = results(stage)
+    assert "problem" not in told
+
+
+@one_editor
+async def test_what_the_user_types_elsewhere_is_not_laid_to_the_edit(stage: Stage, habits: Habits) -> None:
+    asked = list[Json]()
+
+    def typing(editor: Editor, params: Json) -> Json:
+        asked.append(params)
+        if len(asked) == 2:
+            uri = next(name for name in editor.desk.documents if name.endswith("caller.txt"))
+            editor.desk.type(uri, "BAD ", before="x")
+            editor.desk.tell()
+        return pass_on_others(editor, params)
+
+    editor = await beside(
+        stage,
+        habits,
+        answer("", replace("three", "3")),
+        answer("", replace("four", "4")),
+        answer("Done."),
+        passes_on=typing,
+    )
+    await editor.turn("Write.")
+    first, second = results(stage)
+    assert (first + second).count(BROKEN) == 1
+    assert "This is bad" not in first + second
+
+
+@one_editor
+async def test_problems_of_other_documents_that_the_model_may_not_read_are_not_told(
+    stage: Stage, habits: Habits
+) -> None:
+    asked = list[Json]()
+
+    def noting(editor: Editor, params: Json) -> Json:
+        asked.append(params)
+        return pass_on_others(editor, params)
+
+    outside = stage.folder / "outside.txt"
+    outside.write_text(CALLER)
+    editor = await beside(
+        stage,
+        habits,
+        answer("", replace("three", "3")),
+        answer("Done."),
+        passes_on=noting,
+        files={".env": CALLER},
+    )
+    editor.desk.open(outside)
+    await editor.turn("Write.")
+    (told,) = results(stage)
+    assert "problem" not in told
+    assert not [each for params in asked for each in params.get("others") or ()]

@@ -4,7 +4,8 @@ of Python files are defined and used. It answers only for documents that are ope
 
 With `--versions` it says which version a report is of, and after each one it sends an empty one of the text
 before. On a text that has the word STALE it only reports the text before. With `--pull` it reports when it is
-asked, with `--silent` never. A document that is opened twice it does not know, as strict servers do.
+asked, with `--silent` never. A document that is opened twice it does not know, as strict servers do. A line
+that ends with "NEEDS word" is at fault while no other open document has that word.
 """
 
 from __future__ import annotations
@@ -45,7 +46,30 @@ def faults(uri: str) -> list[lsp.Diagnostic]:
         )
         for at, row in enumerate(rows)
         if "BAD" in row
+    ] + missing(uri, rows)
+
+
+def missing(uri: str, rows: list[str]) -> list[lsp.Diagnostic]:
+    """The lines of a document that need a word that no other open document has."""
+    others = [each for each, count in opened.items() if count and each != uri]
+    texts = [server.workspace.get_text_document(each).source for each in others]
+    return [
+        lsp.Diagnostic(
+            range=lsp.Range(start=lsp.Position(line=at, character=0), end=lsp.Position(line=at, character=1)),
+            message="A name is missing.",
+            source="other",
+            severity=lsp.DiagnosticSeverity.Error,
+        )
+        for at, row in enumerate(rows)
+        if "NEEDS " in row and not any(row.partition("NEEDS ")[2].strip() in text for text in texts)
     ]
+
+
+def look_at_dependents(uri: str) -> None:
+    """Publish what is wrong with other documents, now that this one has changed."""
+    for each, count in list(opened.items()):
+        if count and each != uri and "NEEDS " in server.workspace.get_text_document(each).source:
+            look(each)
 
 
 def look(uri: str) -> None:
@@ -68,6 +92,7 @@ def did_open(params: lsp.DidOpenTextDocumentParams) -> None:
     """A document is open."""
     opened[params.text_document.uri] += 1
     look(params.text_document.uri)
+    look_at_dependents(params.text_document.uri)
 
 
 @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
@@ -80,6 +105,7 @@ def did_close(params: lsp.DidCloseTextDocumentParams) -> None:
 def did_change(params: lsp.DidChangeTextDocumentParams) -> None:
     """A document has changed."""
     look(params.text_document.uri)
+    look_at_dependents(params.text_document.uri)
 
 
 if IS_ASKED:

@@ -78,7 +78,12 @@ def problems(result: str) -> list[str]:
 
 
 def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
-    """A server of eglot's, which also answers about names, in a file that is open and one that is not."""
+    """
+    A server of eglot's, which also answers about names, in a file that is open and one that is not.
+
+    What an edit breaks in another open file is told as well.
+    """
+    (emacs.workspace / "desk.pyi").write_bytes(b"# NEEDS sum(items)\n")  # no names are looked for there
     stale = replace("shop.py", "sum(items)", "sum(items)  # STALE BAD")
     fresh = replace("shop.py", "  # STALE BAD", "")
     seen, told = take_turn(
@@ -89,10 +94,12 @@ def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
         [fresh],
         servers=[[*OTHER, "--versions"]],
         typed="typed",
+        beside="desk.pyi",
     )
     (broke,), (mended,), (unknown, listed, uses, *found), (ended,) = told
     assert seen["before"] == ["This is bad."]
-    assert problems(broke) == ["there is a new problem:", BAD]
+    missing = "desk.pyi:1: error: A name is missing. (other)"
+    assert problems(broke) == ["there are 2 new problems:", BAD, missing]
     assert "problem" not in mended
     assert "whether the edit caused problems in shop.py. No report came in time." in unknown
     assert "bad" not in unknown

@@ -653,11 +653,13 @@ def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
     """
     Beside real servers for Python: what an edit broke is told, what was broken before is not.
 
-    One server is asked for what it finds. The other one publishes it, and answers the questions about
-    names of the model, in a file that is open in Neovim and in one that is not.
+    One server is asked for what it finds. The other one publishes it, also in a file that the turn does not
+    edit. It answers the questions about names of the model, in a file that is open in Neovim and in one that
+    is not.
     """
     shop = "import os\n\n\ndef total(items):\n    return '😀', sum(items)\n"
     neovim.write("shop.py", shop.encode())
+    neovim.write("desk.py", b"# NEEDS sum(items)\n")
     neovim.write("till.py", "from shop import total\n\nprint('😀', total([1]))\n".encode())
     broken = replace("shop.py", "sum(items)", "sum(item)  # BAD")
     mended = replace("shop.py", "sum(item)  # BAD", "sum(items)")
@@ -687,8 +689,9 @@ def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
     told = [[each["content"] for each in asked if each["role"] == "tool"] for asked in model.asked]
     assert seen["before"] == ["F401"]
     (broke,) = told[1]
-    *_, head, first, second = broke.splitlines()
-    assert head == "After this edit there are 2 new problems:"
+    *_, head, first, second, third = broke.splitlines()
+    assert head == "After this edit there are 3 new problems:"
+    assert third == "desk.py:1: error: A name is missing. (other)"
     assert {first, second} == {
         "shop.py:5: error: This is bad. (other)",
         "shop.py:5: error: Undefined name `item` (Ruff F821)",

@@ -257,6 +257,7 @@ def test_a_hostile_workspace_that_is_not_trusted(code: VSCode) -> None:
 
 def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
     (code.workspace / "poem.txt").write_bytes(b"one\nBAD old\nthree\nfour\n")
+    (code.workspace / "beside.txt").write_bytes(b"new\n")
     (code.workspace / "not_open.txt").write_bytes("x\n😀 verse two, verse three\n".encode())
     asked = [
         ("problems", {}),
@@ -274,7 +275,10 @@ def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
     model = four_patches.write_script(code.folder / "script.json", messages)
     code.run("feedback", scenario={}, **code.own_server, **{"handrail.model": model})
     told = results(code.folder / "state")
-    new = "After this edit there is a new problem:\npoem.txt:5: error: This is bad. (other bad-word)"
+    new = (
+        "After this edit there are 2 new problems:\npoem.txt:5: error: This is bad. (other bad-word)\n"
+        "beside.txt:1: error: New is not known. (other)"
+    )
     assert "problem" not in told[0] + told[2]
     assert told[1].endswith(new)
     verse = "1 line in 1 file.\nnot_open.txt\n  2|😀 verse two, verse three"

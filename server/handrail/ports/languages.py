@@ -58,6 +58,7 @@ class Unknown:
 
 
 LATE = Unknown(why="No report came in time.")
+UNFINISHED = Unknown(why="The language servers did not finish in time.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,15 +101,20 @@ class Languages(Protocol):
         """What can be asked for: the names of the tools that need it."""
         ...
 
-    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+    async def problems(
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
+    ) -> Mapping[str, Report | Unwatched | Unknown]:
         """
         The problems of documents as they are now, by URI.
 
         Args:
             wait_s: How long to wait at most for reports on the present text.
+            others: Documents in which a change of *uris* may have caused problems: errors and warnings that
+                are known once language servers have nothing more to report.
 
         Returns:
-            Nothing for a document on which no report came in time: its problems are not known then.
+            Nothing for a document on which no report came in time: its problems are not known then. Of
+            *others* those are left out that nothing is known of; all are unknown if servers still reported.
         """
         ...
 
@@ -146,7 +152,9 @@ class NoLanguages:
 
     offers: frozenset[str] = frozenset()
 
-    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+    async def problems(
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
+    ) -> Mapping[str, Report | Unwatched | Unknown]:
         """Nothing reports on any document."""
         return {uri: Unwatched() for uri in uris}
 

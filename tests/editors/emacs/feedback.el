@@ -8,10 +8,10 @@
 
 (defvar feedback-later nil "The answer that is still to come when the user types.")
 
-(defun feedback-stretch (await server uris seconds)
-  "Have AWAIT answer SERVER about URIS after SECONDS, or much later if that is for a stale report."
+(defun feedback-stretch (await server uris seconds others)
+  "Have AWAIT answer SERVER about URIS and OTHERS after SECONDS, or much later if that is for a stale report."
   (let* ((is-stale (with-current-buffer "shop.py" (string-search "STALE" (buffer-string))))
-         (later (funcall await server uris (if is-stale drive-limit-s seconds)))) ; a slow machine types slowly
+         (later (funcall await server uris (if is-stale drive-limit-s seconds) others))) ; a slow machine types slowly
     (when is-stale (setq feedback-later (or feedback-later later)))
     later))
 
@@ -50,6 +50,9 @@
       (require 'eglot)
       (add-to-list 'eglot-server-programs `(python-mode . ,(append (aref (drive-value 'servers) 0) nil)))
       (drive-keys "M-x eglot RET"))
+    (when (drive-value 'beside)
+      (let ((beside (find-file-noselect (drive-file (drive-value 'beside)))))
+        (drive-await "a report on what is beside" (buffer-local-value 'handrail--reports beside))))
     (drive-await "the other servers"
                  (with-current-buffer shop (= (length handrail--reports) (length (drive-value 'servers)))))
     (drive-note 'before (feedback-messages shop))

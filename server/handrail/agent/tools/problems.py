@@ -16,7 +16,7 @@ from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request, verdict
 from handrail.ports import Ports
-from handrail.ports.languages import PROBLEMS, Report, Unwatched
+from handrail.ports.languages import PROBLEMS, Report, Unknown, Unwatched
 
 WAIT_S = 2.0
 NOTHING_KNOWN = "No problems are known. Give a path to ask about one file."
@@ -54,7 +54,7 @@ class Problems:
                 return "\n".join((listed if found or not missing else "", *missing)).lstrip("\n")
             case Unwatched():
                 return f"Unknown: nothing reports problems in {place.path}, or only while it is open."
-            case None:
+            case Unknown() | None:
                 return problems.report_all((), [place.path])
 
 

@@ -23,16 +23,18 @@ from pygls.lsp.server import LanguageServer
 from handrail.core.ledger.problems import Problem, Severity
 from handrail.lsp import convert, protocol, wire
 from handrail.lsp.client import Client
-from handrail.lsp.documents import Documents
+from handrail.lsp.documents import Documents, OpenDocument
 from handrail.ports.languages import (
     DEFINITION,
     PROBLEMS,
     REFERENCES,
     SYMBOLS,
+    UNFINISHED,
     Report,
     Spot,
     Spots,
     Target,
+    Unknown,
     Unwatched,
 )
 
@@ -55,7 +57,8 @@ NAME_CHARS = 200
 SEVERITIES = {1: Severity.ERROR, 2: Severity.WARNING, 3: Severity.INFORMATION, 4: Severity.HINT}
 CLIENT_SHARE = 0.85  # of the time that may be waited: the rest is for the way
 LIMIT_DIAGNOSTICS = 1_000  # of a document; with more, new ones cannot be told from old ones in time
-LIMIT_DOCUMENTS = 200  # of a list of all
+LIMIT_OTHERS = 100  # of a document that was not asked for
+LIMIT_DOCUMENTS = 200  # of one answer
 LIST_S = 2.0
 
 
@@ -65,43 +68,61 @@ class ClientLanguages:
     def __init__(self, server: LanguageServer, documents: Documents) -> None:
         self._server, self._documents = server, documents
         self.client = Client()
+        self._tells_others = False
 
     @property
     def offers(self) -> frozenset[str]:
         """What the client has opted in to."""
         return frozenset(tool for service, tool in SERVICES.items() if service in self.client.services)
 
-    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+    async def problems(
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
+    ) -> Mapping[str, Report | Unwatched | Unknown]:
         """The problems of documents as they are now; what is not open in the editor, nothing reports on."""
-        opened = {uri: self._documents.find(uri) for uri in uris}
-        named = {uri: each.uri for uri, each in opened.items() if each is not None}
-        found: dict[str, Report | Unwatched] = {uri: Unwatched() for uri in uris if uri not in named}
-        if not named or PROBLEMS not in self.offers:
+        opened = {uri: self._documents.find(uri) for uri in (*uris, *others)}
+        named = {uri: each.uri for uri in uris if (each := opened[uri]) is not None}
+        beside = [uri for uri in others if opened[uri] is not None and uri not in named]
+        found: dict[str, Report | Unwatched | Unknown]
+        found = {uri: Unwatched() for uri in uris if uri not in named}
+        if PROBLEMS not in self.offers or not (named or beside):
             return found | {uri: Unwatched() for uri in named}
-        asked = [
-            protocol.VersionedDocument(uri=each.uri, version=each.version)
-            for each in opened.values()
-            if each is not None
-        ]
-        params = protocol.DiagnosticsParams(documents=asked, wait_ms=int(wait_s * CLIENT_SHARE * 1_000))
+        asked, more = (
+            [_versioned(each) for uri in part if (each := opened[uri]) is not None]
+            for part in (named, beside)
+        )
+        wait_ms = int(wait_s * CLIENT_SHARE * 1_000)
+        params = protocol.DiagnosticsParams(documents=asked, wait_ms=wait_ms, others=more or None)
         answer = await self._ask(protocol.CLIENT_DIAGNOSTICS, params, wait_s)
-        reports, unwatched = self._reports(answer), _texts(answer, "unwatched")
+        reports, unwatched = (
+            self._reports(answer, "documents", LIMIT_DIAGNOSTICS),
+            _texts(answer, "unwatched"),
+        )
         for uri, name in named.items():
             if name in reports:
                 found[uri] = reports[name]
             elif name in unwatched:
                 found[uri] = Unwatched()
+        found.update(self._others(answer, beside))
         return found
 
-    def _reports(self, answer: object) -> dict[str, Report]:
-        """The reports of an answer on the texts that documents have now."""
+    def _others(self, answer: object, uris: Sequence[str]) -> Mapping[str, Report | Unknown]:
+        """What is known of documents besides those that were asked for; older clients never tell."""
+        if not (isinstance(answer, Mapping) and isinstance(answer.get("others"), list)):
+            return dict.fromkeys(uris, UNFINISHED) if self._tells_others else {}
+        self._tells_others = True
+        reports = self._reports(answer, "others", LIMIT_OTHERS)
+        named = ((uri, self._documents.find(uri)) for uri in uris)
+        return {uri: reports[each.uri] for uri, each in named if each is not None and each.uri in reports}
+
+    def _reports(self, answer: object, field: str, limit: int) -> dict[str, Report]:
+        """The reports of an answer on the texts that documents have now, of no more than *limit* problems."""
         found = {}
-        for each in _items(answer, "documents"):
+        for each in _items(answer, field)[:LIMIT_DOCUMENTS]:
             name, diagnostics = each.get("uri"), each.get("diagnostics")
             document = self._documents.find(name) if isinstance(name, str) else None
             if document is None or document.uri != name or each.get("version") != document.version:
                 continue
-            problems = _problems(diagnostics)
+            problems = _problems(diagnostics, limit)
             if problems is not None:
                 found[document.uri] = Report(text=document.text.content, problems=problems)
         return found
@@ -116,7 +137,11 @@ class ClientLanguages:
         for each in _items(answer, "documents")[:LIMIT_DOCUMENTS]:
             name, diagnostics = each.get("uri"), each.get("diagnostics")
             shown = diagnostics[:LIMIT_DIAGNOSTICS] if isinstance(diagnostics, list) else None
-            if isinstance(name, str) and self._is_of_the_user(name) and (problems := _problems(shown)):
+            if (
+                isinstance(name, str)
+                and self._is_of_the_user(name)
+                and (problems := _problems(shown, LIMIT_DIAGNOSTICS))
+            ):
                 found[name] = problems
         return found
 
@@ -194,9 +219,13 @@ def _texts(answer: object, name: str) -> frozenset[str]:
     )
 
 
-def _problems(diagnostics: object) -> tuple[Problem, ...] | None:
-    """The problems that others report; None if they cannot be read, or are too many."""
-    if not isinstance(diagnostics, list) or len(diagnostics) > LIMIT_DIAGNOSTICS:
+def _versioned(document: OpenDocument) -> protocol.VersionedDocument:
+    return protocol.VersionedDocument(uri=document.uri, version=document.version)
+
+
+def _problems(diagnostics: object, limit: int) -> tuple[Problem, ...] | None:
+    """The problems that others report; None if they cannot be read, or are more than *limit*."""
+    if not isinstance(diagnostics, list) or len(diagnostics) > limit:
         return None
     try:
         found = [wire.read(protocol.ClientDiagnostic, each) for each in diagnostics]

@@ -31,10 +31,14 @@ class DiagnosticsParams:
             now.
         wait_ms: How many milliseconds to wait for reports on these versions or later ones. After that, leave
             out the documents without such a report.
+        others: Other open documents, in which a change of the requested ones may have caused problems. Once
+            the requested ones are reported on, wait within the same time until no server has reported
+            anything for a moment, and answer with `others`.
     """
 
     documents: list[VersionedDocument] | None
     wait_ms: int
+    others: list[VersionedDocument] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +86,14 @@ class DiagnosticsResult:
     Attributes:
         documents: The documents on which there is a report.
         unwatched: URIs of the requested documents on which no language server reports.
+        others: The errors and warnings of those `others` whose present version is reported on, as far as you
+            know; an empty list of diagnostics says that there are none. A report with more than 100 is
+            ignored. Leave the field out if servers were still reporting when the time was over.
     """
 
     documents: list[DocumentDiagnostics]
     unwatched: list[str] | None = None
+    others: list[DocumentDiagnostics] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

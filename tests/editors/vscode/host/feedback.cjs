@@ -16,8 +16,13 @@ function report(document) {
     const each = new vscode.Diagnostic(new vscode.Range(line, start, line, start + 3), "This is bad.");
     return [Object.assign(each, { source: "other", code: "bad-word" })];
   });
+  if (document === beside && poem.getText().includes("BAD new")) {
+    found.push(Object.assign(new vscode.Diagnostic(new vscode.Range(0, 0, 0, 1), "New is not known."), { source: "other" }));
+  }
   setTimeout(() => {
-    if (document.version === version) collection.set(document.uri, found);
+    if (document.version !== version) return;
+    collection.set(document.uri, found);
+    if (document === poem && beside !== undefined) report(beside); // which depends on it
   }, 100); // as a server does that has something to compute
 }
 
@@ -54,7 +59,7 @@ function provide() {
   });
 }
 
-let poem;
+let poem, beside;
 
 module.exports = {
   "a document has an old problem": async () => {
@@ -65,6 +70,7 @@ module.exports = {
     poem = await vscode.workspace.openTextDocument(uriOf("poem.txt"));
     await vscode.window.showTextDocument(poem);
     await until("it is shown", () => vscode.languages.getDiagnostics(poem.uri).length === 1);
+    beside = await vscode.workspace.openTextDocument(uriOf("beside.txt"));
   },
   "a turn makes a new one and mends it": async () => {
     const { turn } = await command("handrail.turn.start", { prompt: "Go on." });

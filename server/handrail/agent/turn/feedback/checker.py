@@ -61,9 +61,9 @@ class Checker:
     _noticed: set[str] = field(default_factory=set)
 
     async def problems(
-        self, uris: Sequence[str], wait_s: float
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
-        """What the check says of documents as they are now."""
+        """What the check says of documents as they are now; it is not run on *others*."""
         targets = {uri: await self._target(uri) for uri in uris}
         wanted = [each for each in targets.values() if each is not None]
         if self._out is None:

@@ -12,10 +12,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from handrail.agent.turn.feedback.checker import Checker
 from handrail.agent.turn.feedback.listing import Listing
-from handrail.agent.turn.feedback.watch import News, Watch
+from handrail.agent.turn.feedback.watch import News, Other, Watch
 from handrail.core.documents.change import Status
 from handrail.core.ledger import problems
 from handrail.core.ledger.outcome import Mutation, Outcome
@@ -28,6 +29,9 @@ from handrail.ports.languages import LATE, PROBLEMS, Languages, Report, Unknown,
 
 LIMIT_S = 2.0  # of one answer of the model, all waiting together
 BEFORE_S = 0.5  # of that, before an edit
+LIMIT_LOOKS = 200  # open documents that are looked at
+LIMIT_OTHERS = 40  # of them, those that are asked about
+LIMIT_NEAR = 20  # folders of edited documents, the latest
 LIMIT_ROUNDS = 3  # so often a turn goes on because of what is told at its end
 
 
@@ -38,11 +42,11 @@ class Bridge:
     ports: Ports
 
     async def problems(
-        self, uris: Sequence[str], wait_s: float
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
         """The problems of documents as they are now."""
-        found = await self.ports.languages.problems(uris, wait_s)
-        return {uri: found.get(uri, LATE) for uri in uris}
+        found = await self.ports.languages.problems(uris, wait_s, others)
+        return dict.fromkeys(uris, LATE) | dict(found)
 
     def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
         """Language servers report on the present text alone."""
@@ -64,6 +68,7 @@ class Feedback:
     observe: Callable[[Event], None] = lambda event: None
     _deadline: float = 0.0
     _rounds: int = 0
+    _paths: dict[str, None] = field(default_factory=dict)  # of what was edited
 
     def __post_init__(self) -> None:
         self._has_bridge = PROBLEMS in self.ports.languages.offers
@@ -75,8 +80,10 @@ class Feedback:
                 for each in self.ports.terms.checks
             )
         )
-        reporters = (Bridge(ports=self.ports),) if self._has_bridge else self._checkers
-        self._watches = [Watch(reporter=each) for each in reporters]
+        if self._has_bridge:
+            self._watches = [Watch(reporter=Bridge(ports=self.ports), others=self._others)]
+        else:
+            self._watches = [Watch(reporter=each) for each in self._checkers]
 
     @property
     def languages(self) -> Languages:
@@ -95,6 +102,7 @@ class Feedback:
     async def begin_edit(self, places: Iterable[Place]) -> None:
         """The documents at these places are about to change."""
         new = {each.identity: each for each in places}
+        self._paths |= dict.fromkeys(each.path for each in new.values())
         new = {name: each for name, each in new.items() if any(w.is_new(name) for w in self._watches)}
         if not new:
             return
@@ -122,6 +130,18 @@ class Feedback:
         place = self.ports.workspace.resolve(mutation.uri)
         return isinstance(place, Place) and not is_asked(place, is_written=False)
 
+    async def _others(self) -> Sequence[Other]:
+        """The open documents that the model may read, those near to what was edited first."""
+        found = dict[str, Other]()
+        for document in (await self.ports.editor.open_documents())[:LIMIT_LOOKS]:
+            place = self.ports.workspace.resolve(document.uri)
+            if isinstance(place, Place) and not is_asked(place, is_written=False):
+                other = Other(uri=document.uri, identity=place.identity, path=place.path)
+                found.setdefault(place.identity, other)
+        near = [each.rpartition("/")[0] for each in self._paths]
+        nearest = sorted(found.values(), key=lambda each: (_steps(each.path, near), each.path))
+        return nearest[:LIMIT_OTHERS]
+
     async def at_end(self) -> str:
         """What the model is told of edits that nothing was known of before; empty if there is nothing new."""
         if self._rounds >= LIMIT_ROUNDS or not any(each.waits for each in self._watches):
@@ -147,14 +167,29 @@ class Feedback:
 
 def _merge_news(news: Sequence[News]) -> list[Found]:
     """The new problems of each document, nearest to the edit first, whoever reports them."""
+    return [*_merge([each.ranked for each in news]), *_merge([each.elsewhere for each in news])]
+
+
+def _merge(news: Sequence[Mapping[str, tuple[tuple[int, Problem], ...]]]) -> list[Found]:
     ranked: dict[str, list[tuple[int, Problem]]] = {}
     for each in news:
-        for path, found in each.ranked.items():
+        for path, found in each.items():
             ranked.setdefault(path, []).extend(found)
     return [
         Found(path=path, problems=tuple(problem for _, problem in sorted(found, key=_nearness)))
         for path, found in ranked.items()
     ]
+
+
+def _steps(path: str, folders: Sequence[str]) -> int:
+    """How many folders lie between a document and the nearest of *folders*."""
+    own = path.split("/")[:-1]
+    steps = []
+    for folder in folders[-LIMIT_NEAR:]:
+        other = folder.split("/") if folder else []
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(own, other, strict=False)))
+        steps.append(len(own) + len(other) - 2 * shared)
+    return min(steps, default=0)
 
 
 def _nearness(ranked: tuple[int, Problem]) -> tuple[int, int]:

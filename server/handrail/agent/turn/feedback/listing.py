@@ -25,7 +25,9 @@ class Listing:
         """What the other one offers, and problems."""
         return self.inner.offers | {PROBLEMS}
 
-    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+    async def problems(
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
+    ) -> Mapping[str, Report | Unwatched | Unknown]:
         """What all checks find in documents as they are now."""
         answers = await asyncio.gather(*(each.problems(uris, wait_s) for each in self.checkers))
         return {uri: _join([each[uri] for each in answers]) for uri in uris}

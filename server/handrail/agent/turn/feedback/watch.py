@@ -1,11 +1,15 @@
 """
 What one reporter says of a turn's edits: a baseline for each document, and what is new against it.
+
+A change of one document can cause problems in others, such as where a function that was renamed is called.
+So other open documents are compared beside those that were edited, if the reporter tells of them. What it
+reports on them late is told after the next edit, or at the end of the turn.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,15 +20,21 @@ from handrail.ports import Document
 from handrail.ports.languages import Report, Unknown, Unwatched
 
 LIMIT_DOCUMENTS = 20  # that are asked about at once
+OTHERS = "other open documents"
 
 
 class Reporter(Protocol):
     """Knows the problems of documents."""
 
     async def problems(
-        self, uris: Sequence[str], wait_s: float
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
-        """The problems of documents as they are now, by URI, for each of them; waits *wait_s* at most."""
+        """
+        The problems of documents as they are now, by URI, for each of *uris*; waits *wait_s* at most.
+
+        Args:
+            others: Documents that are told of besides, if something is known of them.
+        """
         ...
 
     def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
@@ -39,11 +49,22 @@ class News:
 
     Attributes:
         ranked: The new problems by path, each with its distance to what changed.
+        elsewhere: Those of documents that were not edited just now, nearest documents first.
         unknown: Why nothing is known, by path.
     """
 
     ranked: Mapping[str, tuple[tuple[int, Problem], ...]]
+    elsewhere: Mapping[str, tuple[tuple[int, Problem], ...]]
     unknown: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """An open document besides those that are edited, with its identity and what people call it."""
+
+    uri: str
+    identity: str
+    path: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +76,25 @@ class _Baseline:
     problems: tuple[Problem, ...] | None
 
 
+async def _no_others() -> Sequence[Other]:
+    return ()
+
+
 @dataclass(kw_only=True)
 class Watch:
-    """What one reporter says of the documents that a turn edits."""
+    """
+    What one reporter says of the documents that a turn edits.
+
+    Attributes:
+        others: The open documents that are looked at besides, nearest first.
+    """
 
     reporter: Reporter
+    others: Callable[[], Awaitable[Sequence[Other]]] = _no_others
     _before: dict[str, _Baseline] = field(default_factory=dict)  # by identity
     _edited: dict[str, Mutation] = field(default_factory=dict)  # by identity, those to be asked about
     _is_over: bool = False
+    _looks_elsewhere: bool = False  # others were told of, and may be told of again
 
     def is_new(self, identity: str) -> bool:
         """Whether a document has no baseline yet, and needs one."""
@@ -71,13 +103,17 @@ class Watch:
     @property
     def waits(self) -> bool:
         """Whether something may still be told of an edit."""
-        return bool(self._edited)
+        return bool(self._edited) or self._looks_elsewhere
 
     async def begin_edit(self, documents: Mapping[str, Document | None], wait_s: float) -> None:
         """These documents, by identity, are about to change; None for one that is not there."""
         new = {name: each for name, each in documents.items() if self.is_new(name)}
         uris = [each.uri for each in new.values() if each is not None]
-        reports = await self.reporter.problems(uris[:LIMIT_DOCUMENTS], wait_s) if uris else {}
+        others = [each for each in await self.others() if self.is_new(each.identity)]
+        others = [each for each in others if each.identity not in documents]
+        names = [each.uri for each in others]
+        asks = bool(uris or names)
+        reports = await self.reporter.problems(uris[:LIMIT_DOCUMENTS], wait_s, names) if asks else {}
         for name, document in new.items():
             report = reports.get(document.uri) if document is not None else None
             if document is None:
@@ -87,6 +123,9 @@ class Watch:
             else:
                 text = document.text.content
                 self._before[name] = _Baseline(uri=document.uri, text=text, problems=None)
+        for each in others:
+            if isinstance(report := reports.get(each.uri), Report):
+                self._before[each.identity] = _baseline(each.uri, report)
 
     def note(self, mutation: Mutation) -> None:
         """A document has been edited."""
@@ -96,7 +135,10 @@ class Watch:
     async def news(self, wait_s: float) -> News:
         """What is new after the edits that were noted."""
         asked = list(self._edited.values())[-LIMIT_DOCUMENTS:]
-        reports = await self.reporter.problems([each.uri for each in asked], wait_s) if asked else {}
+        others = [each for each in await self.others() if each.identity not in self._edited]
+        uris, names = [each.uri for each in asked], [each.uri for each in others]
+        asks = bool(asked or (names and self._looks_elsewhere))
+        reports = await self.reporter.problems(uris, wait_s, names) if asks else {}
         ranked, unknown = dict[str, tuple[tuple[int, Problem], ...]](), dict[str, str]()
         for mutation in asked:
             match reports.get(mutation.uri):
@@ -109,7 +151,35 @@ class Watch:
                     del self._edited[mutation.identity]
         if self._is_over:
             self._edited.clear()
-        return News(ranked={path: found for path, found in ranked.items() if found}, unknown=unknown)
+        elsewhere = await self._compare_others(others, reports, unknown)
+        return News(
+            ranked={path: found for path, found in ranked.items() if found},
+            elsewhere={path: found for path, found in elsewhere.items() if found},
+            unknown=unknown,
+        )
+
+    async def _compare_others(
+        self,
+        others: Sequence[Other],
+        reports: Mapping[str, Report | Unwatched | Unknown],
+        unknown: dict[str, str],
+    ) -> dict[str, tuple[tuple[int, Problem], ...]]:
+        """What is new in *others*; if that is not known, *unknown* says why."""
+        found = dict[str, tuple[tuple[int, Problem], ...]]()
+        for each in others:
+            match reports.get(each.uri):
+                case Report() as report:
+                    self._looks_elsewhere = True
+                    was = self._before.get(each.identity)
+                    self._before[each.identity] = _baseline(each.uri, report)
+                    if was is not None and was.problems is not None and was.problems != report.problems:
+                        found[each.path] = await asyncio.to_thread(_rank_other, was, report)
+                case Unknown(why=why):
+                    self._looks_elsewhere = True
+                    unknown[OTHERS] = why
+                case _:
+                    pass
+        return found
 
     async def _new(self, mutation: Mutation, report: Report) -> tuple[tuple[int, Problem], ...]:
         del self._edited[mutation.identity]
@@ -123,3 +193,9 @@ class Watch:
 
 def _baseline(uri: str, report: Report) -> _Baseline:
     return _Baseline(uri=uri, text=report.text, problems=report.problems)
+
+
+def _rank_other(was: _Baseline, report: Report) -> tuple[tuple[int, Problem], ...]:
+    """The new problems of a document that was not edited; those in lines that changed are the user's."""
+    found = problems.rank(was.problems, was.text, report.problems, report.text)
+    return found if was.text == report.text else tuple(each for each in found if each[0])
