@@ -11,8 +11,9 @@ from __future__ import annotations
 import hashlib
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -24,6 +25,7 @@ COMPRESSION = 1  # a checkpoint is waited for; git's packing makes up for it lat
 HEADER, TRAILER_BYTES, NAME_BYTES = struct.Struct(">4sLL"), 20, 20
 INDEX_MAGIC, FAN_OUT = b"\xfftOc\0\0\0\x02", struct.Struct(">256L")
 LARGE = 1 << 31  # an offset from here on stands in a table of its own
+CACHED_BYTES = 200_000  # of an index that is read once for as long as it stays the same
 WHOLE = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}  # the kinds of entries that are no deltas
 
 # What reading may raise that somebody else has written to.
@@ -111,17 +113,38 @@ def _index(ordered: Sequence[Entry], offsets: Sequence[int], digest: bytes) -> b
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """What the index of a pack says: `ends` closes each entry, in the order of the names."""
+    """
+    What the index of a pack says.
+
+    Attributes:
+        names, starts, ends, sums: Of each entry, in the order of the names.
+        places: Where each entry starts and ends.
+    """
 
     names: tuple[ObjectID, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     sums: tuple[int, ...]
+    places: Mapping[ObjectID, tuple[int, int]]
 
 
 def listed(pack: Path) -> Listed:
     """The objects in a pack, from its index. Raises OSError, ValueError."""
-    raw = pack.with_suffix(".idx").read_bytes()
+    index, size = pack.with_suffix(".idx"), pack.stat().st_size
+    there = index.stat()
+    if there.st_size > CACHED_BYTES:
+        return _listed(index, size)
+    return _listed_as(index, size, (there.st_size, there.st_mtime_ns, there.st_ino))
+
+
+@lru_cache(maxsize=64)
+def _listed_as(index: Path, size: int, stamp: tuple[int, int, int]) -> Listed:
+    """What a small index says, which is read again once its *stamp* is another one."""
+    return _listed(index, size)
+
+
+def _listed(index: Path, size: int) -> Listed:
+    raw = index.read_bytes()
     try:
         if not raw.startswith(INDEX_MAGIC):
             raise ValueError("The index has an unknown format.")
@@ -137,14 +160,12 @@ def listed(pack: Path) -> Listed:
         starts = tuple(offset if offset < LARGE else large[offset - LARGE] for offset in short)
     except (struct.error, IndexError) as error:
         raise ValueError("The index is truncated.") from error
-    ascending = [*sorted(starts), pack.stat().st_size - TRAILER_BYTES]
+    ascending = [*sorted(starts), size - TRAILER_BYTES]
     follows = dict(pairwise(ascending))
-    return Listed(
-        names=tuple(ObjectID(name.hex().encode()) for name in names),
-        starts=starts,
-        ends=tuple(follows[start] for start in starts),
-        sums=sums,
-    )
+    ids = tuple(ObjectID(name.hex().encode()) for name in names)
+    ends = tuple(follows[start] for start in starts)
+    places = dict(zip(ids, zip(starts, ends, strict=True), strict=True))
+    return Listed(names=ids, starts=starts, ends=ends, sums=sums, places=places)
 
 
 def read(pack: Path) -> list[Entry]:

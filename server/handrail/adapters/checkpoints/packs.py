@@ -8,8 +8,7 @@ What is damaged is passed over, and neither joined nor removed.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing, suppress
 from operator import sub
 from pathlib import Path
@@ -41,7 +40,7 @@ class Packs:
         """
         self._folder = folder
         self._written = {} if written is None else written
-        self._places: dict[ObjectID, list[tuple[Path, int, int]]] | None = None
+        self._places: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] | None = None
 
     def all(self) -> list[tuple[Path, int]]:
         """The packs, and how many bytes each has."""
@@ -125,21 +124,18 @@ class Packs:
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""
         if self._places is None:
-            self._places = defaultdict(list)
-            for there, place in self._read_places():
-                self._places[there].append(place)
-        for path, start, end in self._places.get(name, ()):
-            with suppress(OSError, ValueError):
-                return pack.content(path, name, start, end)
+            self._places = list(self._read_places())
+        for path, places in self._places:
+            if name in places:
+                with suppress(OSError, ValueError):
+                    return pack.content(path, name, *places[name])
         return None
 
-    def _read_places(self) -> Iterator[tuple[ObjectID, tuple[Path, int, int]]]:
+    def _read_places(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:
         for path, size in self.all():
             with suppress(OSError, ValueError):
                 if size <= READ_BYTES:
-                    there = pack.listed(path)
-                    for name, start, end in zip(there.names, there.starts, there.ends, strict=True):
-                        yield name, (path, start, end)
+                    yield path, pack.listed(path).places
 
     def search(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The same in any pack, each for itself, for when one of them is damaged."""
