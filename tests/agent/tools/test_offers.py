@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import Bench
+from handrail import prompts
 from handrail.agent.tools import TOOLS, patch
 from handrail.agent.tools.call import Tool
 from handrail.testing import answer, call, lay_out
@@ -17,6 +19,21 @@ sys.path.append(str(Path(__file__).parents[3] / "scripts"))
 import tokens  # found by the line above
 
 BEFORE, AFTER = b"def f():\n    x = 1\n", b"def f():\n    x = 2\n"
+
+
+TOLD = (7, "dd96819916220076")
+
+
+def test_a_change_of_what_models_are_told_raises_the_version() -> None:
+    """Sessions keep the version of the rules under which they were held."""
+    offers = [(each.offer.name, each.offer.description, each.offer.schema) for each in TOOLS.values()]
+    rules = [
+        (path.name, path.read_text("utf-8")) for path in sorted(Path(prompts.__file__).parent.glob("*.md"))
+    ]
+    digest = hashlib.sha256(json.dumps([offers, rules]).encode()).hexdigest()[:16]
+    assert (prompts.VERSION, digest) == TOLD, (
+        "What models are told has changed: raise `VERSION` in `handrail/prompts/__init__.py`, and write both here."
+    )
 
 
 def test_the_tools_that_every_client_gets_cost_no_more_than_so_many_tokens() -> None:
