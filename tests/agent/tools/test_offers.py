@@ -32,7 +32,7 @@ def test_a_change_of_what_models_are_told_raises_the_version() -> None:
     ]
     digest = hashlib.sha256(json.dumps([offers, rules]).encode()).hexdigest()[:16]
     assert (prompts.VERSION, digest) == TOLD, (
-        "What models are told has changed: raise `VERSION` in `handrail/prompts/__init__.py`, and write both here."
+        "What models are told has changed: raise `VERSION` in `handrail/prompts`, and write both here."
     )
 
 
