@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from e2e.habits import VSCODE
 from e2e.test_chat import INVALID_PARAMS, opened, says, shows
 from e2e.test_chat_ask import between
 from e2e.test_chat_commands import command, offered
+from e2e.test_models import PNG
 from git_user import git
 
 KEY = "sk-very-secret-key-0123456789"
@@ -156,6 +158,9 @@ BAD = {
     "@.env": "is not shown to the model: it is protected",
     "@../outside.txt": "is not shown to the model: it is outside the workspace",
     "@away.txt": "is not shown to the model: it is outside the workspace",
+    "@away.png": "is not shown to the model: it is outside the workspace",
+    "@shot.png": "is not shown to the model: it is an image (PNG), and handrail does not know whether "
+    "openai:m can see pictures. If it can, set handrail.pictures to `always`.",
     "@no/such.py": "was not sent: the file does not exist.",
     '@"no such"': "was not sent: the file does not exist.",
     "@session:none": "was not sent: no other conversation has this ID or title.",
@@ -173,6 +178,9 @@ async def test_what_cannot_be_shown_is_said(stage: Stage, door: Door) -> None:
     os.mkfifo(stage.root / "pipe.txt")
     (stage.folder / "outside.txt").write_text("hush-hush\n")
     (stage.root / "away.txt").symlink_to(stage.folder / "outside.txt")
+    stage.put("shot.png", PNG)
+    (stage.folder / "outside.png").write_bytes(PNG)
+    (stage.root / "away.png").symlink_to(stage.folder / "outside.png")
     async with scene(stage, len(BAD)) as here:
         for form, why in BAD.items():
             count = len(here.told)
@@ -181,6 +189,38 @@ async def test_what_cannot_be_shown_is_said(stage: Stage, door: Door) -> None:
             (told,) = here.told[count:]
             assert told.startswith(f"handrail: {form.replace(chr(34), '')} {why}")
         assert "hush-hush" not in json.dumps(here.model.asked)
+
+
+@every_door
+async def test_a_picture_is_shown_to_a_model_that_sees(stage: Stage, door: Door) -> None:
+    """Each picture once, whatever it is called; one that is too large, or one too many, is said."""
+    small = {f"shot{number}.png": PNG + bytes([number]) for number in range(21)}
+    for name, raw in {
+        **small,
+        "my shot.dat": PNG + b"spaces",
+        "large.gif": b"GIF89a" + bytes(3_500_000),
+    }.items():
+        stage.put(name, raw)
+    says = {
+        'See @"my shot.dat" and @shot1.png, @shot1.png now.': "",
+        "See @large.gif now.": "@large.gif is not shown to the model: it has 3,500,006 bytes",
+        " ".join(
+            f"@{name}" for name in small
+        ): "@shot20.png is not shown to the model: a message can show at most",
+    }
+    async with model_server(*[Say(text="Seen.")] * len(says)) as server:
+        settings = {"model": "openai:gpt-4o", "baseUrl": server.url("openai-chat")}
+        editor = await stage.start(VSCODE, settings=settings)
+        here = Scene(editor=editor, model=server, session="")
+        counts = []
+        for prompt, why in says.items():
+            told = len(here.told)
+            await door(editor, prompt)
+            assert [why in each for each in here.told[told:]] == [True] * bool(why)
+            (*_, last) = [each for each in server.asked[-1]["messages"] if each["role"] == "user"]
+            counts.append(json.dumps(last).count("data:image/png;base64,"))
+        assert counts == [2, 0, 20]
+        assert b64encode(PNG + b"spaces").decode() in json.dumps(server.asked[0]["messages"])
 
 
 UNKNOWN = {

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.model_server import Call, ModelServer, Say, model_server
+from e2e.test_models import PNG
 from handrail.cli.folder import readable_files
 from handrail.testing import lay_out
 from headless.chat.talk import CTRL_C, Place
@@ -28,6 +29,7 @@ SAID = {
     "@.env now": "@.env is not shown to the model: it is protected",
     "@no/such.py now": "@no/such.py was not sent: the file does not exist.",
     "@raw.bin now": "@raw.bin is not shown to the model: The file is not valid utf-8",
+    "@dot.png now": "@dot.png is not shown to the model: it is an image (PNG), and handrail",
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
     "@diff now": "@diff matches nothing: no changes are pending or uncommitted.",
     "@problems now": "@problems was not sent: handrail shows no problems.",
@@ -42,7 +44,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     found = Place(tmp_path)
     lay_out(
         found.root,
-        {'say "hi" now.txt': b"hi\n", ".agents/commands/fix.md": OWN, "raw.bin": b"\x00\xff\x00"},
+        {
+            'say "hi" now.txt': b"hi\n",
+            ".agents/commands/fix.md": OWN,
+            "raw.bin": b"\x00\xff\x00",
+            "dot.png": PNG,
+        },
     )
     return found
 

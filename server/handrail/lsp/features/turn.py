@@ -103,7 +103,8 @@ async def said(
     state: State, text: str, context: Sequence[protocol.TurnContext], excerpts: Sequence[Excerpt]
 ) -> UserMessage:
     """Returns a message for a running turn, with what it points at."""
-    return UserMessage(text=text, context=_shown(state, (*await _excerpts(state, context), *excerpts)))
+    shown = _shown(state, (*await _excerpts(state, context), *excerpts))
+    return UserMessage(text=text, context=shown, pictures=await _pointed_at(state, context))
 
 
 async def cancel(state: State, params: protocol.TurnCancelParams) -> None:

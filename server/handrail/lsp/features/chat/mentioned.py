@@ -11,12 +11,13 @@ from lsprotocol import types as lsp
 from handrail.agent.chat import mentions, slash
 from handrail.agent.chat.mentions import DIFF, PROBLEMS, SELECTION, SESSION, Mention
 from handrail.core import surfaces
-from handrail.core.conversation.message import Excerpt
+from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt
+from handrail.core.documents import binary
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place, PlaceKind
-from handrail.lsp import convert, protocol
+from handrail.lsp import chosen, convert, protocol, settings
 from handrail.lsp.documents import from_units, to_units
-from handrail.lsp.features import actions, prompts
+from handrail.lsp.features import actions, prompts, turn
 from handrail.lsp.features.chat import changed, earlier, own_commands
 from handrail.lsp.state import State
 
@@ -37,11 +38,13 @@ class Pointed:
         context: Documents, and parts of them.
         excerpts: Other texts.
         problems: What the user should know of names that stand for nothing.
+        pictures: How many documents of the context are pictures.
     """
 
     context: list[protocol.TurnContext] = field(default_factory=list)
     excerpts: list[Excerpt] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    pictures: int = 0
 
 
 async def pointed_at(state: State, text: str, session: str | None = None) -> Pointed:
@@ -96,10 +99,34 @@ async def _document(state: State, named: Mention, found: Pointed) -> str:
         place = state.workspace.resolve(path)
         if not isinstance(place, Place) or place.kind not in prompts.SENT_FROM:
             continue
-        if not isinstance(await state.editor.read(place.uri), Failure):
+        document = await state.editor.read(place.uri)
+        if not isinstance(document, Failure):
             found.context.append(protocol.TurnContext(uri=place.uri, range=range_))
             return ""
+        raw = await state.editor.read_bytes(place.uri) if document.code is Code.BAD_ENCODING else None
+        if raw is not None and binary.media_of(raw):
+            return _picture(state, place, raw, found)
     return await _why(state, named.name)
+
+
+def _picture(state: State, place: Place, raw: bytes, found: Pointed) -> str:
+    """Add a picture that is named; why not, if the model cannot be shown it."""
+    why = ""
+    if not chosen.sees(state.settings):
+        model = surfaces.line(state.settings.text(settings.MODEL))
+        why = (
+            f"it is {binary.kind_of(raw)}, and handrail does not know whether {model} can see pictures. If "
+            "it can, set handrail.pictures to `always`."
+        )
+    elif len(raw) > LIMIT_PICTURE_BYTES:
+        why = f"it has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}. Name a smaller copy."
+    elif found.pictures >= turn.LIMIT_IMAGES:
+        why = f"a message can show at most {turn.LIMIT_IMAGES} pictures."
+    if why:
+        return f"is not shown to the model: {why}"
+    found.pictures += 1
+    found.context.append(protocol.TurnContext(uri=place.uri))
+    return ""
 
 
 _HIDDEN = {
