@@ -21,10 +21,10 @@
 ;; handrail-stop           stop what is running
 ;; handrail-new            start another conversation
 ;; handrail-sessions       choose a conversation
-;; handrail-actions        what can be done at point, such as making an edit that did not land
+;; handrail-actions        choose a code action at point, such as making an edit that did not land
 ;; handrail-review         list what the agent has changed
 ;; handrail-keep, -undo    keep or undo the change at point
-;; handrail-restore        take back what a turn has changed, after a look at it
+;; handrail-restore        show what a turn has changed, and undo it
 ;; handrail-answer         show a question that waits for you in full, and answer it
 ;; handrail-rules          remove a rule that an answer has added
 ;; handrail-apply-copied   apply the edits of a reply that you have copied from a chat
@@ -70,7 +70,7 @@
   :group 'tools)
 
 (defcustom handrail-command '("handrail" "serve")
-  "The program that is the server, and its arguments."
+  "The server's program and its arguments."
   :type '(repeat string))
 
 (defcustom handrail-settings nil
@@ -86,11 +86,11 @@ that a directory has of its own holds for settings of scope window only."
          (when (fboundp 'handrail--tell-settings) (handrail--tell-settings))))
 
 (defcustom handrail-delay 0.1
-  "How many seconds pass before the server is told what you type."
+  "Seconds to wait before the server is told what you typed."
   :type 'number)
 
 (defface handrail-waits '((t :inherit warning))
-  "What the mode line says when the agent waits for you.")
+  "Face of the mode line's text when the agent waits for you.")
 
 ;;; Servers
 
@@ -134,8 +134,8 @@ that a directory has of its own holds for settings of scope window only."
 (defun handrail--running ()
   "The server of this buffer, which must run."
   (let ((server (handrail--here)))
-    (cond ((null server) (user-error "The server of handrail does not run here; start it with M-x handrail"))
-          ((eq (handrail--state server) 'starting) (user-error "The server of handrail is starting"))
+    (cond ((null server) (user-error "No handrail server is running here; start it with M-x handrail"))
+          ((eq (handrail--state server) 'starting) (user-error "The handrail server is starting"))
           (t server))))
 
 (defun handrail--with-server (act)
@@ -148,7 +148,7 @@ that a directory has of its own holds for settings of scope window only."
 (defun handrail--start (root)
   "Start the server of the project in ROOT."
   (unless (executable-find (car handrail-command))
-    (user-error "There is no program %s; see `handrail-command'" (car handrail-command)))
+    (user-error "The program %s was not found; see `handrail-command'" (car handrail-command)))
   (handrail--add-hooks)
   (let* ((default-directory root)
          (name (format "handrail %s" (file-name-nondirectory (directory-file-name root))))
@@ -204,7 +204,7 @@ that a directory has of its own holds for settings of scope window only."
   (let ((capabilities (plist-get result :capabilities)))
     (unless (equal (plist-get capabilities :positionEncoding) "utf-32")
       (handrail--end server)
-      (user-error "This server of handrail is too old for handrail.el"))
+      (user-error "This handrail server is too old for handrail.el"))
     (setf (handrail--state server) 'running)
     (jsonrpc-notify server :initialized (make-hash-table))
     (dolist (buffer (buffer-list))
@@ -238,7 +238,7 @@ that a directory has of its own holds for settings of scope window only."
                         (handrail--ends-seldom-p))))
         (handrail--say "handrail: the server has ended%s%s"
                        (pcase lost (0 "") (1 " and a turn with it") (_ (format " and %d turns with it" lost)))
-                       (if again "; it is started again" "; M-x handrail starts it again"))
+                       (if again "; it is being restarted" "; M-x handrail restarts it"))
         ;; Not in the sentinel, which an error would end.
         (when again (run-with-timer 0 nil #'handrail--start (handrail--root server)))))))
 
@@ -260,9 +260,9 @@ that a directory has of its own holds for settings of scope window only."
 (defun handrail-shutdown ()
   "End the server of this project."
   (interactive)
-  (let ((server (or (handrail--here) (user-error "The server of handrail does not run here"))))
+  (let ((server (or (handrail--here) (user-error "No handrail server is running here"))))
     (handrail--end server)
-    (handrail--say "handrail: the server is stopped")))
+    (handrail--say "handrail: the server was stopped")))
 
 ;;; What the server asks and tells
 
@@ -697,7 +697,7 @@ Returns the answer to `workspace/applyEdit'."
 A file that is not open is opened if the server wants it so."
   (let ((uri (plist-get identifier :uri)))
     (or (handrail--buffer uri)
-        (and (plist-get identifier :version) "The document is open no longer")
+        (and (plist-get identifier :version) "The document is no longer open")
         (let ((file (handrail--path uri)) (enable-local-variables :safe))
           (if (and file (file-exists-p file)) (find-file-noselect file t) "The file does not exist")))))
 
@@ -707,8 +707,8 @@ A file that is not open is opened if the server wants it so."
     (with-current-buffer buffer
       (let ((version (plist-get (plist-get change :textDocument) :version)))
         (cond ((and version (not (eql version (handrail--doc-version handrail--doc))))
-               (format "The document has version %d by now, not %d" (handrail--doc-version handrail--doc) version))
-              ((and handrail--doc (not (handrail--is-told-p))) "The document is being typed in")
+               (format "The document now has version %d, not %d" (handrail--doc-version handrail--doc) version))
+              ((and handrail--doc (not (handrail--is-told-p))) "The user is typing in the document")
               (buffer-read-only "The buffer is read-only")
               ((seq-some (lambda (edit)
                            (pcase-let ((`(,from . ,to) (handrail--span (plist-get edit :range))))
@@ -717,7 +717,7 @@ A file that is not open is opened if the server wants it so."
                                (string-match-p "[\ud800-\udfff\x110000-\x3fffff]"
                                                (buffer-substring-no-properties from to)))))
                          (plist-get change :edits))
-               "The lines have bytes that are no characters"))))))
+               "The lines have bytes that are not valid characters"))))))
 
 (defun handrail--span (range)
   "The places between which RANGE of LSP lies in this buffer: (BEGINNING . END)."
@@ -1085,7 +1085,7 @@ if no other server still reports anything."
                                              (list :others (vconcat (mapcan #'handrail--report-on-other others))))))
                          (when is-long (mapc #'handrail--note-silence buffers)))
                      (error (cancel-timer timer)
-                            (handrail--say "handrail: problems are not known: %s" (error-message-string problem))
+                            (handrail--say "handrail: problems are unknown: %s" (error-message-string problem))
                             (handrail--answer-later later nil))))))
     later))
 
@@ -1211,7 +1211,7 @@ This is nil if it cannot be read."
                   each (handrail--range (flymake-diagnostic-beg each) (flymake-diagnostic-end each))))
                (seq-filter (lambda (each) (memq (flymake-diagnostic-backend each) checkers))
                            (and checkers (save-restriction (widen) (flymake-diagnostics))))))
-    (error (handrail--say "handrail: what a server reports cannot be read: %s" (error-message-string problem))
+    (error (handrail--say "handrail: a server's report cannot be read: %s" (error-message-string problem))
            nil)))
 
 (defun handrail--passed-on (problems encoding)
@@ -1344,7 +1344,7 @@ What is not known in time, or to none of them, is answered with nil."
                  (condition-case problem
                      (setq found (append found (funcall read peer result))
                            is-known t)
-                   (error (handrail--say "handrail: what a server answers cannot be read: %s"
+                   (error (handrail--say "handrail: a server's answer cannot be read: %s"
                                          (error-message-string problem))))
                  (funcall finish))
                fail))
@@ -1540,7 +1540,7 @@ It returns the place for the server."
 
 (defun handrail--selection ()
   "What the user points at: this document, and what is selected in it."
-  (unless (handrail--the-doc) (user-error "This buffer is no file of the project"))
+  (unless (handrail--the-doc) (user-error "This buffer does not visit a file of the project"))
   (append (list :uri (handrail--doc-uri (handrail--the-doc)))
           (when (use-region-p) (list :range (handrail--range (region-beginning) (region-end))))))
 
@@ -1563,12 +1563,12 @@ Without a region ABOUT means all of the file."
 (defun handrail-ask (text)
   "Ask TEXT, about what is selected if there is a region."
   (interactive (list (read-string (if (use-region-p) "Ask about the region: " "Ask: "))))
-  (when (string-blank-p text) (user-error "Nothing is asked"))
+  (when (string-blank-p text) (user-error "The question is empty"))
   (let ((about (and (use-region-p) (handrail--the-doc) (handrail--selection))))
     (handrail--with-server
      (lambda (server)
        (handrail--request server :handrail/chat/ask (append (list :text text :send t) about)
-                          (lambda (_) (handrail--say "handrail: asked; M-x handrail shows the answer")))))))
+                          (lambda (_) (handrail--say "handrail: sent; M-x handrail shows the answer")))))))
 
 ;;;###autoload
 (defun handrail-apply-copied ()
@@ -1586,7 +1586,7 @@ Without a region ABOUT means all of the file."
                      #'ignore))
 
 (defun handrail-stop ()
-  "Stop what is running."
+  "Stop all running turns."
   (interactive)
   (let ((server (handrail--running)))
     (unless (handrail--turns server) (user-error "Nothing is running"))
@@ -1615,7 +1615,7 @@ Without a region ABOUT means all of the file."
                        (lambda (found) (handrail--show-conversation server found)))))
 
 (defun handrail-actions ()
-  "Choose what is done at point, or about the region."
+  "Choose a code action at point, or for the region."
   (interactive)
   (let* ((server (handrail--running))
          (document (or (handrail--the-doc) (user-error "The server does not know this buffer")))
@@ -1625,7 +1625,7 @@ Without a region ABOUT means all of the file."
                                  (list :textDocument (list :uri (handrail--doc-uri document))
                                        :range (handrail--range from to)
                                        :context (list :diagnostics (handrail--problems-at from to))))))
-    (when (seq-empty-p actions) (user-error "Nothing can be done here"))
+    (when (seq-empty-p actions) (user-error "There are no code actions here"))
     (let* ((titles (mapcar (lambda (each) (cons (handrail--visible (plist-get each :title)) each)) actions))
            (chosen (cdr (assoc (completing-read "Do: " titles nil t) titles)))
            (command (plist-get chosen :command)))
@@ -1689,19 +1689,19 @@ reviewed."
 ;;; Taking turns back
 
 (defun handrail-restore (checkpoint)
-  "Take back what a turn has changed, once you have seen it.
+  "Undo what a turn has changed, after showing it.
 CHECKPOINT is the id of the turn."
   (interactive
    (let ((checkpoints (handrail--ask (handrail--running) :handrail/checkpoint/list)))
      (when (seq-empty-p checkpoints) (user-error "No turn has changed anything yet"))
-     (list (handrail--choose "Take back: " checkpoints :id
+     (list (handrail--choose "Undo turn: " checkpoints :id
                              (lambda (each)
                                (format "%s  %s" (handrail--time (plist-get each :time))
                                        (plist-get each :label)))))))
   (let* ((server (handrail--running))
          (diff (handrail--ask server :handrail/checkpoint/diff (list :checkpoint checkpoint))))
-    (when (handrail--confirm "*handrail changes*" "This is what was changed, and would be taken back:"
-                             (plist-get diff :text) "Take this back? ")
+    (when (handrail--confirm "*handrail changes*" "The turn made these changes. A restore undoes them:"
+                             (plist-get diff :text) "Undo this turn? ")
       (handrail--request server :handrail/checkpoint/restore (list :checkpoint checkpoint)
                          #'handrail--show-restored))))
 
@@ -1811,7 +1811,7 @@ Returns whether the answer is yes."
       (forward-line (if (and reset (> count 0)) (1- count) count)))
     (unless (get-text-property (point) 'handrail-hunk)
       (goto-char start)
-      (user-error "There is no further change"))
+      (user-error "There are no more changes"))
     (handrail-review-visit)))
 
 (defun handrail-review-visit ()
@@ -1837,7 +1837,7 @@ Returns whether the answer is yes."
                                              (list :uri (handrail--doc-uri
                                                          (or (handrail--the-doc)
                                                              (user-error "The server does not know this buffer")))))))))
-    (unless hunks (user-error "No change of the agent is here"))
+    (unless hunks (user-error "The agent has not changed anything here"))
     (funcall act server (vconcat (mapcar (lambda (hunk) (plist-get hunk :id)) hunks)))))
 
 (defun handrail-keep ()
@@ -1935,9 +1935,9 @@ This is nil if that is not to be had at once."
                     (format "handrail: may it use %s?" (handrail--visible (plist-get question :tool) t)))
              (plist-get question :subject))
     (funcall part "In the folder" (plist-get question :folder))
-    (funcall part "It is asked because" (plist-get question :detail))
+    (funcall part "Reason for this question" (plist-get question :detail))
     (funcall part "What would be written" (plist-get question :diff))
-    (funcall part "A yes for the session, or for always, adds the rules"
+    (funcall part "The answers session and always add these rules"
              (string-join (append (plist-get question :rules) nil) "\n"))
     (when (equal (plist-get question :kind) "question")
       (dolist (each (handrail--answers question))
@@ -1984,12 +1984,12 @@ This is nil if that is not to be had at once."
   (interactive)
   (let* ((server (handrail--running))
          (rules (handrail--ask server :handrail/rules/list)))
-    (when (seq-empty-p rules) (user-error "No answer has added a rule"))
+    (when (seq-empty-p rules) (user-error "Your answers have not added any rules"))
     (handrail--request server :handrail/rules/remove
                        (list :rule (handrail--choose "Remove the rule: " rules :id ; whole: it may end in what differs
                                                      (lambda (each)
                                                        (string-replace "\n" " " (plist-get each :text)))))
-                       (lambda (_) (handrail--say "handrail: the rule is removed")))))
+                       (lambda (_) (handrail--say "handrail: the rule was removed")))))
 
 ;;; What the commands share
 

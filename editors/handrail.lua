@@ -17,7 +17,7 @@
 -- :HandrailReview        list the changes to review, for :cnext; with ! open the review document
 -- :HandrailKeep          keep the change at the cursor, or those in a range (:%HandrailKeep); also in the list of changes
 -- :HandrailUndo          undo them instead
--- :HandrailRestore       choose a turn, see what it changed, and take it back
+-- :HandrailRestore       choose a turn, see what it changed, and undo it
 -- :HandrailLast          show the last turn's answer, how it ended, and what did not land
 -- :HandrailMessages      show in full what was said in one line
 --
@@ -480,7 +480,7 @@ vim.api.nvim_create_user_command("Handrail", function(given)
       end)
     end
   end)
-end, { nargs = "*", bang = true, range = true, desc = "Open the conversation, or say something in it" })
+end, { nargs = "*", bang = true, range = true, desc = "Open the conversation, or send a message in it" })
 
 local function command(name, does, description, options)
   vim.api.nvim_create_user_command(name, does, vim.tbl_extend("force", { desc = description }, options or {}))
@@ -503,7 +503,7 @@ command("HandrailSend", function()
     local there = conversation and vim.api.nvim_buf_is_loaded(conversation) and conversation or nil
     request(client, "chat/send", params, nil, nil, not params.uri and there or nil)
   end)
-end, "Send what is written at the end of the conversation")
+end, "Send what you have written at the end of the conversation")
 
 command("HandrailStop", function()
   local stopped = false
@@ -537,8 +537,8 @@ end, "Choose an earlier conversation and open it")
 
 command("HandrailLast", show_last, "Show the last turn's answer, how it ended, and what did not land")
 command("HandrailMessages", function()
-  show("messages", #messages > 0 and messages or { "Nothing was said yet." })
-end, "Show in full what was said in one line")
+  show("messages", #messages > 0 and messages or { "There are no messages yet." })
+end, "Show in full the messages that were cut to one line")
 
 -- ---- Review
 
@@ -693,13 +693,13 @@ end
 
 local function confirm_restore(client, checkpoint, diff)
   local window = vim.api.nvim_get_current_win()
-  local preview = show("restore", vim.list_extend({ "This is what the turn changed. A restore takes it back:", "" }, {
+  local preview = show("restore", vim.list_extend({ "The turn made these changes. A restore undoes them:", "" }, {
     visible(checkpoint.label), "", visible(diff.text),
   }))
   vim.bo[preview].syntax = "diff"
   vim.cmd.redraw()
-  local yes = one_line("Yes, take back: " .. checkpoint.label, vim.o.columns - 10)
-  vim.ui.select({ "No", yes }, { prompt = "Take it back?", format_item = tostring }, function(answer)
+  local yes = one_line("Yes, undo: " .. checkpoint.label, vim.o.columns - 10)
+  vim.ui.select({ "No", yes }, { prompt = "Undo this turn?", format_item = tostring }, function(answer)
     pcall(vim.api.nvim_buf_delete, preview, { force = true })
     if vim.api.nvim_win_is_valid(window) then
       vim.api.nvim_set_current_win(window)
@@ -729,7 +729,7 @@ command("HandrailRestore", function()
       end)
     end)
   end)
-end, "Choose a turn, see what it changed, and take it back")
+end, "Choose a turn, see what it changed, and undo it")
 
 -- ---- Questions
 
@@ -813,9 +813,9 @@ local function show_question(client, question)
   local is_own = question.kind == "question"
   part(is_own and "The model asks" or ("May it use %s?"):format(visible(question.tool, true)), question.subject)
   part("In the folder", question.folder)
-  part("It is asked because", question.detail)
+  part("Reason for this question", question.detail)
   part("What would be written", question.diff)
-  part("A yes for the session, or for always, adds the rules", table.concat(question.rules or {}, "\n"))
+  part("The answers session and always add these rules", table.concat(question.rules or {}, "\n"))
   local typed, choices = answers(question)
   for _, word in ipairs(is_own and typed or {}) do
     part(word, choices[word] ~= "deny" and choices[word] or nil)
@@ -851,18 +851,18 @@ command("HandrailAnswer", function()
       return open[2].subject
     end, ask)
   end
-end, "Show a question that waits for you, and answer it")
+end, "Show a question that is waiting for you, and answer it")
 command("HandrailRules", function()
   with_client(function(client)
     request(client, "rules/list", vim.empty_dict(), function(rules)
       if #rules == 0 then
-        return say("no answer has added a rule")
+        return say("your answers have not added any rules")
       end
       choose(rules, "Remove the rule:", function(rule)
         return rule.text
       end, function(rule)
         request(client, "rules/remove", { rule = rule.id }, function()
-          say("the rule is removed")
+          say("the rule was removed")
         end)
       end, math.huge) -- a rule may end in what differs
     end)
@@ -934,7 +934,7 @@ local function start_again(client, buffers)
   end
   vim.schedule(function() -- once Neovim has forgotten the old client
     table.insert(waiting, 1, { function(other)
-      say("the server was started again")
+      say("the server was restarted")
       refresh_all_lenses(other)
     end })
     start_server(client.root_dir, buffers)
@@ -968,7 +968,7 @@ local function ended(code, signal, id)
     if was_asked then
       say("the server was stopped" .. turn)
     elseif client and start_again(client, buffers) then
-      say(("the server has ended%s; it is started again"):format(turn), vim.log.levels.ERROR)
+      say(("the server has ended%s; it is being restarted"):format(turn), vim.log.levels.ERROR)
     else
       local told = "the server has ended again%s; see :checkhealth vim.lsp"
       say(told:format(turn), vim.log.levels.ERROR)

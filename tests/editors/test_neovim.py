@@ -390,7 +390,7 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(neovim: Neovim) -> None:
 def test_a_killed_server_takes_its_question_along(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
     seen = neovim.run("server_killed", messages=touching("ran.txt"), values={"screen": True})
-    assert "handrail: the server has ended, and the turn with it; it is started again" in seen["messages"]
+    assert "handrail: the server has ended, and the turn with it; it is being restarted" in seen["messages"]
     assert not seen["shown_after"]
     assert not seen["open"]
     assert (seen["ran"], seen["ran_later"], seen["ran_at_last"]) == (False, False, True)
@@ -399,7 +399,7 @@ def test_a_killed_server_takes_its_question_along(neovim: Neovim) -> None:
 def test_a_server_that_ends_again_and_again_is_left_alone(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
     seen = neovim.run("too_often", messages=[{"text": "Done."}])
-    again = ["the server has ended; it is started again", "the server was started again"] * 3
+    again = ["the server has ended; it is being restarted", "the server was restarted"] * 3
     too_often = "the server has ended again; see :checkhealth vim.lsp"
     asked = ["the server is starting", "finished. Done."]
     said = [message for message in seen["messages"] if ": sent; " not in message]
@@ -581,7 +581,7 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
     assert "-four\n+FOUR\n" in seen["preview"]
     assert buffers(seen["restored"])["poem.txt"] == OAKS
 
-    assert seen["ended"] == "handrail: the server has ended; it is started again"
+    assert seen["ended"] == "handrail: the server has ended; it is being restarted"
     assert seen["same"]
     assert said(model.asked[-1])[-1].endswith("Are you there?")
     assert "Make the poem loud." in said(model.asked[-1])[0]
@@ -603,8 +603,8 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
             "cancelled: The user stopped the turn",
             "nothing is running",
             "1 document restored",
-            "the server has ended; it is started again",
-            "the server was started again",
+            "the server has ended; it is being restarted",
+            "the server was restarted",
             "finished. I am here.",
         )
     ]

@@ -102,7 +102,7 @@
     ;; The server is killed; another one goes on in the same conversation.
     (setq server (with-current-buffer page (drive-server)))
     (signal-process (process-id (jsonrpc--process server)) 'SIGKILL)
-    (drive-await "that to be said" (drive-said "handrail: the server has ended; it is started again"))
+    (drive-await "that to be said" (drive-said "handrail: the server has ended; it is being restarted"))
     (drive-await "another server" (with-current-buffer page (and (drive-managed-p) (not (eq server (drive-server))))))
     (own-write page (drive-value 'last-prompt))
     (drive-keys "C-c C-c")

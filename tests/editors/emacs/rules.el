@@ -5,7 +5,7 @@
     (drive-connect)
     (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (drive-keys "M-x handrail-rules RET")
-    (drive-await "that there is none" (drive-said "No answer has added a rule"))
+    (drive-await "that there is none" (drive-said "Your answers have not added any rules"))
     (handrail-ask "go")
     (drive-await "the question" (string-search "waits for you (1)" (drive-waits)))
     (drive-keys "M-x handrail-answer RET")
@@ -14,7 +14,7 @@
     (drive-note 'rules (drive-list (drive-server) :handrail/rules/list))
     (drive-choose "touch")
     (drive-keys "M-x handrail-rules RET")
-    (drive-await "the rule's end" (drive-said "handrail: the rule is removed"))
+    (drive-await "the rule's end" (drive-said "handrail: the rule was removed"))
     (drive-note 'offered (vconcat drive-offered))
     (drive-note 'left (drive-list (drive-server) :handrail/rules/list))))
 

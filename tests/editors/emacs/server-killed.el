@@ -16,7 +16,7 @@
     (drive-keys "M-x handrail-answer RET")
     (drive-await "that none waits" (drive-said "No question waits for you"))
     (drive-note 'buffer (drive-flag (get-buffer "*handrail question*")))
-    (drive-await "that a turn has ended with it" (drive-said "the server has ended and a turn with it; it is started"))
+    (drive-await "that a turn has ended with it" (drive-said "the server has ended and a turn with it; it is being restarted"))
     (drive-note 'ran (drive-flag (file-exists-p "ran.txt")))
 
     ;; Another server, which is started at once, knows nothing of the question.

@@ -127,7 +127,7 @@ return function(drive)
   -- The killed server is started again, and the same conversation goes on.
   known = #record.messages
   drive.kill_servers()
-  drive.await_message("the server was started again", known)
+  drive.await_message("the server was restarted", known)
   record.ended = record.messages[known + 1]
   drive.type(":Handrail<CR>", is_open)
   record.same = vim.api.nvim_get_current_buf() == chat

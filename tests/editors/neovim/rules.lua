@@ -4,7 +4,7 @@ return function(drive)
   drive.open("poem.txt")
   vim.o.columns = 60 -- a rule is longer
   local client = vim.lsp.get_clients({ name = "handrail" })[1]
-  drive.say(":HandrailRules<CR>", "no answer has added a rule")
+  drive.say(":HandrailRules<CR>", "your answers have not added any rules")
 
   vim.cmd("Handrail go")
   drive.await("the question", drive.banner)
@@ -12,7 +12,7 @@ return function(drive)
   drive.say("session<CR>", "It ran.")
   record.rules = drive.request(client, "rules/list")
   record.offered = drive.choose("touch")
-  drive.say(":HandrailRules<CR>", "the rule is removed")
+  drive.say(":HandrailRules<CR>", "the rule was removed")
   record.left = drive.request(client, "rules/list")
 
   vim.cmd("Handrail go") -- asks again

@@ -17,7 +17,7 @@ return function(drive)
   record.ran = vim.fn.filereadable("ran.txt") == 1
 
   -- Another server runs, and knows nothing of the question.
-  drive.await_message("the server was started again", 0)
+  drive.await_message("the server was restarted", 0)
   local client = vim.lsp.get_clients({ name = "handrail", bufnr = vim.fn.bufnr("poem.txt") })[1]
   record.open = drive.request(client, "approval/list")
   record.ran_later = vim.fn.filereadable("ran.txt") == 1

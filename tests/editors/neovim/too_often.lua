@@ -4,7 +4,7 @@ return function(drive)
   for _ = 1, 3 do
     local known = #drive.record.messages
     drive.kill_servers()
-    drive.await_message("the server was started again", known)
+    drive.await_message("the server was restarted", known)
   end
   drive.kill_servers()
   drive.await_message("has ended again", 0)

@@ -69,7 +69,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         is_read=True,
     ),
     Protection(
-        reason="It defines what runs on the build server, with the permissions that are set there.",
+        reason="It defines what runs on the build server, and with which permissions.",
         patterns="""
             .github/workflows .gitlab-ci.yml .circleci jenkinsfile azure-pipelines.yml
         """,
