@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -83,22 +82,53 @@ async def test_the_client_can_say_at_which_of_the_two_addresses_to_list(stage: S
     assert (new.looked_with, old.looked_with) == ([NEW], [NEW, OLD])
 
 
-async def test_an_address_that_stays_when_the_provider_changes_is_pointed_out(
+def warnings(editor: Editor) -> list[str]:
+    return [each.message for each in editor.messages if "does not use" in each.message]
+
+
+async def test_no_key_is_sent_to_the_address_that_was_set_for_another_provider(
     stage: Stage, habits: Habits
 ) -> None:
-    """Before the first turn: an address that was for one provider gets no other's key unseen."""
-    base_url = "http://127.0.0.1:9/v1"
-    editor = await stage.start(habits, settings=gateway(base_url))
-    await editor.request("model.list", like="paste")
+    """The provider is changed by hand, the address and the key's name stay; so after a restart."""
+    async with (
+        model_server(Say(text="Old."), Say(text="Old again.")) as old,
+        model_server(Say(text="New."), Say(text="New again.")) as new,
+    ):
+        usual = gateway(old.url("openai-chat"))
+        both = {"environment": keys(new.url("anthropic")), "options": opting_in("save")}
+        editor = await stage.start(habits, settings=usual, **both)
+        await editor.turn("Hello?")
+        await change(editor, **{**usual, "model": "anthropic:m"})
+        answer = (await editor.turn("And now?"))["answer"]
+        await change(editor, **usual)
+        back = (await editor.turn("And back?"))["answer"]
+        other = await stage.start(habits, settings={**usual, "model": "anthropic:m"}, **both)
+        again = (await other.turn("And after a restart?"))["answer"]
+    assert (answer, back, again) == ("New.", "Old again.", "New again.")
+    assert (old.keys, new.keys) == ([OLD, OLD], [NEW, NEW])
+    wanted = (
+        f"handrail: handrail.baseUrl ({usual['baseUrl']}) and handrail.keyName (GATEWAY_KEY) were set "
+        "for openai, so handrail does not use them for anthropic: no key is sent to another provider. Clear "
+        "them. If they should count for anthropic too, clear them and then set them again."
+    )
+    assert [warnings(each) for each in (editor, other)] == [[wanted], [wanted]]
 
-    def warnings() -> list[Any]:
-        return [each.message for each in editor.messages if "baseUrl is still" in each.message]
 
-    await change(editor, model="openai:other", baseUrl=base_url)
-    await change(editor, model="anthropic:m", baseUrl=base_url)
-    assert warnings() == [
-        f"handrail: The model's provider is now anthropic, but handrail.baseUrl is still {base_url}, so the "
-        "key of anthropic will be sent there. Clear handrail.baseUrl if that address belongs to openai."
-    ]
-    await change(editor, model="openai:m", baseUrl="")
-    assert len(warnings()) == 1
+async def test_an_address_that_is_set_again_counts_for_the_provider_that_is_chosen_then(
+    stage: Stage, habits: Habits
+) -> None:
+    async with model_server(Say(text="There.")) as there:
+        base_url = there.url("anthropic")
+        editor = await stage.start(
+            habits,
+            settings=gateway(base_url),
+            environment=keys("http://127.0.0.1:9"),
+            options=opting_in("save"),
+        )
+        await editor.request("model.list", like="paste")  # answered when the settings are known
+        await change(editor, model="anthropic:m", baseUrl=base_url)
+        await change(editor, model="anthropic:m", baseUrl="")
+        await change(editor, model="anthropic:m", baseUrl=base_url)
+        answer = (await editor.turn("Hello?"))["answer"]
+    assert (answer, there.keys) == ("There.", [NEW])
+    assert len(warnings(editor)) == 1

@@ -87,6 +87,7 @@ def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], clos
     from handrail.adapters.served.folder import ServedFolder
     from handrail.adapters.state.grant_file import GrantFile
     from handrail.adapters.state.home import state_folder
+    from handrail.adapters.state.owner_file import OwnerFile
     from handrail.adapters.state.review_folder import ReviewFolder
     from handrail.adapters.state.session_log import SessionLog
     from handrail.adapters.state.spill_folder import SpillFolder
@@ -108,6 +109,7 @@ def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], clos
         clock=SystemClock() if clock is None else FileClock(clock),
         reviews=ReviewFolder(_beside(folders, "review")),
         records=GitRecords(),
+        owners=OwnerFile(state_folder() / "handrail"),
         served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
         surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,

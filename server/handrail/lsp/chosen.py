@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -58,24 +59,35 @@ def at_own_address(found: Settings) -> Settings:
     return replace(found, values={**found.values, settings.BASE_URL.name: "", settings.KEY_NAME.name: ""})
 
 
-def at_base_url(found: Settings, model: str) -> Settings:
-    """The settings with another model, which is asked at the same base URL, with its provider's own key."""
-    base_url = found.text(settings.BASE_URL)
+def at_base_url(found: Settings, model: str, base_url: str) -> Settings:
+    """The settings with another model, which is asked at this base URL, with its provider's own key."""
     moved = with_model(found, model)
     return replace(moved, values={**moved.values, settings.BASE_URL.name: base_url})
 
 
-def stale_address(before: Settings, now: Settings) -> str:
-    """A warning if the model's provider has changed, but the base URL has not; empty if all is well."""
-    base_url = now.text(settings.BASE_URL)
-    was, is_now = (provider_of(each.text(settings.MODEL)) for each in (before, now))
-    if not base_url or base_url != before.text(settings.BASE_URL) or was == is_now:
-        return ""
-    if {was, is_now} & WITHOUT_ADDRESS:
-        return ""
+# What belongs to one provider: an address, and the name of the key that is sent there.
+OF_A_PROVIDER = (settings.BASE_URL, settings.KEY_NAME)
+
+
+def provider(found: Settings) -> str:
+    """Whose model is chosen; empty for models that need neither an address nor a key."""
+    kind = provider_of(found.text(settings.MODEL))
+    return "" if kind in WITHOUT_ADDRESS else kind
+
+
+def without(found: Settings, names: Iterable[str]) -> Settings:
+    """The settings without these values."""
+    return replace(found, values={**found.values, **dict.fromkeys(names, "")})
+
+
+def ignored(found: Settings, names: Sequence[str], owner: str) -> str:
+    """Tells the user which settings another provider's model does not use."""
+    listed = " and ".join(f"handrail.{name} ({found.values[name]})" for name in names)
+    was, them = ("was", "it") if len(names) == 1 else ("were", "them")
     return (
-        f"The model's provider is now {is_now}, but handrail.baseUrl is still {base_url}, so the key of "
-        f"{is_now} will be sent there. Clear handrail.baseUrl if that address belongs to {was}."
+        f"{listed} {was} set for {owner}, so handrail does not use {them} for {provider(found)}: no key is "
+        f"sent to another provider. Clear {them}. If {them if them == 'it' else 'they'} should count for "
+        f"{provider(found)} too, clear {them} and then set {them} again."
     )
 
 

@@ -66,8 +66,9 @@ BASE_URL = Setting(
     does=(
         "The address of the model's server, such as `http://localhost:8000/v1`. If empty, the environment "
         "variable of the provider (such as OPENAI_BASE_URL) is used, otherwise the provider's own address. "
-        "The key of the provider of `handrail.model` is sent to this address, so clear it when you change "
-        "the provider. If you choose a model of another provider in a conversation, that provider's own "
+        "The key of the provider of `handrail.model` is sent to this address. The address belongs to the "
+        "provider that was chosen when you set it: handrail ignores it, and `handrail.keyName`, for any "
+        "other. If you choose a model of another provider in a conversation, that provider's own "
         "address is used."
     ),
 )

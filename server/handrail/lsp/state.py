@@ -134,6 +134,8 @@ class State:
         )
         self.running: dict[str, Slow] = {}
         self.published: set[str] = set()
+        self.told: dict[str, str] = {}  # the latest address and name of a key in the settings
+        self.pointed_out: set[tuple[str, str, str]] = set()  # those that were ignored, for which provider
         self.has_settled = False  # whether the client has ever told its settings
         self.pulls = self.pulled = 0  # how often the settings were asked for; the latest answer's number
         self.settled = asyncio.Event()

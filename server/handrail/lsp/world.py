@@ -20,6 +20,7 @@ from handrail.ports import (
     Watch,
     Workspace,
 )
+from handrail.ports.models import Owners, UnkeptOwners
 from handrail.ports.review import Forgetful, Records, ReviewStore, Unrecorded
 from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import Sessions, Unwritten
@@ -38,6 +39,7 @@ class World:
         diagnostics: Set if the environment decides whether failures are shown.
         sandbox: Set if the environment decides how commands are contained.
         add_to_environment: Has commands that were asked about get variables by these names as well.
+        owners: For which providers the address and the key in the settings were set.
         stamp: What tells one state of the file of a URI from another.
     """
 
@@ -56,6 +58,7 @@ class World:
     sessions: Sessions = field(default_factory=Unwritten)
     reviews: ReviewStore = field(default_factory=Forgetful)
     records: Records = field(default_factory=Unrecorded)
+    owners: Owners = field(default_factory=UnkeptOwners)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     ask_for_keys: Callable[[Callable[[str], str]], None] = lambda find: None
     diagnostics: bool | None = None

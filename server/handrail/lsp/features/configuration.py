@@ -9,6 +9,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from handrail.lsp import chosen, protocol, settings
+from handrail.lsp.settings import Settings
 from handrail.lsp.state import State
 
 TIMEOUT_S = 5.0
@@ -74,14 +75,37 @@ def settle(state: State, pulled: object, scoped: object) -> None:
     """Put the settings in force; say what was wrong with a value."""
     before = state.settings
     found = settings.settle(state.client.settings, pulled, None if state.client.untrusted else scoped)
-    if warning := chosen.stale_address(state.stated, found):
-        state.say(warning)
-    state.stated = found
+    state.stated = found = _own(state, found)
     state.settings = chosen.with_model(found, state.model)
     for problem in state.settings.problems:
         if problem not in before.problems:
             state.say(problem)
     state.refresh()
+
+
+def _own(state: State, found: Settings) -> Settings:
+    """
+    The settings without an address and a key's name that were set for another provider.
+
+    A value belongs to the provider that was chosen when it was set. The user is told once of each that is
+    ignored.
+    """
+    provider, owners = chosen.provider(found), state.world.owners
+    before, state.told = state.told, {each.name: found.text(each) for each in chosen.OF_A_PROVIDER}
+    foreign: dict[str, str] = {}
+    for name, value in state.told.items():
+        known = owners.of(name, value) if value and provider else frozenset()
+        if not value or not provider or provider in known:
+            continue
+        if not known or before.get(name, value) != value:
+            owners.add(name, value, provider)
+        else:
+            foreign[name] = " and ".join(sorted(known))
+    new = [name for name in foreign if (provider, name, state.told[name]) not in state.pointed_out]
+    if new:
+        state.say(chosen.ignored(found, new, foreign[new[0]]))
+    state.pointed_out |= {(provider, name, state.told[name]) for name in new}
+    return chosen.without(found, foreign) if foreign else found
 
 
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:

@@ -8,7 +8,7 @@ import logging
 
 from pygls.exceptions import JsonRpcException
 
-from handrail.lsp import chosen, protocol, wire
+from handrail.lsp import chosen, protocol, settings, wire
 from handrail.lsp.features import configuration
 from handrail.lsp.settings import Settings
 from handrail.lsp.state import State
@@ -44,9 +44,12 @@ def _settings(state: State, params: protocol.ModelListParams) -> Settings:
     found = chosen.with_model(state.stated, params.like)
     if params.own_address is None:
         return found
-    return (
-        chosen.at_own_address(found) if params.own_address else chosen.at_base_url(state.stated, params.like)
-    )
+    if params.own_address:
+        return chosen.at_own_address(found)
+    base_url = state.told.get(settings.BASE_URL.name, "")
+    if base_url and (provider := chosen.provider(found)):
+        state.world.owners.add(settings.BASE_URL.name, base_url, provider)  # the user has said so
+    return chosen.at_base_url(state.stated, params.like, base_url)
 
 
 async def forget(state: State, params: protocol.ModelForgetParams) -> None:
