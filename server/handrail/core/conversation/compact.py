@@ -180,7 +180,8 @@ class Cut:
         ):
             if lines:
                 parts.append(f"{title}:\n" + "\n".join(lines))
-        kept = [e for e in self.middle if e is request or any(e is known for known in self.instructions)]
+        stays = {id(request), *map(id, self.instructions)}
+        kept = [message for message in self.middle if id(message) in stays]
         return (*self.head, UserMessage(text="\n\n".join(parts)), *kept, *self.tail)
 
     def without_middle(self, facts: Facts, request: UserMessage | None = None) -> tuple[Message, ...]:

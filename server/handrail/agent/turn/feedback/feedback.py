@@ -29,7 +29,7 @@ from handrail.ports.languages import LATE, PROBLEMS, Languages, Report, Unknown,
 
 LIMIT_S = 2.0  # of one answer of the model, all waiting together
 BEFORE_S = 0.5  # of that, before an edit
-LIMIT_LOOKS = 200  # open documents that are looked at
+LIMIT_LOOKS = 100  # open documents that are looked at
 LIMIT_OTHERS = 40  # of them, those that are asked about
 LIMIT_NEAR = 20  # folders of edited documents, the latest
 LIMIT_ROUNDS = 3  # so often a turn goes on because of what is told at its end
