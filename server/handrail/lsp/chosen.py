@@ -69,6 +69,20 @@ def at_base_url(found: Settings, model: str, base_url: str) -> Settings:
 OF_A_PROVIDER = (settings.BASE_URL, settings.KEY_NAME)
 
 
+class Belongings:
+    """
+    What is known of the settings that belong to one provider.
+
+    Attributes:
+        told: The latest values, by the setting's name.
+        pointed_out: Provider, setting and value of those that were ignored, of which the user knows.
+    """
+
+    def __init__(self) -> None:
+        self.told: dict[str, str] = {}
+        self.pointed_out: set[tuple[str, str, str]] = set()
+
+
 def provider(found: Settings) -> str:
     """Whose model is chosen; empty for models that need neither an address nor a key."""
     kind = provider_of(found.text(settings.MODEL))

@@ -118,7 +118,7 @@ class State:
         self.converter = Converter(encoding=self.documents.encoding)
         self.review_page = self._review_page()
         self.review = self._review_surface()
-        self.model = ""  # that the user has chosen in a conversation, instead of the setting's
+        self.model, self.belongings = "", chosen.Belongings()  # the model: as chosen in a conversation
         paths = Paths(listing=partial(self.workspace.files, None, ""))
         others = OtherWindows(watch=world.journal_watch, uri=world.sessions.uri)
         self.chats = Chats(served=world.served, page=self._chat_page, paths=paths, others=others)
@@ -134,8 +134,6 @@ class State:
         )
         self.running: dict[str, Slow] = {}
         self.published: set[str] = set()
-        self.told: dict[str, str] = {}  # the latest address and name of a key in the settings
-        self.pointed_out: set[tuple[str, str, str]] = set()  # those that were ignored, for which provider
         self.has_settled = False  # whether the client has ever told its settings
         self.pulls = self.pulled = 0  # how often the settings were asked for; the latest answer's number
         self.settled = asyncio.Event()

@@ -90,10 +90,10 @@ def _own(state: State, found: Settings) -> Settings:
     A value belongs to the provider that was chosen when it was set. The user is told once of each that is
     ignored.
     """
-    provider, owners = chosen.provider(found), state.world.owners
-    before, state.told = state.told, {each.name: found.text(each) for each in chosen.OF_A_PROVIDER}
+    provider, owners, own = chosen.provider(found), state.world.owners, state.belongings
+    before, own.told = own.told, {each.name: found.text(each) for each in chosen.OF_A_PROVIDER}
     foreign: dict[str, str] = {}
-    for name, value in state.told.items():
+    for name, value in own.told.items():
         known = owners.of(name, value) if value and provider else frozenset()
         if not value or not provider or provider in known:
             continue
@@ -101,10 +101,10 @@ def _own(state: State, found: Settings) -> Settings:
             owners.add(name, value, provider)
         else:
             foreign[name] = " and ".join(sorted(known))
-    new = [name for name in foreign if (provider, name, state.told[name]) not in state.pointed_out]
+    new = [name for name in foreign if (provider, name, own.told[name]) not in own.pointed_out]
     if new:
         state.say(chosen.ignored(found, new, foreign[new[0]]))
-    state.pointed_out |= {(provider, name, state.told[name]) for name in new}
+    own.pointed_out |= {(provider, name, own.told[name]) for name in new}
     return chosen.without(found, foreign) if foreign else found
 
 

@@ -46,7 +46,7 @@ def _settings(state: State, params: protocol.ModelListParams) -> Settings:
         return found
     if params.own_address:
         return chosen.at_own_address(found)
-    base_url = state.told.get(settings.BASE_URL.name, "")
+    base_url = state.belongings.told.get(settings.BASE_URL.name, "")
     if base_url and (provider := chosen.provider(found)):
         state.world.owners.add(settings.BASE_URL.name, base_url, provider)  # the user has said so
     return chosen.at_base_url(state.stated, params.like, base_url)
