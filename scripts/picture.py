@@ -24,7 +24,7 @@ from rich.text import Text
 
 from handrail.testing import answer, call, lay_out, script
 
-COLUMNS, LINES = 124, 46
+COLUMNS, LINES = 124, 49
 PRICES = b"""def total(prices):
     return sum(prices)
 

@@ -173,6 +173,17 @@ AWKWARD = {
         r"\bnot known here\b": "unknown, not supported",
         r", else (?!if\b)": "otherwise",
         r"\btried with\b": "tested with",
+        r"\btold of\b": "told about",
+        r"\b(?:something|anything|nothing|what) else than\b": "other than",
+        r"\bobey(?:s|ed)?\b": "follow",
+        r"\bsomebody\b": "someone",
+        r"\bbeside\b(?!-)": "next to",
+        r"\bwhat (?:becomes|became) of\b": "what happens to; or name the thing itself",
+        r"\b(?:of|than) (?:yours|mine|theirs)\b": "your …, my …",
+        r"\bstand(?:s|ing)? for nothing\b": "matches nothing",
+        r"\bopen no longer\b": "no longer open",
+        r"\bwithout a word\b": "without a message",
+        r"\b(?:is|are|was|were) ended\b": "stopped, has ended",
     }.items()
 }
 OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")
@@ -245,6 +256,15 @@ def test_the_extension_speaks_plain_english() -> None:
         "The diagnostic stands at the nearest place.",
         "Compare with what stands there.",
         "It uses the setting, else the default.",
+        "The model is told of new problems.",
+        "It printed something else than problems.",
+        "An editor obeys it.",
+        "A folder that somebody cloned.",
+        "The marks beside the line numbers.",
+        "What becomes of a comment.",
+        "A name stands for nothing.",
+        "The document is open no longer.",
+        "The command was ended by a signal.",
     ],
 )
 def test_awkward_sentences_are_found(sentence: str) -> None:

@@ -113,7 +113,7 @@ async def test_what_changes_or_goes_is_told_with_the_next_touch(bench: Bench) ->
         ("docs/AGENTS.md", ""),
     ]
     texts = [each.text for each in bench.history() if isinstance(each, UserMessage) and each.instructions]
-    assert "replace what you were told of docs/AGENTS.md" in texts[2]
+    assert "replace what you were told about docs/AGENTS.md" in texts[2]
     assert "was removed" in texts[3]
 
 

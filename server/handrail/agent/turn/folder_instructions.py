@@ -34,7 +34,7 @@ TOLD = (
     "follow them as you follow the project's other instructions; where they contradict instructions of a "
     "folder above, follow these."
 )
-CHANGED = " They have changed, and replace what you were told of {path} before."
+CHANGED = " They have changed, and replace what you were told about {path} before."
 CUT = (
     " Only the first {shown:,} of {all:,} characters are given here; read the rest of {path} if you need it."
 )
