@@ -11,9 +11,11 @@ are kept in `.cache/vscode/`.
 import base64
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -136,6 +138,34 @@ def vsix(vscode: editors.VSCode, tmp_path_factory: pytest.TempPathFactory) -> Pa
 @pytest.fixture
 def code(vscode: editors.VSCode, vsix: Path, tmp_path: Path) -> VSCode:
     return VSCode(vscode, vsix, tmp_path)
+
+
+def test_the_vsix_holds_what_runs_and_what_its_page_shows_and_nothing_else(vsix: Path) -> None:
+    with zipfile.ZipFile(vsix) as packed:
+        names = {name.removeprefix("extension/") for name in packed.namelist()}
+        readme = packed.read("extension/readme.md").decode()
+    media = {
+        f"media/{each.name}" for each in (EXTENSION / "media").iterdir() if each.suffix in (".md", ".png")
+    }
+    (wheel,) = (name for name in names if name.startswith("bundled/"))
+    assert names - media - {wheel} == {
+        "[Content_Types].xml",
+        "extension.vsixmanifest",
+        "LICENSE.txt",
+        "changelog.md",
+        "l10n/bundle.l10n.json",
+        "out/THIRD_PARTY_NOTICES.txt",
+        "out/chat.css",
+        "out/chat.js",
+        "out/extension.js",
+        "package.json",
+        "package.nls.json",
+        "readme.md",
+    }
+    pictures = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", readme)
+    assert pictures
+    assert set(pictures) <= names, "a picture of the page is missing"
+    assert vsix.stat().st_size < 5_000_000
 
 
 def test_a_pasted_reply_in_vscode(code: VSCode) -> None:
