@@ -181,7 +181,7 @@ class _Applying:
         return ShadowRepo(state, lambda: (self.root,), lambda: datetime.now(UTC))
 
     async def ask(self, question: Question) -> str | None:
-        """The Approver port: the person at the terminal, asked once about the same; nobody there is a no."""
+        """The Approver port: the person at the terminal, asked once about the same; no one there is a no."""
         if ALLOW not in question.choices:
             return None  # only a model asks other questions
         asked = f"{question.diff}Allow {question.tool} on {question.subject}? {question.detail}".strip()

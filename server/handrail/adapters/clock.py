@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-LOOK_S = 0.02  # how often the file is looked at while somebody waits
+LOOK_S = 0.02  # how often the file is looked at while someone waits
 
 
 class SystemClock:

@@ -213,7 +213,7 @@ class Messages:
             return False
         try:
             self._receive(body)
-        except BrokenPipeError as error:  # nobody reads the answers, which `deliver` raises
+        except BrokenPipeError as error:  # no one reads the answers, which `deliver` raises
             if not self._over.done():
                 self._over.set_exception(error)
         except Exception:

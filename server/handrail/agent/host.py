@@ -161,7 +161,7 @@ class Host:
         self.steered.setdefault(turn, []).append(said)
 
     async def catch_up(self, session: str) -> None:
-        """Take a session up again that another process has gone on with. Raises UnknownId, UnknownSession."""
+        """Reload a session that another process has continued. Raises UnknownId, UnknownSession."""
         if session in self.sessions and await self.archive.journals.is_behind(session):
             await self.resume(session)
 
@@ -334,7 +334,7 @@ class Host:
         return known
 
     def dismiss(self, failures: Sequence[str]) -> None:
-        """Close failures without mending them. Raises UnknownId."""
+        """Close failures without making their edits. Raises UnknownId."""
         for failure in failures:
             self.failure(failure)
         self.ledger = self.ledger.drop(failures)

@@ -13,7 +13,7 @@ COMMANDS = "terminal"  # the tool whose results are outputs
 
 
 class NoOutputError(HandrailError):
-    """A client named a call that is no command, or has not ended."""
+    """A client named a call that is not a command, or has not ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

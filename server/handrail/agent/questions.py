@@ -101,13 +101,13 @@ class Questions:
         answer.set_result(choice)
 
     def expire(self, question: str) -> None:
-        """Nobody will answer: the time of a question is over, if it is still open."""
+        """No one will answer: the time of a question is over, if it is still open."""
         answer = self._answers.get(question)
         if answer is not None and not answer.done():
             answer.set_result(None)
 
     async def ask(self, question: Question) -> str | None:
-        """Ask, and wait; None if nobody answers in time."""
+        """Ask, and wait; None if no one answers in time."""
         now = self.clock.now()
         asked = OpenQuestion(question=question, asked_at=now, until=now + self.timeout_s())
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()

@@ -2,7 +2,7 @@
 A client and its server in one process: the server in a thread, with an event loop of its own.
 
 Two pipes join them, and nothing else: they speak as they do between processes. Standard input and output are
-the client's; what the server logs is kept, and told if it ends before its time. Nobody can end a thread. So
+the client's; what the server logs is kept, and told if it ends before its time. No one can end a thread. So
 if the server goes on after its client has left, the process ends all the same, with the client's exit code.
 """
 

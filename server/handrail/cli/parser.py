@@ -23,7 +23,7 @@ ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told othe
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose exit code is the same if nobody reads what it says, on every Python."""
+    """A parser whose exit code is the same if no one reads what it says, on every Python."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         with contextlib.suppress(OSError):  # Python does that from 3.11.4 on

@@ -46,7 +46,7 @@ class Unsaved:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intended:
     """
-    What a turn is about to leave of a document: kept beforehand, in case nobody lives to see what it left.
+    What a turn is about to leave of a document: kept beforehand, in case no one lives to see what it left.
 
     Attributes:
         raw: The bytes of the file; None for none.
@@ -70,11 +70,11 @@ class Target:
         is_place: Whether the place is meant and not the document that it leads to, so that a symbolic link
             there is kept as a link.
         raw: What its file is taken to hold: what the change was computed on, or what it made of that, even if
-            somebody else has changed the file meanwhile. None for what it holds.
+            someone else has changed the file meanwhile. None for what it holds.
         leaves_file: Whether only the editor's text was changed: the file counts as it was before the change,
             whatever the user has saved by now.
-        is_gone: Whether there is none, whatever somebody else has put there by now.
-        is_untouched: Whether it was left as it was, whatever somebody else has made of it by now.
+        is_gone: Whether there is none, whatever someone else has put there by now.
+        is_untouched: Whether it was left as it was, whatever someone else has made of it by now.
         renamed: Its URI by now, if it was renamed since its pre-image was kept.
         is_past: Whether this is how it was a while ago: nothing is about to change, so it is only kept if the
             step has nothing of it yet.

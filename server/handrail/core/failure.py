@@ -14,7 +14,7 @@ from typing import Self
 
 class Code(StrEnum):
     """
-    The stable name of a class of failure; there are no others.
+    The stable name of a class of failure.
 
     This is the one place to add a code: `docs/failures.md`, the schema and the TypeScript are made from it.
 
@@ -180,7 +180,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """
-    Something that the model or the user can mend.
+    Something that the model or the user can correct.
 
     Attributes:
         code: The class of failure.

@@ -25,7 +25,7 @@ SHUTDOWN_TIMEOUT_S = 5.0
 
 FULL_SYNC = 1  # LSP's TextDocumentSyncKind
 
-# Nobody looks at a document here while it is edited. On the disk the server compares and writes at once, so
+# No one looks at a document here while it is edited. On the disk the server compares and writes at once, so
 # of many runs that edit one file all can land; and owner, attributes and hard links are kept.
 SETTINGS = {"edits.closedDocuments": "disk"}
 
@@ -50,8 +50,8 @@ class Reactions:
     What the owner does with what the server says.
 
     `update` gets the params of `handrail/turn/update`, `message` those of `window/showMessage`, and `approve`
-    those of `handrail/approval/request`; it gives one of their choices, or None if nobody answers.
-    `is_attended` says whether somebody could.
+    those of `handrail/approval/request`; it gives one of their choices, or None if no one answers.
+    `is_attended` says whether someone could.
     """
 
     update: Callable[[dict[str, Any]], None]
@@ -189,7 +189,7 @@ class Client:
         return None if choice is None else {"choice": choice}
 
     def _no_choice(self, _params: dict[str, Any]) -> None:
-        """Answer a question that nobody here can answer: null is no."""
+        """Answer a question that no one here can answer: null is no."""
 
 
 def _sync(answer: Any) -> Sync:

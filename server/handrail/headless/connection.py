@@ -67,7 +67,7 @@ class Connection:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the server has ended, or wrote what is no message."""
+        """Whether the server has ended, or wrote something that is not a message."""
         return self._gone is not None
 
     async def end(self) -> ServerGoneError:
@@ -134,7 +134,7 @@ class Connection:
             looks += 1
             used_s = self._server.used_s()
             if used_s is None or before_s is None:
-                worked_s = looks * pause_s  # nobody knows, so it is believed to work
+                worked_s = looks * pause_s  # no one knows, so it is believed to work
                 continue
             step_s, before_s = used_s - before_s, used_s
             worked_s += step_s
@@ -145,7 +145,7 @@ class Connection:
         return f"{worked_s:.0f} seconds of work; it seems to be stuck"
 
     def notify(self, method: str, params: dict[str, Any] | None) -> None:
-        """Tell the server; when it is gone, nobody."""
+        """Tell the server, unless it is gone."""
         self._send(_Call(method, params))
 
     async def close(self) -> None:
@@ -204,7 +204,7 @@ class Connection:
     async def _dispatch(self, message: dict[str, Any]) -> None:
         if "method" not in message:
             reply = self._pending.get(message.get("id") or 0)
-            if reply is not None and not reply.done():  # a late answer is nobody's
+            if reply is not None and not reply.done():  # a late answer is no one's
                 reply.set_result(message)
             return
         request = jsonrpc_base.Request.parse(message)

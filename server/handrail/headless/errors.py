@@ -13,7 +13,7 @@ class HeadlessError(Exception):
 
 
 class ServerGoneError(HeadlessError):
-    """The server process ended, or wrote something that is no message."""
+    """The server process ended, or wrote something that is not a message."""
 
 
 class ServerSilentError(HeadlessError):

@@ -43,7 +43,7 @@ async def held(paths: Iterable[Path]) -> AsyncIterator[None]:
             above is locked: a file in it can only be new, and is made only if there is none.
 
     Raises:
-        EditRefusedError: A lock cannot be had, or somebody else kept one for `WAIT_S`.
+        EditRefusedError: A lock cannot be had, or someone else kept one for `WAIT_S`.
     """
     wanted, until = sorted(set(paths)), time.monotonic() + WAIT_S
     while True:

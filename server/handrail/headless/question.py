@@ -58,7 +58,7 @@ class Question:
 
     @property
     def unanswered(self) -> str:
-        """What is said where nobody can be asked."""
+        """What is said if no one can be asked."""
         no = (
             "so it was not allowed. To allow it, give --yes."
             if self.asks_leave

@@ -235,7 +235,7 @@ class Show:
             self.line(f"  {note}", DIM)
 
     def pause(self) -> None:
-        """End a line that streamed text left open, before somebody else writes."""
+        """End a line that streamed text left open, before someone else writes."""
         if not self._at_line_start:
             self._write("\n")
 

@@ -90,12 +90,12 @@ class Interrupts:
 
 
 def can_ask() -> bool:
-    """Whether somebody is there to answer."""
+    """Whether someone is there to answer."""
     return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def require_screen(command: str) -> None:
-    """Raise HeadlessError, with what to do instead, unless a screen can be drawn for somebody who types."""
+    """Raise HeadlessError, with what to do instead, unless a screen can be drawn for someone who types."""
     instead = "Use `handrail run PROMPT` for one turn; `handrail run -` reads the prompt from standard input."
     if not all(each is not None and each.isatty() for each in (sys.stdin, sys.stdout)):
         raise HeadlessError(f"`{command}` needs a terminal on standard input and output. {instead}")
@@ -115,7 +115,7 @@ async def ask(prompt: str) -> str:
 
 
 def forget_typed() -> None:
-    """Whatever was typed before a question was shown is no answer to it."""
+    """Discard what was typed before a question was shown; it is not an answer."""
     if termios is not None:
         with contextlib.suppress(termios.error, ValueError):
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

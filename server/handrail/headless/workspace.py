@@ -3,7 +3,7 @@ The documents that the headless client holds, and what workspace edits do to the
 
 It behaves as an editor does: a document is opened when an edit comes for it, changed in memory, told to the
 server change by change, and on disk only once it is saved. Nothing outside the workspace folder is touched.
-Files are changed under the lock of `lock`, and what somebody else did to them is never overwritten.
+Files are changed under the lock of `lock`, and what someone else did to them is never overwritten.
 
 Text edits alone are all or nothing; an edit that also creates, renames or deletes stops at the first change
 that fails (`textOnlyTransactional` in LSP). Talking to the server happens in `client`.
@@ -96,7 +96,7 @@ class Workspace:
 
     def reload(self, paths: Iterable[Path] | None = None) -> None:
         """
-        Take over what somebody else wrote to the files of open documents, all of them or those of *paths*.
+        Take over what someone else wrote to the files of open documents, all of them or those of *paths*.
 
         A document with unsaved text keeps it; `save` then refuses to overwrite the file.
         """
@@ -282,14 +282,14 @@ class Workspace:
         """
         Write a document, under its lock.
 
-        What somebody else did to other lines of the file meanwhile is taken over first; the same lines are
+        What someone else did to other lines of the file meanwhile is taken over first; the same lines are
         refused.
         """
         if not self._open[path].is_dirty:
             return
         async with lock.held([path]):
             if (document := self._open.get(path)) is None or not document.is_dirty:
-                return  # closed, or saved, while somebody else held the lock
+                return  # closed, or saved, while someone else held the lock
             if disk.document_path(self.root, path.as_uri()) != path:
                 raise EditRefusedError("the file has been replaced by a symbolic link since it was opened")
             found = disk.read(path)
@@ -304,7 +304,7 @@ class Workspace:
             self._notify("textDocument/didSave", {"textDocument": {"uri": document.uri}})
 
     def _join(self, document: Document, found: bytes) -> Document:
-        """Take what somebody else made of a document's file over into its unsaved text."""
+        """Take what someone else made of a document's file over into its unsaved text."""
         has_bom, theirs = decode(document.path, found)
         _, base = decode(document.path, document.on_disk)
         splice = text.carry(base, document.text, theirs)

@@ -71,7 +71,7 @@ class AnsweredError(JsonRpcException):
 
 
 class UnreadableError(JsonRpcException):
-    """Something that is no message, or a notification that cannot be read; nobody waits for an answer."""
+    """Something that is not a message, or a notification that cannot be read; no one waits for an answer."""
 
 
 class Phase(Enum):
@@ -200,7 +200,7 @@ class Server(LanguageServer):
 
     Args:
         load: Called once `initialize` is answered: imports and sets what stands behind the handlers.
-        secrets: The values of keys, which nobody is told.
+        secrets: The values of keys, which must not be shown to anyone.
 
     Attributes:
         state: Everything behind the handlers; set by *load*, as is `mirror`.

@@ -49,14 +49,14 @@ class OpenDocument:
     """
     A document in the editor.
 
-    Most documents are opened and never changed, so the text is kept as it came until somebody asks
+    Most documents are opened and never changed, so the text is kept as it came until someone asks
     for its lines.
 
     Attributes:
         saved: What the editor has saved last, if it said so.
-        was_opened_by_us: Whether an edit of ours opened it, so that nobody but us would save it.
+        was_opened_by_us: Whether an edit of ours opened it, so that no one but us would save it.
         number: Counts the documents that were opened, so that later ones compare as greater.
-        seen: The texts that it had since someone began to keep them; None if nobody does.
+        seen: The texts that it had since someone began to keep them; None if no one does.
         seen_late: The same, for an edit that may show after it was told not to stand.
         typed: Whose the prompts in it are; None while that is not followed.
         file: The state of its file when it was opened or last saved.

@@ -25,7 +25,7 @@ from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 
-OUTPUT_S = 0.1  # so long a command's output is gathered; nobody reads faster
+OUTPUT_S = 0.1  # so long a command's output is gathered; no one reads faster
 OUTPUT_CHARS = 4_000  # of what is gathered are told, its end; the rest is in the result
 SAID_CHARS = 2_000  # of a warning
 REPORT_CHARS = 400  # of a progress message
@@ -226,7 +226,7 @@ class Slow:
             self.work.cancel()
 
     def go_on(self, done: int, of: int) -> bool:
-        """So many are *done*; whether nobody has stopped it."""
+        """So many are *done*; whether no one has stopped it."""
         now = asyncio.get_running_loop().time()
         if self._is_shown and now - self._told_at >= OUTPUT_S:
             self._told_at = now

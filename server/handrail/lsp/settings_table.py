@@ -2,7 +2,7 @@
 The table of all settings; `docs/settings.md` and the extension's manifest are made from it.
 
 A machine setting is taken at global scope or from `initializationOptions` only, so that a folder which
-somebody cloned cannot choose the model.
+someone cloned cannot choose the model.
 """
 
 from __future__ import annotations

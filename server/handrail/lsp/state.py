@@ -342,7 +342,7 @@ class State:
         self.server.say(message)
 
     def secrets(self) -> tuple[str, ...]:
-        """The values of keys, which nobody is told."""
+        """The values of keys, which must not be shown to anyone."""
         return self.world.secrets(self.settings.text(settings.KEY_NAME))
 
     @contextmanager

@@ -225,7 +225,7 @@ class Workspace(HasHeads, Protocol):
 
 
 class Watch(Protocol):
-    """Tells of changes of files that nobody else tells of."""
+    """Tells of changes of files that no one else tells of."""
 
     def follow(self, uris: Sequence[str], tell: Callable[[str], None]) -> None:
         """From now on call *tell*, on the event loop, with a URI of *uris* whenever its file has changed."""

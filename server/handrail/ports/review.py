@@ -100,7 +100,7 @@ class Forgetful:
     damaged: Callable[[str], None] = logging.getLogger(__name__).warning
 
     async def news(self) -> tuple[Pending | str, ...]:
-        """Nobody else writes."""
+        """No one else writes."""
         return ()
 
     async def write(self, documents: Sequence[Pending | str]) -> None:

@@ -27,7 +27,7 @@ class ServedDocuments(Protocol):
 
     async def write(self, name: str, text: str) -> Written:
         """
-        Write a document, anew if somebody removed or changed it.
+        Write a document, anew if someone removed or changed it.
 
         Args:
             name: The file's; no folder is in it.

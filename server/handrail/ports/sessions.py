@@ -67,7 +67,7 @@ class Sessions(Protocol):
         ...
 
     async def remove(self, session: str) -> bool:
-        """Remove a session's journal for good; returns whether there is none now."""
+        """Remove a session's journal permanently; returns whether it is gone now."""
         ...
 
     async def of_turn(self, turn: str) -> str | None:
@@ -75,7 +75,7 @@ class Sessions(Protocol):
         ...
 
     async def is_behind(self, session: str) -> bool:
-        """Whether somebody else has written to a journal since it was last written to or loaded here."""
+        """Whether someone else has written to a journal since it was last written to or loaded here."""
         ...
 
     def claim(self, session: str) -> Release | None:
@@ -115,9 +115,9 @@ class Unwritten:
         return None
 
     async def is_behind(self, session: str) -> bool:
-        """Nobody writes."""
+        """No one writes."""
         return False
 
     def claim(self, session: str) -> Release:
-        """Nobody else knows of it."""
+        """No one else knows of it."""
         return lambda: None

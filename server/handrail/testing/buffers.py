@@ -208,7 +208,7 @@ class Buffers:
         if uri not in self.documents and not path_of(uri).exists():
             return  # it was renamed or removed before the edit was applied
         if uri not in self.documents and not self.profile.opens_closed:
-            self.hidden[uri] = path_of(uri).read_text(encoding="utf-8")  # nobody is told of this buffer
+            self.hidden[uri] = path_of(uri).read_text(encoding="utf-8")  # no one is told of this buffer
             return
         was_closed = uri not in self.documents and named.get("version") is not None
         if uri not in self.documents:

@@ -273,7 +273,7 @@ def _lives(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's, so it lives
+    except PermissionError:  # someone else's, so it lives
         return True
     return True
 

@@ -2,7 +2,7 @@
 Housekeeping of a repository while nothing runs: what nothing names, packing, and whether all is sound.
 
 Packing holds no lock, as it only copies. What has been copied, and what nothing names, is removed by the one
-writer, who knows that nobody is about to name it.
+writer, who knows that no one is about to name it.
 """
 
 from __future__ import annotations

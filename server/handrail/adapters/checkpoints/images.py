@@ -207,7 +207,7 @@ def _number(each: Restoration) -> tuple[int, int] | str:
 def _with_earlier(store: Store, entries: Sequence[Entry]) -> Restoration:
     earlier = []
     for number in reversed(range(1, len(entries))):
-        with suppress(CheckpointError):  # one that is damaged keeps nobody from restoring the others
+        with suppress(CheckpointError):  # one that is damaged keeps no one from restoring the others
             earlier.append(_restoration_of(store, entries[:number]))
     return replace(_restoration_of(store, entries), earlier=tuple(earlier))
 

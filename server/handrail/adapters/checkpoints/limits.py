@@ -74,7 +74,7 @@ class Room:
         self.used += need
 
     def doubt(self) -> None:
-        """Somebody else has written; measure before the next write."""
+        """Someone else has written; measure before the next write."""
         self.writes = MEASURE_EVERY
 
     def measure(self) -> int:

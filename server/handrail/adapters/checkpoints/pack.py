@@ -28,7 +28,7 @@ LARGE = 1 << 31  # an offset from here on stands in a table of its own
 CACHED_BYTES = 200_000  # of an index that is read once for as long as it stays the same
 WHOLE = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}  # the kinds of entries that are no deltas
 
-# What reading may raise that somebody else has written to.
+# What reading may raise that someone else has written to.
 DAMAGE = (
     KeyError,
     IndexError,

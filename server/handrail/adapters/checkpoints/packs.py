@@ -73,7 +73,7 @@ class Packs:
 
         Args:
             size: The bytes of what is written.
-            gone: What is left out, as nobody needs it any more.
+            gone: What is left out, as no one needs it any more.
         """
         packs = sorted(self.all(), key=lambda each: each[1])
         too_many = len(packs) > MANY_PACKS

@@ -165,7 +165,7 @@ class Growing:
 
 
 def _was_changed_since(entry: Entry, found: Kept) -> bool:
-    """Whether somebody has changed a document since it was left, if what is *found* is there now."""
+    """Whether someone has changed a document since it was left, if what is *found* is there now."""
     return entry.intended is None and entry.after is not None and _text(entry.after) != _text(found)
 
 

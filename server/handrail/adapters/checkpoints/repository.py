@@ -1,7 +1,7 @@
 """
 What a shadow repository does for one workspace, step by step and blocking; `port` calls it in threads.
 
-Reading the documents comes before the lock, so that nobody waits for a slow disk; writing holds the lock. An
+Reading the documents comes before the lock, so that no one waits for a slow disk; writing holds the lock. An
 attempt that fails counts for nothing, and makes nothing.
 """
 
@@ -197,7 +197,7 @@ class Vault:
         )
 
     def recover(self) -> None:
-        """Keep what commands changed whose server died meanwhile; asked for once by each server."""
+        """Keep what commands changed whose server died while they ran; each server asks for it once."""
         memory = self.memory
         if memory.is_recovered or not self.home.exists():
             return
@@ -359,7 +359,7 @@ class Vault:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """While nobody writes; where there is nothing yet, there is nothing to wait for."""
+        """While no one writes; where there is nothing yet, there is nothing to wait for."""
         if not self.home.exists():
             yield
             return

@@ -209,7 +209,7 @@ class Store:
 
     def loose(self) -> Iterator[ObjectID]:
         """The objects that have a file each."""
-        with suppress(FileNotFoundError):  # somebody has removed the folder
+        with suppress(FileNotFoundError):  # someone has removed the folder
             yield from self._objects._iter_loose_objects()
 
     def repack(self) -> None:

@@ -12,7 +12,7 @@ from handrail.core.policy.commands.script import Environment
 from handrail.core.policy.environment import inherited_variables
 
 SET: Mapping[str, str] = {
-    "GIT_EDITOR": "true",  # nobody is there to edit
+    "GIT_EDITOR": "true",  # no one is there to edit
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
     "NO_COLOR": "1",

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 HEAD_CHARS, TAIL_CHARS = 4_000_000, 6_000_000  # of the output that is kept
 CHUNK_BYTES = 1 << 16
-PAUSE_S = 0.01  # after so much at once of what nobody waits for: a flood must not take a processor for ever
+PAUSE_S = 0.01  # after so much at once of what no one waits for: a flood must not take a processor for ever
 
 
 @dataclass(kw_only=True)

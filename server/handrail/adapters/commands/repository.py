@@ -21,7 +21,7 @@ from handrail.ports import Repository
 
 LIMIT_S = 5.0  # beyond that, it is asked about
 NONE = b"not a git repository"
-# A setting of a remote's address, or of what stands for one, that lets somebody in.
+# A setting of a remote's address, or of what stands for one, that lets someone in.
 PASSWORD = re.compile(rb"(?:remote|url)\..*(?:https?://[^/@\s]*@|://[^/@\s]*:[^/@\s]*@)", re.DOTALL)
 
 

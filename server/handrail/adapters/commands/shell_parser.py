@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 HAS_COMMANDS = sys.platform != "win32"  # those of the table; `find` is another one there
 LIMIT_CHARS = 10_000
-DEPTH = 200  # beyond this nobody writes, and Python would not recurse much further
+DEPTH = 200  # beyond this no one writes, and Python would not recurse much further
 BLANK = re.compile(rb"(?:[ \t\n]|\\\n)*")
 SPECIAL = re.compile(r"[*?\[\]{}$`]|^~|[:=]~")
 ESCAPED = re.compile(r"\\(.)", re.DOTALL)

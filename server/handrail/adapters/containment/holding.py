@@ -40,7 +40,7 @@ class Before:
     links: Mapping[str, str]
 
     def has(self, each: Marked) -> bool:
-        """Whether what is there now was there, or was put there by somebody who could do more."""
+        """Whether what is there now was there, or was put there by someone who could do more."""
         now = _identity(each.path)
         if now is None or self.files.get(now, None) == _target(each):
             return True

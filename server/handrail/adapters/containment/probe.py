@@ -102,7 +102,7 @@ def find(roots: Sequence[Path], folder: Path, port: int) -> tuple[Bubblewrap | N
 
     Args:
         folder: An empty folder of ours, in which things are tried.
-        port: Of this machine, where somebody listens.
+        port: Of this machine, where someone listens.
     """
     if not sys.platform.startswith("linux"):
         return None, f"handrail cannot contain commands on {sys.platform}"

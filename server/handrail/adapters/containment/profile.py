@@ -84,7 +84,7 @@ class Made:
     """
     Attributes:
         arguments: Of bubblewrap, up to the command.
-        mounted: The paths that mounts lie on which end if somebody replaces the file.
+        mounted: The paths that mounts lie on which end if someone replaces the file.
     """
 
     arguments: tuple[str, ...]

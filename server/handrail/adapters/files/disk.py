@@ -146,7 +146,7 @@ def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
     """
     The path of a file to be changed, with every link resolved.
 
-    Links were followed before it was judged. So if a file of a workspace folder lies elsewhere now, somebody
+    Links were followed before it was judged. So if a file of a workspace folder lies elsewhere now, someone
     has put a link there since, and its target was not judged.
     """
     path, real = path_of(uri), _resolved(uri)

@@ -1,5 +1,5 @@
 """
-A name in a folder that is held open, so that nobody can put another folder in its place meanwhile.
+A name in a folder that is held open, so that no one can put another folder in its place meanwhile.
 
 A path is checked first and used later; in between a folder of it may be replaced by a link that leads out of
 the workspace. So the folders of a path are opened one by one, none of them through a link, and files are then
@@ -125,7 +125,7 @@ def sweep(place: Entry) -> None:
     """
     Remove what a writer that was killed has left beside *place*; for who holds the folder's lock.
 
-    A folder is looked through once. Young files stay: where folders cannot be locked, somebody may be
+    A folder is looked through once. Young files stay: where folders cannot be locked, someone may be
     writing them.
     """
     folder = place.path.parent
@@ -160,7 +160,7 @@ def _entered(handle: int, name: str, *, make: bool) -> int:
     except FileNotFoundError:
         if not make:
             raise
-        with suppress(FileExistsError):  # somebody else was quicker
+        with suppress(FileExistsError):  # someone else was quicker
             os.mkdir(name, dir_fd=handle)
         inner = os.open(name, FOLDER, dir_fd=handle)
     os.close(handle)

@@ -48,7 +48,7 @@ def not_on_disk() -> Failure:
 
 
 def unreadable(path: Path, error: OSError) -> Failure:
-    """Why there is no text to be had: `no-such-file`, `too-large`, or `bad-arguments` for a folder."""
+    """Why there is no text: `no-such-file`, `too-large`, or `bad-arguments` for a folder."""
     name = files.shown(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():

@@ -30,7 +30,7 @@ AS_IT_IS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 class HeldError(OSError):
-    """Somebody else held the lock for all of `WAIT_S`; `holder` says who, if that is known."""
+    """Someone else held the lock for all of `WAIT_S`; `holder` says who, if that is known."""
 
     def __init__(self, holder: str) -> None:
         super().__init__(errno.EAGAIN, "The lock is held")
@@ -51,7 +51,7 @@ def held(path: Path, stand_ins: Path | None) -> Iterator[None]:
         stand_ins: Where a file is made if the folder cannot be locked; None for nowhere.
 
     Raises:
-        HeldError: Somebody else held it for `WAIT_S`.
+        HeldError: Someone else held it for `WAIT_S`.
         NoLockError: It cannot be locked, and no file can stand in.
         OSError: There is no such folder.
     """
@@ -90,7 +90,7 @@ def _folder(folder: Path, until: float) -> int | None:
 
 
 def _document(path: Path, until: float) -> int | None:
-    """The open file, locked, if it has other names; None if it has not, or nobody here could change it."""
+    """The open file, locked, if it has other names; None if it has not, or no one here could change it."""
     try:
         found = os.lstat(path)
         if not stat.S_ISREG(found.st_mode) or found.st_nlink < 2:

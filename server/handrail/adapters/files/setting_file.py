@@ -1,7 +1,7 @@
 """
 Files that we obey and that anybody may have put into a workspace: read only if plain, small and no link.
 
-A pipe would hold us up, a device has no end, and a link may lead to somebody else's file.
+A pipe would hold us up, a device has no end, and a link may lead to someone else's file.
 """
 
 from __future__ import annotations

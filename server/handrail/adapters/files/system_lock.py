@@ -9,7 +9,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def taken(handle: int, *, writes: bool) -> bool:
-        """Lock an open file, if nobody else has; there are no shared locks here, so readers wait as well."""
+        """Lock an open file, if no one else has; there are no shared locks here, so readers wait as well."""
         os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the owner's name, which stays readable
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
@@ -21,7 +21,7 @@ else:
     import fcntl
 
     def taken(handle: int, *, writes: bool) -> bool:
-        """Lock an open file, until it is closed; whether nobody else had."""
+        """Lock an open file, until it is closed; whether no one else had."""
         try:
             fcntl.flock(handle, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)
         except BlockingIOError:

@@ -76,7 +76,7 @@ class FileWatch(FileSystemEventHandler):
 
 
 def stamp(uri: str) -> Stamp | None:
-    """What tells one state of the file *uri* from another; None if it is no file."""
+    """What tells one state of the file *uri* from another; None if it is not a file."""
     path = path_of(uri)
     try:
         found = os.stat(path) if path is not None else None

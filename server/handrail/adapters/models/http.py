@@ -130,7 +130,7 @@ def _still_unknown(begin: bytes) -> bytes | None:
 
 
 def no_answer(said: str) -> NoAnswer:
-    """The error for what is no part of a model's answer."""
+    """The error for something that is not part of a model's answer."""
     return NoAnswer(_what(said.encode()))
 
 
@@ -152,5 +152,5 @@ def client(base_url: str) -> Client:
 
 @cache
 def _trusted(*, has_tls: bool) -> ssl.SSLContext:
-    """Whom to trust: all that Python does, which takes a while to read; nobody where there is no TLS."""
+    """Whom to trust: all that Python does, which takes a while to read; no one where there is no TLS."""
     return httpx2.create_ssl_context() if has_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -110,7 +110,7 @@ class Remote:
 
 
 async def _in_thread(found_out: Callable[[], T]) -> T:
-    """Await work in a thread that nobody waits for at the end: a keyring may never answer."""
+    """Await work in a thread that no one waits for at the end: a keyring may never answer."""
     loop = asyncio.get_running_loop()
     opened: asyncio.Future[T] = loop.create_future()
 

@@ -1,5 +1,5 @@
 """
-Whether the folder for served documents in a workspace is ours: made here, and not brought along by somebody.
+Whether the folder for served documents in a workspace is ours: made here, and not part of a clone or a copy.
 
 A clone can ship such a folder with forged documents in it. So one is ours only if it holds a secret that the
 state folder knows; it must be a folder and no link, and nothing in it may be tracked by git. Where it cannot
@@ -63,7 +63,7 @@ def own_folder(root: Path | None, state: Path) -> Path | Foreign:
 def _make(folder: Path, state: Path) -> None:
     secret = secrets.token_hex(16)
     state.mkdir(parents=True, exist_ok=True, mode=0o700)
-    write(state, RECORD, secret)  # first: a folder without a record is nobody's
+    write(state, RECORD, secret)  # first: a folder without a record is no one's
     folder.mkdir(mode=0o700)
     write(folder, SECRET, secret)
 

@@ -30,11 +30,11 @@ def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
 
     Args:
         path: The file that is the lock, in a folder that exists.
-        writes: Whether nobody else may hold it meanwhile; else only nobody who writes.
+        writes: Whether no one else may hold it meanwhile; else only no one who writes.
         wait_s: How long to wait for whoever holds it, if not `WAIT_S`; 0 is one attempt.
 
     Raises:
-        CheckpointError: Somebody else held it all that time; the message names them.
+        CheckpointError: Someone else held it all that time; the message names them.
         OSError: There can be no such file.
         StoppedError: The work was stopped while it waited.
     """

@@ -63,7 +63,7 @@ class SessionLog:
                 size = os.lseek(handle, 0, os.SEEK_END)
                 torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
                 os.write(handle, b"\n" + raw if torn else raw)
-                if size <= self._sizes.get(file, 0):  # else somebody else has written to it
+                if size <= self._sizes.get(file, 0):  # else someone else has written to it
                     self._sizes[file] = os.lseek(handle, 0, os.SEEK_END)
             finally:
                 os.close(handle)

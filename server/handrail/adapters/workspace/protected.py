@@ -2,7 +2,7 @@
 The table of files that are asked about: those that hold secrets, and those that run later.
 
 Secrets are asked about before they are read or written, files that run later before they are written: what
-is in them acts when nobody looks, with the rights of whoever runs it. Tests, build scripts and a package's
+is in them acts when no one looks, with the rights of whoever runs it. Tests, build scripts and a package's
 own scripts are not in the table, since to write them is the work. `docs/security.md` lists it.
 """
 

@@ -3,7 +3,7 @@ Snapshots of a whole work tree, each an object of git's, and what differs betwee
 
 The store is scratch: it leans on the user's own objects where there are any, and may be thrown away between
 two commands. Nested repositories are work trees of their own, whatever state they are in. Ignored folders,
-what is too large and what cannot be read is left out and named. The caller sees to it that nobody else works
+what is too large and what cannot be read is left out and named. The caller sees to it that no one else works
 on the same folder meanwhile.
 """
 
@@ -189,7 +189,7 @@ class Trees:
         """Have a repository for *top*; returns whose index it has begun with, if its entries are trusted."""
         is_new = not git.is_made
         git.make(user.objects if user is not None and self._lasts(user) else None)
-        for stale in ("index.lock", "HEAD.lock"):  # nobody else works here: who left it is dead
+        for stale in ("index.lock", "HEAD.lock"):  # no one else works here: who left it is dead
             (git.folder / stale).unlink(missing_ok=True)
         if not is_new or user is None:
             return None

@@ -60,7 +60,7 @@ class Heard:
         return await self.journals.of_turn(turn)
 
     async def is_behind(self, session: str) -> bool:
-        """Whether somebody else has written to a journal."""
+        """Whether someone else has written to a journal."""
         return await self.journals.is_behind(session)
 
     def claim(self, session: str) -> Release | None:

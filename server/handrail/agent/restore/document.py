@@ -162,7 +162,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: 
 
 
 async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> None:
-    """Where a link lies, or lay, all of it is taken back, if nobody has changed it since."""
+    """Where a link lies, or lay, all of it is taken back, if no one has changed it since."""
     now, document = await ports.editor.look(each.uri), await ports.editor.read(each.uri)
     has_mode = not each.is_shared or (now is not None and now.mode == each.before.mode)
     if now is not None and _is_same(now, each.before) and has_mode:
@@ -185,7 +185,7 @@ def _is_same(one: Image, other: Image) -> bool:
 
 
 async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: Found) -> None:
-    """What is no text is taken back as a whole, if nobody has changed it since; else *reason* is said."""
+    """Restore a file that is not text as a whole, unless it has changed since; otherwise report *reason*."""
     now, before = await ports.editor.read_bytes(each.uri), each.before.raw
     if now is not None and now == before:
         (found.restored if await _take_back_mode(ports, each) else found.unchanged).append(each.uri)
@@ -242,7 +242,7 @@ def _text(image: Image | None, now: Text) -> Text | None:
 
 
 async def _bring_back(ports: Ports, each: Restoration, found: Found) -> None:
-    """The document is gone: the turn deleted it, or somebody has since."""
+    """The document is gone: the turn deleted it, or someone has since."""
     raw = each.before.raw
     if each.before.unsaved is not None:  # no editor holds it any more, so the file has to
         text = each.before.unsaved.text
@@ -281,13 +281,13 @@ async def _put_file_back(ports: Ports, each: Restoration) -> bool:
     bytes_as_text = Text(raw.decode("latin-1"), "latin-1")
     (landing,) = await ports.editor.apply([Create(uri=each.uri, text=bytes_as_text)], LABEL)
     if not isinstance(landing, Applied):
-        return False  # it is there again, and somebody else's
+        return False  # it is there again, and someone else's
     await ports.editor.put(each.uri, raw, raw, each.before.mode)
     return True
 
 
 async def _remove(ports: Ports, each: Restoration, now: Document, found: Found) -> None:
-    """The turn made this document: remove it, unless somebody has worked on it since."""
+    """The turn made this document: remove it, unless someone has worked on it since."""
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
         reason = "The turn created this file, and it has changed since. It was kept."

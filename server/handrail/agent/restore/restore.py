@@ -28,7 +28,7 @@ STOPPED = "The restore was stopped before it reached this document. The document
 
 
 def always(done: int, of: int) -> bool:
-    """Nobody is told, and nobody stops it."""
+    """It reports nothing, and is never stopped."""
     return True
 
 

@@ -176,7 +176,7 @@ class Reviews:
             if known.kind is Kind.DELETED:
                 if await self.ports().editor.read_bytes(known.uri) is not None:
                     back = await self._taken_back.back(known, self.ports().editor)
-                    await self._became(known, back)  # None if somebody has made it anew
+                    await self._became(known, back)  # None if someone has made it anew
                 continue
             found = await self.ports().editor.read(known.uri)
             if isinstance(found, Failure):

@@ -1,4 +1,4 @@
-"""Which pending hunks somebody means."""
+"""Which pending hunks someone means."""
 
 from __future__ import annotations
 

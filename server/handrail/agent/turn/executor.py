@@ -51,7 +51,7 @@ Results = dict[str, ToolResult]  # by call
 
 
 async def _unheard(result: ToolResult) -> None:
-    """Nobody listens."""
+    """No one listens."""
 
 
 @dataclass(kw_only=True)

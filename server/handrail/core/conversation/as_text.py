@@ -77,7 +77,7 @@ def with_calls(response: Response, tools: Set[str], before: Written) -> Response
 
 
 def has_lost_edit(text: str, tools: Set[str]) -> bool:
-    """Whether *text* has an edit that does not name a file, so that nobody can make it."""
+    """Whether *text* has an edit that does not name a file, so that no one can make it."""
     if "patch" not in tools:
         return False
     blocks = reply.read(text[:LOOKED_AT_CHARS]).blocks

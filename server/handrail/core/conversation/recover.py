@@ -38,7 +38,7 @@ class Trouble(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """
-    How one class of trouble is borne.
+    How often one class of trouble is tolerated.
 
     Attributes:
         bound: As many in a row are borne; the next one ends the turn.

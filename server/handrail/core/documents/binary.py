@@ -1,5 +1,5 @@
 """
-Name what a file is that is no text, by its first bytes.
+Name the kind of a file that is not text, by its first bytes.
 """
 
 from __future__ import annotations

@@ -292,7 +292,7 @@ def clash(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[str, str] 
 
 def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = None) -> Failure:
     """
-    The `stale-document` failure for hunks whose lines the user has changed meanwhile.
+    The `stale-document` failure for hunks whose lines the user has changed.
 
     Args:
         conflicts: The numbers of the hunks.

@@ -45,7 +45,7 @@ class Undo:
 
     Attributes:
         start, end: The rows that go; those of the text as it is now.
-        rows: What is there instead; None if nobody can tell, as others have changed the same.
+        rows: What is there instead; None if no one can tell, as others have changed the same.
         is_vague: Whether something comes back and it is not certain between which of the rows.
     """
 

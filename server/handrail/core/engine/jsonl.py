@@ -26,7 +26,7 @@ Scalar = str | int | float | None
 
 
 class BadRequest(Exception):
-    """A line is no request; the text says why."""
+    """A line is not a request; the text says why."""
 
 
 def answer(line: bytes) -> dict[str, object]:
@@ -48,7 +48,7 @@ def answer(line: bytes) -> dict[str, object]:
 
 
 def refusal(why: str, name: Scalar = None, code: str = BAD_REQUEST) -> dict[str, object]:
-    """The reply to a line that is no request, or of which nothing could be made."""
+    """The reply to a line that is not a request, or could not be applied."""
     return {"id": name, "status": "failed", "code": code, "message": why, "tier": None}
 
 

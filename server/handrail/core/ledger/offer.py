@@ -1,5 +1,5 @@
 """
-What an open failure's quick fixes would write, so that nobody has to make one to see it.
+What an open failure's quick fixes would write, so that no one has to make one to see it.
 
 An edit whose search text is only like what stands at a place writes its new text there all the same. So
 each offer says which line goes and which comes, and its diff shows the rest.

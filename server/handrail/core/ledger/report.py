@@ -22,7 +22,7 @@ from handrail.core.results import sanitize
 MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
 AROUND, REGION = 8, 60  # rows shown around a place, and of it
 LIMIT_ROW = 1000  # characters of a row that is shown
-LIMIT_DIAGNOSTICS = 200  # for each document; more would help nobody and slow the editor (performance.md C)
+LIMIT_DIAGNOSTICS = 200  # for each document; more would help no one and slow the editor (performance.md C)
 
 
 class State(StrEnum):

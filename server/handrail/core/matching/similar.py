@@ -25,7 +25,7 @@ from handrail.core.matching.result import Match, line_span
 from handrail.core.patches.hunk import Hunk, rows_of
 
 CANDIDATES = 3
-CANDIDATE_SCORE = 0.4  # below this a place helps nobody
+CANDIDATE_SCORE = 0.4  # below this a place helps no one
 WINDOWS = 12
 POSTINGS = 64  # a line that occurs more often says nothing about the place
 VOTERS = 16  # rows of a block that are looked up to find its windows

@@ -74,7 +74,7 @@ class Run:
         secrets: No variable with one of these values is in its environment.
         contained: What it sees and may change.
         timeout_s: After how long it is ended; None for never.
-        name: Names it while it runs, in `Process.set_aside`; empty for one that nobody asks about.
+        name: Names it while it runs, in `Process.set_aside`; empty for one that no one asks about.
         given: What a shell's line reads from its standard input.
     """
 

@@ -86,7 +86,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allow:
-    """Run the call; of a command that nobody was asked about, *script*."""
+    """Run the call; of a command that no one was asked about, *script*."""
 
     script: Script | None = None
 

@@ -1,5 +1,5 @@
 """
-What a command has printed that nobody has read yet: bounded, and its end is kept.
+What a command has printed that no one has read yet: bounded, and its end is kept.
 
 A command that floods its output must not fill the memory; what is lost is counted, and said when it is read.
 """

@@ -12,7 +12,7 @@ NAMES = ("diff", "problems", "session")
 
 
 def unfinished_mention(before: str) -> tuple[str, bool] | None:
-    """The path that is being typed at the end of a line, and whether in quotes; None if it is no mention."""
+    """The path that is being typed at the end of a line, and whether in quotes; None if there is none."""
     found = _OPEN.search(before)
     if found is None:
         return None

@@ -40,7 +40,7 @@ class QuestionQueue:
                 self._changed()
 
     def answer(self, typed: str) -> bool:
-        """Answer the first question; False if what was typed is no answer to it."""
+        """Answer the first question; False if what was typed is not an answer to it."""
         question, answered = self._open[0]
         if not question.is_clear(typed):
             return False

@@ -1,7 +1,7 @@
 """
 A server in this process, reached through two pipes.
 
-Nobody can end its threads. So after its time is over it is left alone, and whoever hosts it sees to it that
+No one can end its threads. So after its time is over it is left alone, and whoever hosts it sees to it that
 the process ends all the same.
 """
 
@@ -29,7 +29,7 @@ class HostedServer:
         loop = asyncio.get_running_loop()
 
         def note_end(_: object) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: no one waits any more
                 loop.call_soon_threadsafe(self._ended.set)
 
         hosted.ended.add_done_callback(note_end)

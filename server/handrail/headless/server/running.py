@@ -52,7 +52,7 @@ class RunningServer(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hosted:
     """
-    A server that somebody runs in this process, in threads of its own.
+    A server that runs in this process, in its own threads.
 
     Attributes:
         to_server, from_server: Our ends of two pipes; closed by whoever is given this.

@@ -146,7 +146,7 @@ class ClientLanguages:
         return found
 
     async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
-        """Where a name is defined or used; an answer on a text that has changed meanwhile does not count."""
+        """Where a name is defined or used; an answer about a text that has changed since does not count."""
         if tool not in self.offers:
             return Unwatched()
         document = self._documents.find(target.uri)

@@ -70,7 +70,7 @@ class EditorModel:
         return self._contexts.get(name, CONTEXT)
 
     def hear(self, token: object, value: object) -> None:
-        """Take a piece of text that the client streams; one for nobody is ignored."""
+        """Take a piece of text that the client streams; one for no one is ignored."""
         if isinstance(token, str) and token in self._listeners and isinstance(value, Mapping):
             self._listeners[token].put_nowait(str(value.get("delta", "")))
 

@@ -68,7 +68,7 @@ def offer(uri: str) -> Failure:
 
 
 def overwritten(uri: str, typed: str, now: str) -> Failure:
-    """The failure for an edit that a client without versions applied to a text that had changed meanwhile."""
+    """The failure for an edit that a client without versions applied to a text that had changed."""
     return Failure(
         code=Code.STALE_DOCUMENT,
         uri=uri,

@@ -218,7 +218,7 @@ class Late:
                 task.add_done_callback(self._undoing.discard)
 
     def _tell(self, each: _Awaited) -> None:
-        """Tell what there is to be told of an edit, if somebody listens."""
+        """Tell what there is to be told of an edit, if someone listens."""
         if each.tell is None or each.told is None:
             return
         if isinstance(each.told, Applied):

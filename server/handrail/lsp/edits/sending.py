@@ -176,7 +176,7 @@ class Sending:
         is_stale = self.wire.client.compares(sent.version) and now.version != sent.version
         is_proven = is_stale and not is_undone
         if not is_proven or any(fate in LANDED for fate in found) or any(map(sent.count_in, seen)):
-            return landing, None  # of what was shown once, somebody has made something else
+            return landing, None  # of what was shown once, someone has made something else
         unclear = {number for number, fate in zip(sent.numbers, found, strict=True) if fate is Fate.UNCLEAR}
         return landing, frozenset(sent.numbers) - unclear
 
@@ -308,7 +308,7 @@ def _is_beside(sent: Sent, typed: Text, now: str) -> bool:
 
 
 def _is_as_typed(base: Text, planned: TextEdit, typed: Text, now: str) -> bool:
-    """Whether the lines that an edit of *base* changes read now as somebody *typed* them since."""
+    """Whether the lines that an edit of *base* changes read now as someone *typed* them since."""
     there = edit.carry(edit.whole_lines(base, planned), edit.edits_between(base.content, typed.content))
     here = edit.carry(there, edit.edits_between(typed.content, now))
     lines = typed.content[there.start : there.end]

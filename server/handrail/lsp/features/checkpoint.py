@@ -17,7 +17,7 @@ from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
 
-CONFLICTS_SHOWN = 10  # one by one; nobody reads more messages
+CONFLICTS_SHOWN = 10  # one by one; no one reads more messages
 IDLE_S = 20.0  # after the end of a turn; who reads its result seldom begins the next one sooner
 
 

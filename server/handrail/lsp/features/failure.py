@@ -1,4 +1,4 @@
-"""List, show, mend and dismiss the edits that did not land."""
+"""List, show, fix and dismiss the edits that did not land."""
 
 from __future__ import annotations
 

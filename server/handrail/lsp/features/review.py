@@ -24,7 +24,7 @@ from handrail.lsp.features import actions, review_page
 from handrail.lsp.features.actions import action
 from handrail.lsp.state import State, Wrong
 
-CONFLICTS_SHOWN = 10  # one by one; nobody reads more messages
+CONFLICTS_SHOWN = 10  # one by one; no one reads more messages
 TEXT_CHARS = 400  # of the texts of a conflict, in a message
 PATH_CHARS = 60  # of the old path of a renamed document, in a title
 

@@ -83,7 +83,7 @@ async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnRe
 
 
 async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.TurnApplied:
-    """Make edits that somebody else has written; giving up the request stops the turn."""
+    """Make edits that another program wrote; cancelling the request stops the turn."""
     if not reply.read(params.edits).blocks:
         raise Wrong(f"params.edits holds no edit. Write {NOTATIONS}.")
     turn = state.host.start(f"{params.title}\n\n{params.edits}", None, mode=Mode.EDIT)

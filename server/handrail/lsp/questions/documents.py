@@ -1,7 +1,7 @@
 """
-The documents that show questions: one for each that somebody wants to see, written anew while it is open.
+The documents that show questions: one for each that someone wants to see, written anew while it is open.
 
-What counts is the server's own text: a document that somebody has edited shows no choice but no, until it is
+What counts is the server's own text: a document that someone has edited shows no choice but no, until it is
 as it was.
 """
 

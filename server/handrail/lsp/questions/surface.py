@@ -99,7 +99,7 @@ class ClientSurface:
             return None
 
     async def _ask_standard(self, asked: OpenQuestion) -> str | None:
-        """Show a message, after those before it; a message that nobody answers holds no other up for long."""
+        """Show a message, after those before it; a message that no one answers holds no other up for long."""
         mine = asyncio.ensure_future(self._one_at_a_time.acquire())
         try:
             await asyncio.wait([mine], timeout=TURN_S)
@@ -143,6 +143,6 @@ class ClientSurface:
 
 
 def _taken(sent: asyncio.Future[object]) -> None:
-    """Take note of an error that nobody waits for any more, so that asyncio does not tell of it."""
+    """Take note of an error that no one waits for any more, so that asyncio does not tell of it."""
     if not sent.cancelled():
         sent.exception()

@@ -116,7 +116,7 @@ class Child:
 
 
 async def attend(taken: BinaryIO, out: BinaryIO) -> None:
-    """Do what comes in, until nobody is there any more."""
+    """Handle what comes in, until the other side is gone."""
     loop, child, gone = asyncio.get_running_loop(), Child(out=out), asyncio.Event()
 
     def hear() -> None:

@@ -47,7 +47,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """Nobody waits for a request any more; not answered."""
+    """No one waits for a request any more; not answered."""
 
     id: int
 

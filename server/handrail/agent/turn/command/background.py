@@ -250,7 +250,7 @@ class Background:
                 self._tell_end(command, console)
 
     def _tell_end(self, command: BackgroundCommand, console: Console) -> None:
-        """Tell of an end that nobody waits for."""
+        """Tell of an end that no one waits for."""
         said = f"The background command {command.id} has ended: {command.line}"
         console.notice(said, False)
         shows = f'read_output {{"output": "{command.id}"}} shows what it printed.'
@@ -297,7 +297,7 @@ class Background:
         await asyncio.gather(*map(self.end, self.list_commands()))
 
     async def _wait(self, command: BackgroundCommand, seconds: float | None) -> None:
-        """Wait for the end of a command; nobody else is told of it meanwhile."""
+        """Wait for the end of a command; no one else is told of it meanwhile."""
         if command.task is None or command.task.done():
             return
         command.waiters += 1

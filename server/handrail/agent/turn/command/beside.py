@@ -49,7 +49,7 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
 
 
 async def leave_what_was_saved(printed: Printed, began: Sequence[Document], ports: Ports) -> Printed:
-    """Have be there again what the user's editor has saved meanwhile; the rest of what has appeared."""
+    """Put back what the user's editor saved while the command ran; returns the rest of what appeared."""
     if not printed.appeared:
         return printed
     known = {document.uri: document.saved for document in began}

@@ -38,7 +38,7 @@ from handrail.ports import Document, Editor
 
 REFORMATTED = "The editor reformatted it, so the whitespace differs from what was sent."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
-LIMIT_PLACES = 10  # of one failure; more would help nobody
+LIMIT_PLACES = 10  # of one failure; more would help no one
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
 
 

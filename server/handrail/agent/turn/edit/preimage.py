@@ -107,7 +107,7 @@ Left = Text | Nothing
 
 def written_texts(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Left]:
     """
-    What our own changes made of documents, without what others did to them meanwhile.
+    What our own changes made of documents, without what others did to them since.
 
     Documents are left out of which that cannot be said; those count as they are found.
     """

@@ -114,7 +114,7 @@ class Feedback:
         await asyncio.gather(*(each.begin_edit(there, wait_s) for each in self._watches))
 
     async def report_new(self, outcomes: Sequence[Outcome]) -> str:
-        """What the model is told of new problems, once edits have been made; empty if there is none."""
+        """What the model is told about new problems, once edits have been made; empty if there are none."""
         self.note(outcomes)
         return await self._report()
 

@@ -22,7 +22,7 @@ def is_wild(pattern: str) -> bool:
 
 
 def literal(pattern: str) -> str:
-    """The text of a part that is no pattern."""
+    """The text of a part that is not a pattern."""
     return re.sub(r"\\(.)", r"\1", pattern, flags=re.DOTALL)
 
 

@@ -53,7 +53,7 @@ async def latest(state: State, session: str | None) -> ChatPage:
 
 async def known(state: State, session: str) -> None:
     """
-    Take a session up again, if this server does not know it yet or another one has gone on with it.
+    Resume a session that this server does not know yet, or that another server has continued.
 
     One that has no turn yet is begun.
     """
