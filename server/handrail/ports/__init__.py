@@ -286,7 +286,7 @@ class Process(Protocol):
         """What of commands can be contained in the workspace."""
         ...
 
-    def made(self, uris: Sequence[str]) -> None:
+    def note_folders(self, uris: Sequence[str]) -> None:
         """Commands of this server have made these folders, which no snapshot covers."""
         ...
 

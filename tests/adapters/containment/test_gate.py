@@ -93,7 +93,7 @@ def test_a_workspace_among_the_folders_of_the_system_is_one(area: str, tmp_path:
 
 
 def test_what_is_new_is_taken_from_the_pool_and_then_made(root: Path, tmp_path: Path) -> None:
-    pool.filled(tmp_path / "new")
+    pool.make_spares(tmp_path / "new")
     found = Pool(os.fspath(tmp_path / "new"))
     at = os.open(root, os.O_PATH)
     for number in range(pool.FOLDERS):

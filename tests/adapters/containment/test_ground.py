@@ -16,7 +16,7 @@ NAMES = ("a", "b", ".env", ".git", ".vscode", "AGENTS.md", "id_rsa", "node_modul
 
 
 def marked(ground: Ground, root: Path) -> set[tuple[str, Kind]]:
-    return {(os.path.relpath(each.path, root), each.kind) for each in ground.marked([root])}
+    return {(os.path.relpath(each.path, root), each.kind) for each in ground.marked_paths([root])}
 
 
 def change(root: Path, chance: random.Random) -> None:
@@ -68,10 +68,10 @@ def test_a_folder_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
         return kind_of(path)
 
     ground = Ground(kind_of=counted)
-    first = ground.marked([tmp_path])
+    first = ground.marked_paths([tmp_path])
     asked.clear()
     (tmp_path / "one/b").touch()
-    assert {each.path for each in ground.marked([tmp_path])} == {each.path for each in first}
+    assert {each.path for each in ground.marked_paths([tmp_path])} == {each.path for each in first}
     assert not [path for path in asked if path.startswith("two/")]
     assert "one/b" in asked
 

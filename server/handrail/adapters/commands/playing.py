@@ -143,7 +143,7 @@ class Playing:
             self._told.append(ours)
             told = [theirs]
             runs = self.holding.program
-            started = (runs, *self.holding.wrapped(program, name, arguments, at, theirs))
+            started = (runs, *self.holding.wrap(program, name, arguments, at, theirs))
         process: ending.Process
         try:
             if self.holding is not None and self.holding.needs_keeper:

@@ -58,10 +58,10 @@ class Processes:
             return Available(why_not="it is not set up here")
         return await self._containment.available()
 
-    def made(self, uris: Sequence[str]) -> None:
+    def note_folders(self, uris: Sequence[str]) -> None:
         """Commands have made these folders."""
         if self._containment is not None:
-            self._containment.made(uris)
+            self._containment.note_folders(uris)
 
     def allow(self, uris: Sequence[str]) -> None:
         """What is at these URIs is there with leave; see the port."""
@@ -104,7 +104,7 @@ class Processes:
         if holding is None or self._containment is None:
             return SetAside()
         taken = await in_thread(self._containment.take_away, holding, is_over=False)
-        uncovered = holding.replaced() or ""
+        uncovered = holding.replaced_file() or ""
         return SetAside(appeared=taken.appeared, unsearched=taken.unsearched, uncovered=uncovered)
 
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
@@ -173,7 +173,7 @@ class Processes:
             return unstarted
         if end is End.EXITED and not is_held:
             return _uncontained(screen.plain(printed.text()).strip())
-        if holding is not None and (path := holding.replaced()) is not None:
+        if holding is not None and (path := holding.replaced_file()) is not None:
             return Ran(end=End.UNCOVERED, code=None, output="", uncovered=path)
         code = task.result() if end is End.EXITED else None
         return Ran(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
@@ -264,7 +264,7 @@ def _unstarted(task: asyncio.Future[int]) -> Failure | None:
 
 async def _uncovers(holding: Holding | None) -> None:
     """Wait until a file that was hidden is replaced by one that is not."""
-    while holding is None or not holding.mounted or holding.replaced() is None:  # noqa: ASYNC110
+    while holding is None or not holding.mounted or holding.replaced_file() is None:  # noqa: ASYNC110
         await asyncio.sleep(LOOK_S)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from handrail.adapters.containment import enter
-from handrail.adapters.containment.notify import AT_FDCWD, Answer, Call, magic, named, place
+from handrail.adapters.containment.notify import AT_FDCWD, Answer, Call, kernel_path, magic, place
 from handrail.adapters.containment.pool import Pool
 from handrail.adapters.containment.rules import Rules
 
@@ -26,7 +26,7 @@ OF_THE_SYSTEM = ("/usr/", "/lib", "/etc/", "/bin/", "/opt/", "/dev/null", "/sys/
 GO_ON, DONE = Answer(goes_on=True), Answer()
 
 
-def refused(number: int = errno.EPERM) -> Answer:
+def refusal(number: int = errno.EPERM) -> Answer:
     """The answer of a call that fails."""
     return Answer(error=number)
 
@@ -56,7 +56,7 @@ class Gate:
         except Elsewhere:
             return GO_ON
         except OSError as error:
-            return refused(error.errno or errno.EFAULT)
+            return refusal(error.errno or errno.EFAULT)
 
     # ---- Paths -------------------------------------------------------------------------------------
 
@@ -79,35 +79,35 @@ class Gate:
         return os.path.join(os.path.realpath(at), name)
 
     @contextmanager
-    def _beside(self, path: str) -> Iterator[tuple[int, str]]:
+    def _open_parent(self, path: str) -> Iterator[tuple[int, str]]:
         """The folder that holds *path*, opened, and the name in it. Raises Elsewhere, OSError."""
         folder, name = os.path.split(path)
         with place(folder) as at:
-            if named(at) != folder:  # it was moved since
+            if kernel_path(at) != folder:  # it was moved since
                 raise Elsewhere
             yield at, name
 
     @contextmanager
-    def _placed(self, path: str) -> Iterator[tuple[int, str]]:
+    def _open_parent_to_change(self, path: str) -> Iterator[tuple[int, str]]:
         """The same for what may be made or taken away. Raises Elsewhere, OSError."""
         if self.rules.is_allowed(os.path.dirname(path)) or not self.rules.may_place(path):
             raise Elsewhere
-        with self._beside(path) as found:
+        with self._open_parent(path) as found:
             yield found
 
     # ---- Opening -----------------------------------------------------------------------------------
 
     def _open(self, call: Call) -> Answer:
-        return self._opened(call, 0, None)
+        return self._open_path(call, 0, None)
 
     def _openat(self, call: Call) -> Answer:
-        return self._opened(call, 1, 0)
+        return self._open_path(call, 1, 0)
 
     def _creat(self, call: Call) -> Answer:
         flags = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
-        return self._opened(call, 0, None, (flags, call.arguments[1]))
+        return self._open_path(call, 0, None, (flags, call.arguments[1]))
 
-    def _opened(
+    def _open_path(
         self, call: Call, index: int, folder: int | None, how: tuple[int, int] | None = None
     ) -> Answer:
         flags, mode = how or (call.descriptor(index + 1), call.arguments[index + 2])
@@ -120,13 +120,13 @@ class Gate:
         if not may(path) or self.rules.is_allowed(path):
             raise Elsewhere
         if flags & TMPFILE:
-            return refused(errno.EOPNOTSUPP)  # programs then use a name
-        with self._beside(path) as (at, name):
+            return refusal(errno.EOPNOTSUPP)  # programs then use a name
+        with self._open_parent(path) as (at, name):
             try:
-                opened = self._existing(name, at, flags)
+                opened = self._open_existing(name, at, flags)
             except FileNotFoundError:
                 if not flags & os.O_CREAT:
-                    return refused(errno.ENOENT)
+                    return refusal(errno.ENOENT)
                 if not self.rules.may_place(path):
                     raise Elsewhere from None
                 opened = self._new(name, at, flags, mode & 0o7777 & ~call.umask())
@@ -138,7 +138,7 @@ class Gate:
             return opened
         return os.open(name, flags | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode, dir_fd=at)
 
-    def _existing(self, name: str, at: int, flags: int) -> int:
+    def _open_existing(self, name: str, at: int, flags: int) -> int:
         """A file that is there, opened. Raises Elsewhere, OSError."""
         with place(name, at=at) as found:
             known = os.fstat(found)
@@ -152,8 +152,8 @@ class Gate:
         path = self._path(call, 0, follows=True)
         if self.rules.is_allowed(path) or not self.rules.may_write(path):
             raise Elsewhere
-        with self._beside(path) as (at, name):
-            opened = self._existing(name, at, os.O_WRONLY)
+        with self._open_parent(path) as (at, name):
+            opened = self._open_existing(name, at, os.O_WRONLY)
         try:
             os.ftruncate(opened, ctypes.c_long(call.arguments[1]).value)
         finally:
@@ -163,56 +163,56 @@ class Gate:
     # ---- Making, moving and removing ---------------------------------------------------------------
 
     def _mkdir(self, call: Call) -> Answer:
-        return self._made(call, self._path(call, 0), call.arguments[1])
+        return self._make(call, self._path(call, 0), call.arguments[1])
 
     def _mkdirat(self, call: Call) -> Answer:
-        return self._made(call, self._path(call, 1, 0), call.arguments[2])
+        return self._make(call, self._path(call, 1, 0), call.arguments[2])
 
-    def _made(self, call: Call, path: str, mode: int) -> Answer:
-        with self._placed(path) as (at, name):
+    def _make(self, call: Call, path: str, mode: int) -> Answer:
+        with self._open_parent_to_change(path) as (at, name):
             allowed = mode & 0o7777 & ~call.umask()
             if not self.pool.folder(at, name, allowed):
                 os.mkdir(name, allowed, dir_fd=at)
         return DONE
 
     def _rmdir(self, call: Call) -> Answer:
-        return self._removed(self._path(call, 0), is_folder=True)
+        return self._remove(self._path(call, 0), is_folder=True)
 
     def _unlink(self, call: Call) -> Answer:
-        return self._removed(self._path(call, 0), is_folder=False)
+        return self._remove(self._path(call, 0), is_folder=False)
 
     def _unlinkat(self, call: Call) -> Answer:
-        return self._removed(self._path(call, 1, 0), is_folder=bool(call.arguments[2] & AT_REMOVEDIR))
+        return self._remove(self._path(call, 1, 0), is_folder=bool(call.arguments[2] & AT_REMOVEDIR))
 
-    def _removed(self, path: str, *, is_folder: bool) -> Answer:
-        with self._placed(path) as (at, name):
+    def _remove(self, path: str, *, is_folder: bool) -> Answer:
+        with self._open_parent_to_change(path) as (at, name):
             os.rmdir(name, dir_fd=at) if is_folder else os.unlink(name, dir_fd=at)
         return DONE
 
     def _rename(self, call: Call) -> Answer:
-        return self._moved(self._path(call, 0), self._path(call, 1), 0)
+        return self._move(self._path(call, 0), self._path(call, 1), 0)
 
     def _renameat(self, call: Call) -> Answer:
-        return self._moved(self._path(call, 1, 0), self._path(call, 3, 2), 0)
+        return self._move(self._path(call, 1, 0), self._path(call, 3, 2), 0)
 
     def _renameat2(self, call: Call) -> Answer:
-        return self._moved(self._path(call, 1, 0), self._path(call, 3, 2), call.arguments[4])
+        return self._move(self._path(call, 1, 0), self._path(call, 3, 2), call.arguments[4])
 
-    def _moved(self, path: str, to: str, flags: int) -> Answer:
+    def _move(self, path: str, to: str, flags: int) -> Answer:
         with self._pair(path, to) as (at, name, beside, new):
             number = enter.numbers_of(enter.GATED, platform.machine())["renameat2"]
             raw = os.fsencode(name), os.fsencode(new)
-            _checked(enter.libc.syscall(number, at, raw[0], beside, raw[1], ctypes.c_uint(flags)))
+            _check(enter.libc.syscall(number, at, raw[0], beside, raw[1], ctypes.c_uint(flags)))
         return DONE
 
     def _link(self, call: Call) -> Answer:
-        return self._linked(self._path(call, 0), self._path(call, 1))
+        return self._make_link(self._path(call, 0), self._path(call, 1))
 
     def _linkat(self, call: Call) -> Answer:
         follows = bool(call.arguments[4] & AT_SYMLINK_FOLLOW)
-        return self._linked(self._path(call, 1, 0, follows=follows), self._path(call, 3, 2))
+        return self._make_link(self._path(call, 1, 0, follows=follows), self._path(call, 3, 2))
 
-    def _linked(self, path: str, to: str) -> Answer:
+    def _make_link(self, path: str, to: str) -> Answer:
         with self._pair(path, to) as (at, name, beside, new):
             with place(name, at=at) as found:
                 known = os.fstat(found)
@@ -228,16 +228,19 @@ class Gate:
         if all(allowed) or not (self.rules.may_place(path) and self.rules.may_place(to)):
             raise Elsewhere
         with ExitStack() as folders:
-            yield (*folders.enter_context(self._beside(path)), *folders.enter_context(self._beside(to)))
+            yield (
+                *folders.enter_context(self._open_parent(path)),
+                *folders.enter_context(self._open_parent(to)),
+            )
 
     def _symlink(self, call: Call) -> Answer:
-        return self._symlinked(call.path(0), self._path(call, 1))
+        return self._make_symlink(call.path(0), self._path(call, 1))
 
     def _symlinkat(self, call: Call) -> Answer:
-        return self._symlinked(call.path(0), self._path(call, 2, 1))
+        return self._make_symlink(call.path(0), self._path(call, 2, 1))
 
-    def _symlinked(self, target: str, path: str) -> Answer:
-        with self._placed(path) as (at, name):
+    def _make_symlink(self, target: str, path: str) -> Answer:
+        with self._open_parent_to_change(path) as (at, name):
             os.symlink(target, name, dir_fd=at)
         return DONE
 
@@ -259,7 +262,7 @@ class Gate:
     def _with_mode(self, changed: AbstractContextManager[int], mode: int) -> Answer:
         with changed as found:
             if stat.S_ISLNK(os.fstat(found).st_mode):
-                return refused(errno.EOPNOTSUPP)
+                return refusal(errno.EOPNOTSUPP)
             os.chmod(magic(found), mode & 0o7777)
         return DONE
 
@@ -272,16 +275,16 @@ class Gate:
             changed = self._path_to_change(call, 1, 0, follows=follows)
         number = enter.numbers_of(enter.GATED, platform.machine())["utimensat"]
         with changed as found:
-            _checked(enter.libc.syscall(number, AT_FDCWD, os.fsencode(magic(found)), times, 0))
+            _check(enter.libc.syscall(number, AT_FDCWD, os.fsencode(magic(found)), times, 0))
         return DONE
 
     def _chown(self, call: Call) -> Answer:
-        return _owned(call.arguments[1:3])
+        return _keep_owner(call.arguments[1:3])
 
     _lchown = _fchown = _chown
 
     def _fchownat(self, call: Call) -> Answer:
-        return _owned(call.arguments[2:4])
+        return _keep_owner(call.arguments[2:4])
 
     @contextmanager
     def _path_to_change(
@@ -309,19 +312,19 @@ class Gate:
     def _check(self, found: int) -> None:
         """Raise an OSError if what is open must stay as it is."""
         known = os.fstat(found)
-        has_name = known.st_nlink > 0 and named(found).startswith("/")
+        has_name = known.st_nlink > 0 and kernel_path(found).startswith("/")
         is_closed = (known.st_dev, known.st_ino) in self.rules.files
-        if is_closed or (has_name and not self.rules.may_write(named(found))):
+        if is_closed or (has_name and not self.rules.may_write(kernel_path(found))):
             raise PermissionError(errno.EPERM, "closed")
 
 
-def _owned(owners: Sequence[int]) -> Answer:
+def _keep_owner(owners: Sequence[int]) -> Answer:
     """Nothing is done to an owner that stays, and no other can be given."""
     own = {NOBODY, os.geteuid()}, {NOBODY, os.getegid()}
     stays = all(each & NOBODY in known for each, known in zip(owners, own, strict=True))
-    return DONE if stays else refused()
+    return DONE if stays else refusal()
 
 
-def _checked(result: int) -> None:
+def _check(result: int) -> None:
     if result < 0:
         raise OSError(ctypes.get_errno(), "refused")

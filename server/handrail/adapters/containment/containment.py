@@ -14,7 +14,7 @@ from pathlib import Path
 
 from handrail.adapters.containment import landlock
 from handrail.adapters.containment.ground import INSTALLED, Ground, Kind, Marked, TooLargeError
-from handrail.adapters.containment.holding import Holding, before, git_runs, identities, is_installed
+from handrail.adapters.containment.holding import Holding, git_runs, identities, is_installed, remember_marked
 from handrail.adapters.containment.landlock import Landlock
 from handrail.adapters.containment.probe import Bubblewrap, find, hidden_file
 from handrail.adapters.containment.profile import (
@@ -23,11 +23,11 @@ from handrail.adapters.containment.profile import (
     TooManyError,
     View,
     is_cache,
-    made,
+    make_arguments,
 )
 from handrail.adapters.containment.scratch import Scratch, remove
 from handrail.adapters.containment.system import home_of
-from handrail.adapters.containment.taken_away import TakenAway, TakenFrom, shown
+from handrail.adapters.containment.taken_away import TakenAway, TakenFrom, show_contents
 from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
@@ -74,7 +74,7 @@ class Containment:
         """How a command is to be held; None if it is free. Raises CannotContainError."""
         return None if contained.profile is Profile.FREE else await in_thread(self._hold, contained)
 
-    def made(self, uris: Sequence[str]) -> None:
+    def note_folders(self, uris: Sequence[str]) -> None:
         """Commands have made these folders, which later ones may change."""
         self._made.update(os.path.realpath(path) for uri in uris if (path := path_of(uri)) is not None)
 
@@ -85,7 +85,7 @@ class Containment:
     # ---- What there is -----------------------------------------------------------------------------
 
     def _available(self) -> Available:
-        found, why = self._by()
+        found, why = self._container()
         if found is None:
             return Available(why_not=why)
         try:
@@ -103,18 +103,18 @@ class Containment:
             return Available(by=by, works=True, why_not="without layers, ignored folders are read-only")
         return Available(by=by, works=not why, why_not=why)
 
-    def _by(self) -> tuple[Bubblewrap | Landlock | None, str]:
+    def _container(self) -> tuple[Bubblewrap | Landlock | None, str]:
         """What contains commands in the workspace; and why it is not bubblewrap, if it is not."""
         roots = tuple(self.roots())
         with self._lock:
             if roots not in self._found:
                 try:
-                    self._found[roots] = self._tried(roots)
+                    self._found[roots] = self._try(roots)
                 except (OSError, CheckpointError) as error:
                     self._found[roots] = None, f"the state folder cannot be used: {error}"
             return self._found[roots]
 
-    def _tried(self, roots: Sequence[Path]) -> tuple[Bubblewrap | Landlock | None, str]:
+    def _try(self, roots: Sequence[Path]) -> tuple[Bubblewrap | Landlock | None, str]:
         folder = self._scratch.of_command()
         listener = socket.create_server(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -142,7 +142,7 @@ class Containment:
 
     # ---- One command -------------------------------------------------------------------------------
 
-    def _above(self, contained: Contained, roots: Sequence[str]) -> str:
+    def _exposing_folder(self, contained: Contained, roots: Sequence[str]) -> str:
         """A folder that is opened, and in which all that is hidden would be seen again."""
         home = os.path.realpath(self.environ.get("HOME") or "/")
         whole = [home, *roots]
@@ -150,12 +150,12 @@ class Containment:
         return next((path for path in opened if any(Path(each).is_relative_to(path) for each in whole)), "")
 
     def _hold(self, contained: Contained) -> Holding | None:
-        found, why = self._by()
+        found, why = self._container()
         if found is None:
             raise CannotContainError(why)
         roots = [os.path.realpath(root) for root in self.roots()]
         works = contained.profile is Profile.WORK
-        if above := self._above(contained, roots):
+        if above := self._exposing_folder(contained, roots):
             if not works:  # it only reads, and the user has said yes to this
                 return None
             raise CannotContainError(f"{above} contains the workspace or the home folder")
@@ -163,8 +163,8 @@ class Containment:
             raise CannotContainError(found.why_no_work)
         try:
             if isinstance(found, Landlock):
-                return self._locked(contained, found, roots, is_work=works)
-            return self._held(contained, found, roots, is_work=works)
+                return self._hold_by_landlock(contained, found, roots, is_work=works)
+            return self._hold_by_bubblewrap(contained, found, roots, is_work=works)
         except TooLargeError as error:
             raise CannotContainError("the workspace has too many folders to search") from error
         except TooManyError as error:
@@ -174,11 +174,11 @@ class Containment:
         except (OSError, CheckpointError) as error:
             raise CannotContainError(f"the state folder cannot be used: {error}") from error
 
-    def _locked(
+    def _hold_by_landlock(
         self, contained: Contained, found: Landlock, roots: Sequence[str], *, is_work: bool
     ) -> Holding:
         """How Landlock holds a command."""
-        marked = self._ground.marked(self.roots())
+        marked = self._ground.marked_paths(self.roots())
         folder = self._scratch.of_command()
         with ExitStack() as undo:
             undo.callback(remove, folder)
@@ -198,35 +198,35 @@ class Containment:
             roots=tuple(roots),
             needs_keeper=is_work,
         )
-        return self._watched(held, contained, marked) if is_work else held
+        return self._watch(held, contained, marked) if is_work else held
 
-    def _watched(self, holding: Holding, contained: Contained, marked: Sequence[Marked]) -> Holding:
+    def _watch(self, holding: Holding, contained: Contained, marked: Sequence[Marked]) -> Holding:
         """How a command that writes is held, with what must not have appeared when it has ended."""
         return replace(
             holding,
             needs=contained.needs,
             opened=_real(contained.opened),
-            before=before(marked),
+            before=remember_marked(marked),
             number=self._count,
             git_runs=git_runs(marked),
             scratch=self._scratch.folder(),
         )
 
-    def _held(
+    def _hold_by_bubblewrap(
         self, contained: Contained, found: Bubblewrap, roots: Sequence[str], *, is_work: bool
     ) -> Holding:
         """How bubblewrap holds a command."""
-        marked = self._ground.marked(self.roots())
+        marked = self._ground.marked_paths(self.roots())
         with ExitStack() as undo:
             layers, kept = self._layers(contained, overlays=found.overlays) if is_work else ((), ())
             undo.callback(self._scratch.give_back, layers, None)
-            copies, folder = self._scratch.copied(_by_path(contained.copies))
+            copies, folder = self._scratch.copy_texts(_by_path(contained.copies))
             undo.callback(self._scratch.give_back, (), folder)
             view = self._view(contained, marked, roots)
             if is_work:
                 temporary, overlays = self._scratch.temporary(), found.overlays
                 view = replace(view, layers=layers, kept=kept, temporary=temporary, overlays=overlays)
-            result = made(replace(view, copies=copies))
+            result = make_arguments(replace(view, copies=copies))
             undo.pop_all()
         held = Holding(
             program=found.program,
@@ -238,7 +238,7 @@ class Containment:
             folder=folder,
             roots=tuple(roots),
         )
-        return self._watched(held, contained, marked) if is_work else held
+        return self._watch(held, contained, marked) if is_work else held
 
     def _view(self, contained: Contained, marked: Sequence[Marked], roots: Sequence[str]) -> View:
         """What a command sees, but for what is made for it alone."""
@@ -271,7 +271,7 @@ class Containment:
             return TakenFrom()
         links = holding.before.links
         try:
-            marked = self._ground.marked(self.roots())
+            marked = self._ground.marked_paths(self.roots())
             left = [Path(each.path) for each in marked if is_over and holding.is_left(each)]
             new = [each for each in marked if holding.is_new(each)]
             new = [each for each in new if self._allowed.get(each.path, 0) <= holding.number]
@@ -287,7 +287,7 @@ class Containment:
         for path in left:
             self._taken_away.take(path, folder)
         gone = tuple(uri_of(path) for path in left if not os.path.lexists(path))
-        return TakenFrom(appeared=tuple(shown(found)), left=gone)
+        return TakenFrom(appeared=tuple(show_contents(found)), left=gone)
 
     def put_back(self, path: Path) -> Failure | None:
         """Have *path* be there again, unless something is there by now."""
@@ -338,12 +338,15 @@ def _real(uris: Sequence[str]) -> tuple[str, ...]:
 def _repositories(marked: Sequence[Marked], roots: Sequence[str]) -> tuple[str, ...]:
     """Git's folders elsewhere that files called `.git` name."""
     found = dict.fromkeys(
-        path for each in marked if each.kind is Kind.KEPT and not each.is_folder for path in _named(each.path)
+        path
+        for each in marked
+        if each.kind is Kind.KEPT and not each.is_folder
+        for path in _git_folders(each.path)
     )
     return tuple(path for path in found if not any(path.startswith(f"{root}/") for root in roots))
 
 
-def _named(file: str) -> Iterator[str]:
+def _git_folders(file: str) -> Iterator[str]:
     """The folder that git's file names, with that of all its work trees, if it is one."""
     try:
         with open(file, encoding="utf-8", errors="surrogateescape") as text:

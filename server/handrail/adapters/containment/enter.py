@@ -114,7 +114,7 @@ def restrict(rules: Sequence[tuple[str, int]], *, has_network: bool = False) -> 
     attributes = struct.pack("=Q", handled)
     attributes += struct.pack("=Q", 0 if has_network else NO_TCP) if has >= DECIDES_TCP else b""
     attributes += struct.pack("=Q", NO_SOCKETS_OR_SIGNALS) if has >= DECIDES_SIGNALS else b""
-    ruleset = _checked(libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
+    ruleset = _check(libc.syscall(CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0))
     for path, rights in rules:
         try:
             at = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
@@ -124,10 +124,10 @@ def restrict(rules: Sequence[tuple[str, int]], *, has_network: bool = False) -> 
         allowed = rights & handled if stat.S_ISDIR(mode) else rights & handled & OF_FILES
         if not stat.S_ISLNK(mode):  # what it leads to has a rule of its own, if any
             rule = struct.pack("=Qi", allowed, at)
-            _checked(libc.syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0))
+            _check(libc.syscall(ADD_RULE, ruleset, PATH_BENEATH, rule, 0))
         os.close(at)
-    _checked(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
-    _checked(libc.syscall(RESTRICT_SELF, ruleset, 0))
+    _check(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
+    _check(libc.syscall(RESTRICT_SELF, ruleset, 0))
     os.close(ruleset)
 
 
@@ -136,13 +136,13 @@ def drop_capabilities() -> None:
     for number in range(LAST_CAPABILITY + 1):
         libc.prctl(DROP_BOUND, number, 0, 0, 0)  # fails without the right to, and then there is none
     libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
-    _checked(libc.capset(struct.pack("=Ii", CAPABILITIES_V3, 0), struct.pack("=6I", *[0] * 6)))
+    _check(libc.capset(struct.pack("=Ii", CAPABILITIES_V3, 0), struct.pack("=6I", *[0] * 6)))
 
 
 def filter_calls() -> None:
     """Refuse the system calls that Landlock does not decide about. Raises OSError."""
-    header, _program = _compiled(_filter(platform.machine(), _denied()))
-    _checked(libc.prctl(SET_SECCOMP, FILTER, header, 0, 0))
+    header, _program = _compile(_filter(platform.machine(), _denied_calls()))
+    _check(libc.prctl(SET_SECCOMP, FILTER, header, 0, 0))
 
 
 def filter_calls_of_work(*, has_network: bool, gates_reads: bool) -> int:
@@ -156,28 +156,28 @@ def filter_calls_of_work(*, has_network: bool, gates_reads: bool) -> int:
         The descriptor.
     """
     machine = platform.machine()
-    denied = _denied()
+    denied = _denied_calls()
     for name in (*numbers_of(GATED, machine), *(SIGNALS if version() >= DECIDES_SIGNALS else ())):
         denied.pop(name, None)
     if has_network:
         del denied["socket"]
-    asked = [each for row in _asked(machine, gates_reads=gates_reads) for each in row]
-    header, _program = _compiled(_filter(machine, denied, asked))
+    asked = [each for row in _gate_rows(machine, gates_reads=gates_reads) for each in row]
+    header, _program = _compile(_filter(machine, denied, asked))
     call = numbers_of(SECCOMP, machine)["seccomp"]
     flags = GIVES_LISTENER | WAITS_UNLESS_KILLED
     found: int = libc.syscall(call, SET_FILTER, flags, header)
     if found < 0:  # an older kernel, where a signal may have a call made twice
-        found = _checked(libc.syscall(call, SET_FILTER, GIVES_LISTENER, header))
+        found = _check(libc.syscall(call, SET_FILTER, GIVES_LISTENER, header))
     return found
 
 
-def _compiled(rows: Sequence[Instruction]) -> tuple[bytes, ctypes.Array[ctypes.c_char]]:
+def _compile(rows: Sequence[Instruction]) -> tuple[bytes, ctypes.Array[ctypes.c_char]]:
     program = b"".join(struct.pack("=HBBI", *each) for each in rows)
     buffer = ctypes.create_string_buffer(program, len(program))
     return struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer)), buffer
 
 
-def _denied() -> dict[str, int]:
+def _denied_calls() -> dict[str, int]:
     """The system calls that are refused, whatever their arguments."""
     machine = platform.machine()
     denied = numbers_of(DENIED, machine)
@@ -186,7 +186,7 @@ def _denied() -> dict[str, int]:
     return denied
 
 
-def _asked(machine: str, *, gates_reads: bool) -> Iterator[Sequence[Instruction]]:
+def _gate_rows(machine: str, *, gates_reads: bool) -> Iterator[Sequence[Instruction]]:
     """The rows about calls that are asked about, and of sockets."""
     for name, number in numbers_of(GATED, machine).items():
         if name in OPENS and not gates_reads:
@@ -222,7 +222,7 @@ def _filter(machine: str, denied: Mapping[str, int], asked: Sequence[Instruction
         (RETURN, 0, 0, KILL),
         (LOAD, 0, 0, NUMBER_AT),
         *(((AT_LEAST, 0, 1, X32), (RETURN, 0, 0, KILL)) if machine == "x86_64" else ()),
-        *(each for name, number in denied.items() for each in _refused(number, _error(name))),
+        *(each for name, number in denied.items() for each in _refusal(number, _error(name))),
         *asked,
         (EQUAL, 0, 1, numbers["clone3"]),
         (RETURN, 0, 0, FAIL | errno.ENOSYS),  # its flags lie in memory; libraries then call clone
@@ -232,17 +232,17 @@ def _filter(machine: str, denied: Mapping[str, int], asked: Sequence[Instruction
         (RETURN, 0, 0, FAIL | errno.EPERM),
         (RETURN, 0, 0, ALLOW),
         *_of_others(machine),
-        *_without(numbers["ioctl"], CONTROLS),
-        *_without(numbers["fcntl"], SIGNALLED),
+        *_control_rows(numbers["ioctl"], CONTROLS),
+        *_control_rows(numbers["fcntl"], SIGNALLED),
         (RETURN, 0, 0, ALLOW),
     ]
 
 
-def _without(number: int, controls: Sequence[int]) -> Iterator[Instruction]:
+def _control_rows(number: int, controls: Sequence[int]) -> Iterator[Instruction]:
     """The rows about a call that is refused if its second argument is one of *controls*."""
     yield EQUAL, 0, 2 + 2 * len(controls), number
     yield LOAD, 0, 0, SECOND_AT
-    yield from (each for control in controls for each in _refused(control))
+    yield from (each for control in controls for each in _refusal(control))
     yield RETURN, 0, 0, ALLOW
 
 
@@ -258,19 +258,19 @@ def _error(name: str) -> int:
     return errno.EOPNOTSUPP if "xattr" in name else errno.EPERM
 
 
-def _refused(value: int, error: int = errno.EPERM) -> Iterator[Instruction]:
+def _refusal(value: int, error: int = errno.EPERM) -> Iterator[Instruction]:
     yield EQUAL, 0, 1, value
     yield RETURN, 0, 0, FAIL | error
 
 
-def _checked(result: int) -> int:
+def _check(result: int) -> int:
     if result < 0:
         number = ctypes.get_errno()
         raise OSError(number, os.strerror(number))
     return result
 
 
-def given() -> tuple[dict[str, Any], dict[str, str], Sequence[str]]:
+def read_input() -> tuple[dict[str, Any], dict[str, str], Sequence[str]]:
     """The rules, options and command that this program was given."""
     words, options = sys.argv[1:], dict[str, str]()
     with open(words.pop(0), encoding="utf-8", errors="surrogateescape") as file:
@@ -295,7 +295,7 @@ def become(command: Sequence[str], options: Mapping[str, str]) -> NoReturn:
 
 def main() -> None:
     """`enter.py RULES [--json-status-fd N] [--argv0 NAME] --chdir FOLDER -- PROGRAM [ARGUMENT ...]`."""
-    rules, options, command = given()
+    rules, options, command = read_input()
     os.chdir(options["--chdir"])
     os.environ.update(rules["environment"])
     libc.prctl(DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)

@@ -39,7 +39,7 @@ IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # meant for the comman
 
 def main() -> None:
     """As `enter.main`, for a command that writes; goes on until that has ended, as it has."""
-    rules, options, command = enter.given()
+    rules, options, command = enter.read_input()
     os.chdir(options["--chdir"])
     enter.libc.prctl(enter.DIES_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     enter.libc.prctl(SUBREAPER, 1, 0, 0, 0)  # who calls is below us, as the kernel may want it
@@ -64,7 +64,7 @@ def main() -> None:
         enter.become(command, options)
     theirs.close()
     _forget_streams(options)
-    if (listener := _received(ours)) >= 0:
+    if (listener := _receive(ours)) >= 0:
         _serve(Listener(listener), Gate(closing, Pool(rules["pool"])), pid, woken)
     _end_as(os.waitpid(pid, 0)[1])
 
@@ -124,7 +124,7 @@ def _forget_streams(options: dict[str, str]) -> None:
         os.close(int(told))
 
 
-def _received(channel: socket.socket) -> int:
+def _receive(channel: socket.socket) -> int:
     """The descriptor on which the kernel asks; -1 if the command could not be closed in."""
     _, given, _, _ = channel.recvmsg(4, socket.CMSG_SPACE(4))
     channel.close()

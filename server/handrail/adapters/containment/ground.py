@@ -77,15 +77,15 @@ class Ground:
     _known: dict[str, _Folder] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def marked(self, roots: Sequence[Path]) -> list[Marked]:
+    def marked_paths(self, roots: Sequence[Path]) -> list[Marked]:
         """All paths below *roots* but the open ones. Raises TooLargeError."""
         with self._lock:
             seen: dict[str, _Folder] = {}
-            found = [each for root in roots for each in self._below(os.path.realpath(root), seen)]
+            found = [each for root in roots for each in self._walk(os.path.realpath(root), seen)]
             self._known = seen
             return [*found, *_other_names(found, seen)]
 
-    def _below(self, root: str, seen: dict[str, _Folder]) -> Iterator[Marked]:
+    def _walk(self, root: str, seen: dict[str, _Folder]) -> Iterator[Marked]:
         waiting = [root]
         while waiting:
             at = waiting.pop()
@@ -117,7 +117,7 @@ class Ground:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 kind = self._kind(entry, is_folder=is_folder, root=root)
                 if kind is not Kind.OPEN and not (is_later and kind is Kind.LATER):
-                    marked += _marked(entry, kind, is_folder=is_folder, root=root)
+                    marked += _marks_for(entry, kind, is_folder=is_folder, root=root)
                 if is_folder and kind in {Kind.OPEN, Kind.LATER}:
                     folders.append(entry.path)
         return _Folder(modified, tuple(marked), tuple(folders), is_sure)
@@ -128,7 +128,7 @@ class Ground:
         return self.kind_of(Path(entry.path[len(root) + 1 :]))
 
 
-def _marked(entry: os.DirEntry[str], kind: Kind, *, is_folder: bool, root: str) -> Iterator[Marked]:
+def _marks_for(entry: os.DirEntry[str], kind: Kind, *, is_folder: bool, root: str) -> Iterator[Marked]:
     """
     What is marked for an entry.
 

@@ -93,7 +93,7 @@ class Holding:
         """The layers in which something was written, by this command or an earlier one."""
         return [layer for layer in self.layers if _is_filled(layer.upper)]
 
-    def wrapped(
+    def wrap(
         self, program: str, name: str, arguments: Sequence[str], folder: str, told: int
     ) -> tuple[str, ...]:
         """What starts *program* by *name* in *folder*, held; the descriptor *told* is told of it."""
@@ -102,7 +102,7 @@ class Holding:
         telling = ("--json-status-fd", str(told))
         return (*self.arguments, *telling, *named, "--chdir", folder, "--", *bounded, program, *arguments)
 
-    def replaced(self) -> str | None:
+    def replaced_file(self) -> str | None:
         """A file that was hidden or kept, and is another one now: that is not hidden."""
         return next((path for path, was in self.mounted.items() if _identity(path) not in {was, None}), None)
 
@@ -135,7 +135,7 @@ class Holding:
         return sorted(path for paths in now.values() for path in paths)
 
 
-def before(marked: Iterable[Marked]) -> Before:
+def remember_marked(marked: Iterable[Marked]) -> Before:
     """What is hidden or kept now."""
     all_of_them = list(marked)
     found = {now: _target(each) for each in all_of_them if (now := _identity(each.path)) is not None}

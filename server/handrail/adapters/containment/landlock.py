@@ -23,7 +23,7 @@ from handrail.adapters.containment import enter, pool
 from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.probe import SAID_CHARS, TIMEOUT_S
 from handrail.adapters.containment.profile import GIT_RUNS, TooManyError, View
-from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed
+from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed_paths
 from handrail.core.policy.containment import Need
 from handrail.core.policy.environment import inherited_variables
 
@@ -169,7 +169,7 @@ def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *,
     )
     try:
         tries = TRIES_OF_WORK if works else TRIES
-        said = _tried(found, view, beside, (tries, at, str(port), str(os.getpid())))
+        said = _try(found, view, beside, (tries, at, str(port), str(os.getpid())))
     except (OSError, ValueError, TooManyError, subprocess.SubprocessError) as error:
         return f"Landlock does not run here: {str(error)[:SAID_CHARS]}"
     broken = [name for name, holds in said.items() if not holds]
@@ -178,7 +178,7 @@ def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *,
     return ""
 
 
-def _tried(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) -> dict[str, bool]:
+def _try(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) -> dict[str, bool]:
     python = os.path.realpath(sys.executable)
     start = (found.program, *found.arguments(view, folder), "--chdir", "/", "--", python)
     done = subprocess.run(
@@ -201,13 +201,13 @@ def _tried(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) 
 
 def _of_look(view: View, temporary: str) -> dict[str, object]:
     """The rules of a command that only reads. Raises TooManyError."""
-    paths = [*allowed(view), (temporary, READ | WRITE)]
+    paths = [*allowed_paths(view), (temporary, READ | WRITE)]
     return {"paths": paths, "environment": {"TMPDIR": temporary}}
 
 
 def _of_work(view: View, temporary: str, folder: Path) -> dict[str, object]:
     """The rules of a command that writes in the workspace. Raises TooManyError, OSError."""
-    hidden, kept = _closed_to(view, {Kind.LATER, Kind.KEPT, Kind.LINK})
+    hidden, kept = _closed_paths(view, {Kind.LATER, Kind.KEPT, Kind.LINK})
     kept.update(hidden, view.kept)
     if Need.REPOSITORY in view.needs:
         repositories = {each.path for each in view.marked if each.kind is Kind.KEPT and each.is_folder}
@@ -219,9 +219,11 @@ def _of_work(view: View, temporary: str, folder: Path) -> dict[str, object]:
     hides = _Hides(hidden, kept)
     written = dict[str, int]()
     for area in areas:
-        hides.add(written, hides.below(area, _above_all(hidden, area), _above_all(kept, area)))
-    written.update(dict.fromkeys((temporary, *pool.filled(folder / "new")), READ | WRITE))
-    rights = dict(allowed(replace(view, roots=(), opened=())))
+        hides.add(
+            written, hides.rights_below(area, _ancestors_of_all(hidden, area), _ancestors_of_all(kept, area))
+        )
+    written.update(dict.fromkeys((temporary, *pool.make_spares(folder / "new")), READ | WRITE))
+    rights = dict(allowed_paths(replace(view, roots=(), opened=())))
     hides.add(rights, written.items())
     names = [os.path.realpath(name) for name in NAMES] if Need.NETWORK in view.needs else []
     settings = view.home.settings if Need.REPOSITORY in view.needs else ()
@@ -239,8 +241,8 @@ def _of_work(view: View, temporary: str, folder: Path) -> dict[str, object]:
     }
 
 
-def _above_all(paths: Iterable[str], top: str) -> set[str]:
-    return {parent for path in paths for parent in _above(path, top)}
+def _ancestors_of_all(paths: Iterable[str], top: str) -> set[str]:
+    return {parent for path in paths for parent in _ancestors(path, top)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +259,7 @@ class _Hides:
             if len(to) > LIMIT_RULES:
                 raise TooManyError
 
-    def below(self, path: str, above: Set[str], over: Set[str]) -> Iterator[tuple[str, int]]:
+    def rights_below(self, path: str, above: Set[str], over: Set[str]) -> Iterator[tuple[str, int]]:
         """
         The rights to *path* and all below it, but for what is hidden or closed.
 
@@ -268,7 +270,7 @@ class _Hides:
         if path in self.hidden:
             return
         if path in self.closed:
-            yield from _below(path, self.hidden, set(above))
+            yield from _visible_below(path, self.hidden, set(above))
         elif path not in over:
             yield path, READ | WRITE
         else:
@@ -277,26 +279,26 @@ class _Hides:
             with os.scandir(path) as entries:
                 for entry in entries:
                     if not entry.is_symlink():
-                        yield from self.below(entry.path, above, over)
+                        yield from self.rights_below(entry.path, above, over)
 
 
-def _closed_to(view: View, kinds: Set[Kind]) -> tuple[set[str], set[str]]:
+def _closed_paths(view: View, kinds: Set[Kind]) -> tuple[set[str], set[str]]:
     """What of the workspace is hidden from a command, and what else is of these kinds."""
     marked = [each for each in view.marked if each.path not in view.opened]
     hidden = {each.path for each in marked if _is_hidden(each.kind)}
     return hidden, {each.path for each in marked if each.kind in kinds}
 
 
-def allowed(view: View) -> list[tuple[str, int]]:
+def allowed_paths(view: View) -> list[tuple[str, int]]:
     """The paths that a command which only reads may use, with its rights. Raises TooManyError."""
-    files, folders = closed()
-    hidden, _ = _closed_to(view, set())
+    files, folders = closed_paths()
+    hidden, _ = _closed_paths(view, set())
     hidden.update(files, folders)
     tops = [*SYSTEM, *MORE, *view.home.seen, *view.home.cached, *view.repositories, *view.roots, *view.opened]
     found: dict[str, int] = {}
     for top in dict.fromkeys(os.path.realpath(top) for top in tops if os.path.exists(top)):
-        above = _above_all(hidden, top)
-        for path, rights in _below(top, hidden, above):
+        above = _ancestors_of_all(hidden, top)
+        for path, rights in _visible_below(top, hidden, above):
             found[path] = found.get(path, 0) | rights
             if len(found) > LIMIT_RULES:
                 raise TooManyError
@@ -307,7 +309,7 @@ def _is_hidden(kind: Kind) -> bool:
     return kind in {Kind.SECRET, Kind.ASKED, Kind.SPECIAL, Kind.OWN}
 
 
-def _above(path: str, top: str) -> Iterator[str]:
+def _ancestors(path: str, top: str) -> Iterator[str]:
     """The folders from *top* down to the one that holds *path*, if it is below *top*."""
     if path.startswith(f"{top.rstrip('/')}/"):
         while path != top:
@@ -315,7 +317,7 @@ def _above(path: str, top: str) -> Iterator[str]:
             yield path
 
 
-def _below(path: str, hidden: Iterable[str], above: set[str]) -> Iterator[tuple[str, int]]:
+def _visible_below(path: str, hidden: Iterable[str], above: set[str]) -> Iterator[tuple[str, int]]:
     """*path* with all below it, but for what is hidden."""
     if path in hidden:
         return
@@ -326,4 +328,4 @@ def _below(path: str, hidden: Iterable[str], above: set[str]) -> Iterator[tuple[
     with os.scandir(path) as entries:
         for entry in entries:
             if not entry.is_symlink():
-                yield from _below(entry.path, hidden, above)
+                yield from _visible_below(entry.path, hidden, above)

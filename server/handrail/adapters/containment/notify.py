@@ -121,14 +121,14 @@ class Listener:
         value, error = 0, answer.error
         if answer.opened >= 0:
             try:
-                value = self._given(call, answer)
+                value = self._hand_over(call, answer)
             except OSError as problem:  # the caller has too much open, or has ended
                 error = problem.errno or errno.EMFILE
         flags = GO_ON if answer.goes_on else 0
         with suppress(OSError):  # the caller may have ended
             self._ask(SEND, bytearray(struct.pack(RESPONSE, call.id, value, -error, flags)))
 
-    def _given(self, call: Call, answer: Answer) -> int:
+    def _hand_over(self, call: Call, answer: Answer) -> int:
         """The number by which the caller has what was opened for it, and we no more. Raises OSError."""
         flags = os.O_CLOEXEC if answer.closes else 0
         try:
@@ -155,7 +155,7 @@ def place(path: str, *, at: int | None = None) -> Iterator[int]:
         os.close(found)
 
 
-def named(descriptor: int) -> str:
+def kernel_path(descriptor: int) -> str:
     """The path by which the kernel knows what is open. Raises OSError."""
     return os.readlink(magic(descriptor))
 

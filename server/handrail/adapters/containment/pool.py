@@ -25,8 +25,8 @@ class Pool:
     """What is left in *folder*."""
 
     def __init__(self, folder: str) -> None:
-        self._files = sorted(_of(folder, "file"))
-        self._folders = sorted(_of(folder, "folder"))
+        self._files = sorted(_paths_of(folder, "file"))
+        self._folders = sorted(_paths_of(folder, "folder"))
 
     def folder(self, at: int, name: str, mode: int) -> bool:
         """Have a new folder be there; returns whether it is. Raises OSError."""
@@ -35,7 +35,7 @@ class Pool:
         taken = self._folders[-1]
         os.chmod(taken, mode)
         os.utime(taken)
-        if not _placed(taken, at, name):
+        if not _move_into_place(taken, at, name):
             self._folders.clear()
             return False
         del self._folders[-1]
@@ -50,7 +50,7 @@ class Pool:
         try:
             os.chmod(taken, mode)
             os.utime(taken)
-            if _placed(taken, at, name):
+            if _move_into_place(taken, at, name):
                 del self._files[-1]
                 return opened
             self._files.clear()
@@ -62,7 +62,7 @@ class Pool:
         return -1
 
 
-def filled(folder: Path) -> list[str]:
+def make_spares(folder: Path) -> list[str]:
     """The paths of new files and folders in *folder*. Raises OSError."""
     folder.mkdir(mode=0o700)
     for number in range(FILES):
@@ -72,13 +72,13 @@ def filled(folder: Path) -> list[str]:
     return [os.fspath(path) for path in folder.iterdir()]
 
 
-def _of(folder: str, kind: str) -> Iterator[str]:
+def _paths_of(folder: str, kind: str) -> Iterator[str]:
     yield from (
         os.path.join(folder, name) for name in os.listdir(folder) if name.rstrip("0123456789") == kind
     )
 
 
-def _placed(path: str, at: int, name: str) -> bool:
+def _move_into_place(path: str, at: int, name: str) -> bool:
     """Move *path* to a name that is not taken; returns whether that can be done here. Raises OSError."""
     number = enter.numbers_of(enter.GATED, platform.machine())["renameat2"]
     to = os.fsencode(name)

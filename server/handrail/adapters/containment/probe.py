@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.containment.ground import Kind, Marked
-from handrail.adapters.containment.profile import Layer, View, made
+from handrail.adapters.containment.profile import Layer, View, make_arguments
 from handrail.adapters.containment.system import Home
 from handrail.core.policy.environment import inherited_variables
 
@@ -158,7 +158,19 @@ def _trial(
     )
     root = os.path.realpath(roots[0]) if roots else at
     python = os.path.realpath(sys.executable)
-    command = [program, *made(view).arguments, "--", python, "-I", "-S", "-c", TRIES, root, at, str(port)]
+    command = [
+        program,
+        *make_arguments(view).arguments,
+        "--",
+        python,
+        "-I",
+        "-S",
+        "-c",
+        TRIES,
+        root,
+        at,
+        str(port),
+    ]
     try:
         done = subprocess.run(
             command,

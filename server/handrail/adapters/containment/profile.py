@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.containment.ground import Kind, Marked
-from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed
+from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed_paths
 from handrail.core.policy.containment import Need
 
 LIMIT_MOUNTS = 100
@@ -91,7 +91,7 @@ class Made:
     mounted: tuple[str, ...] = field(default=())
 
 
-def made(view: View) -> Made:
+def make_arguments(view: View) -> Made:
     """The arguments for *view*. Raises TooManyError."""
     mounted: list[str] = []
     arguments = [
@@ -99,7 +99,7 @@ def made(view: View) -> Made:
         *(() if Need.NETWORK in view.needs else ("--unshare-net",)),
         *_machine(view),
         *_roots(view),
-        *_over(view, mounted),
+        *_workspace_mounts(view, mounted),
     ]
     return Made(arguments=tuple(arguments), mounted=tuple(mounted))
 
@@ -118,7 +118,7 @@ def _machine(view: View) -> Iterator[str]:
     yield from (*_anyone("/var/tmp"), "--tmpfs", "/run")
     if Need.NETWORK in view.needs:
         yield from _names()
-    yield from _closed(view.hidden)
+    yield from _closed_paths(view.hidden)
     yield from _home(view)
 
 
@@ -151,9 +151,9 @@ def _names() -> Iterator[str]:
             yield from ("--ro-bind", real, real)
 
 
-def _closed(hidden: str) -> Iterator[str]:
+def _closed_paths(hidden: str) -> Iterator[str]:
     """What of the system only some may read, and whoever runs this is among them."""
-    files, folders = closed()
+    files, folders = closed_paths()
     for path in folders:
         yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)
     for path in files:
@@ -173,7 +173,7 @@ def _roots(view: View) -> Iterator[str]:
         yield from ("--overlay-src", layer.folder, "--overlay", layer.upper, layer.work, layer.folder)
 
 
-def _over(view: View, mounted: list[str]) -> Iterator[str]:
+def _workspace_mounts(view: View, mounted: list[str]) -> Iterator[str]:
     """What is hidden, or not written, within the workspace, and what is seen of other places."""
     layered = [layer.folder for layer in view.layers]
     count = len(layered)
@@ -197,12 +197,12 @@ def _over(view: View, mounted: list[str]) -> Iterator[str]:
             count += 1
     for path in view.opened:
         if not _is_in(path, view.roots):
-            yield from _bound(path, view)
+            yield from _bind(path, view)
     if count > LIMIT_MOUNTS:
         raise TooManyError
 
 
-def _bound(path: str, view: View) -> Iterator[str]:
+def _bind(path: str, view: View) -> Iterator[str]:
     """A path that is opened."""
     yield from ("--bind-try" if view.is_writable else "--ro-bind-try", path, path)
 
@@ -218,11 +218,11 @@ def _mount(each: Marked, view: View) -> Iterator[str]:
         if view.is_writable:
             yield from ("--ro-bind", path, path)
             for inner in opened:
-                yield from _bound(inner, view)
+                yield from _bind(inner, view)
     elif each.is_folder:
         yield from ("--perms", "0755" if opened else "0000", "--tmpfs", path)
         for inner in opened:
-            yield from _bound(inner, view)
+            yield from _bind(inner, view)
         yield from ("--remount-ro", path)
     else:
         yield from ("--ro-bind", view.hidden, path)

@@ -65,7 +65,7 @@ class Scratch:
         path.mkdir(exist_ok=True, mode=0o700)
         return os.fspath(path)
 
-    def copied(self, texts: Sequence[tuple[str, bytes]]) -> tuple[dict[str, str], Path | None]:
+    def copy_texts(self, texts: Sequence[tuple[str, bytes]]) -> tuple[dict[str, str], Path | None]:
         """Files that hold what *texts* say, by the paths over which they lie, and the folder of them."""
         if not texts:
             return {}, None

@@ -79,7 +79,7 @@ class Home:
 
 
 @cache
-def closed(folder: str = "/etc") -> tuple[tuple[str, ...], tuple[str, ...]]:
+def closed_paths(folder: str = "/etc") -> tuple[tuple[str, ...], tuple[str, ...]]:
     """
     The files and folders of the system's settings that not everybody may read, and we may.
 
@@ -118,12 +118,12 @@ def home_of(environment_path: str, home: str, pythons: Iterable[str] = ()) -> Ho
     return Home(
         home=real,
         seen=tuple(path for path in seen if not _is_below(path, SYSTEM)),
-        cached=_there(real, CACHES.split()),
-        settings=_there(real, SETTINGS),
+        cached=_existing_paths(real, CACHES.split()),
+        settings=_existing_paths(real, SETTINGS),
     )
 
 
-def _there(home: str | None, names: Sequence[str]) -> tuple[str, ...]:
+def _existing_paths(home: str | None, names: Sequence[str]) -> tuple[str, ...]:
     if home is None:
         return ()
     found = (os.path.join(home, name) for name in names)
@@ -131,7 +131,7 @@ def _there(home: str | None, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _toolchains(home: str | None) -> Sequence[str]:
-    return _there(home, TOOLCHAINS.split())
+    return _existing_paths(home, TOOLCHAINS.split())
 
 
 def _prefixes(search_path: str, home: str | None) -> Iterator[str]:

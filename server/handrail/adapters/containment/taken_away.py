@@ -102,11 +102,11 @@ class TakenAway:
         return None
 
 
-def shown(appeared: Iterable[Appeared]) -> Iterator[Appeared]:
+def show_contents(appeared: Iterable[Appeared]) -> Iterator[Appeared]:
     """*appeared* with what is in it, as far as that can be shown: a question has its limits."""
     count, size = LIMIT_FILES, LIMIT_BYTES
     for each in appeared:
-        files = list(islice(_shown(Path(each.lies_in), size), count + 1)) if each.lies_in else []
+        files = list(islice(_read_contents(Path(each.lies_in), size), count + 1)) if each.lies_in else []
         if len(files) > count:
             files[count:] = [("...", None)]
         count -= min(count, len(files))
@@ -127,7 +127,7 @@ def _move(path: Path, to: Path) -> None:
         shutil.move(path, to)
 
 
-def _shown(top: Path, left: int) -> Iterator[tuple[str, str | None]]:
+def _read_contents(top: Path, left: int) -> Iterator[tuple[str, str | None]]:
     """The files of what was moved, with what stands in them, as long as some is *left*."""
     for path in _files(top):
         name = os.path.relpath(path, top) if path != top else ""

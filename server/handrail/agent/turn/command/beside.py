@@ -31,7 +31,7 @@ def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
 def note_made(before: Sequence[NotCovered], after: Sequence[NotCovered], ports: Ports) -> None:
     """Tell of the folders that a command has made, and that no snapshot covers: they are its own."""
     known = {each.path for each in before}
-    ports.process.made(uris([each for each in after if each.path not in known], ports))
+    ports.process.note_folders(uris([each for each in after if each.path not in known], ports))
 
 
 def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, ...]:
