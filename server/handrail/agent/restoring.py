@@ -75,7 +75,7 @@ async def _look_at_reviews(host: Host) -> None:
     if host.reviews.mode() != ReviewMode.PENDING:
         return
     try:
-        await host.reviews.restored()
+        await host.reviews.on_restore()
     except Exception:
         logger.exception("The documents that a restore changed could not be checked")
 

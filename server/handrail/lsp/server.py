@@ -335,7 +335,7 @@ def _register_standard(server: Server) -> None:
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(params: Any = None) -> None:
         await server.state.host.close()
-        await server.state.host.reviews.settled()
+        await server.state.host.reviews.settle()
         await checkpoint.tidy(server.state)
         server.state.world.watch.close()
         server.state.chats.others.close()

@@ -42,11 +42,11 @@ class Review(Protocol):
         """A command that may change files begins; `ran` is called when it has ended, whatever came of it."""
         ...
 
-    async def landed(self, made: Sequence[Made]) -> None:
+    async def on_landing(self, made: Sequence[Made]) -> None:
         """Edits have landed."""
         ...
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """A turn ends: what has landed is kept when this returns."""
         ...
 
@@ -61,10 +61,10 @@ class Unreviewed:
     def begins(self) -> None:
         """It is the user's at once."""
 
-    async def landed(self, made: Sequence[Made]) -> None:
+    async def on_landing(self, made: Sequence[Made]) -> None:
         """It is the user's at once."""
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Nothing is kept."""
 
     async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:

@@ -217,7 +217,7 @@ async def test_another_process_knows_of_the_move(bench: Bench, tmp_path: Path) -
     lay_out(bench.root, {"a": FIVE})
     bench.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
     await edited(bench, move("a", "b"))
-    await bench.host.reviews.settled()
+    await bench.host.reviews.settle()
     (known,) = bench.host.reviews.shown
     (read,) = await ReviewFolder(lambda: tmp_path / "review").news()
     assert not isinstance(read, str)

@@ -230,7 +230,7 @@ async def test_what_a_restore_brings_back_is_written_down_before_it_ends(
     bench.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
     restored = await bench.restore(await edited(bench))
     assert await told(bench) == []
-    await bench.host.reviews.settled()
+    await bench.host.reviews.settle()
     assert restored.checkpoint is not None
     await bench.restore(restored.checkpoint)
     other = Bench(bench.root, bench.state)  # as if the first were killed now

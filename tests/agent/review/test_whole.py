@@ -143,7 +143,7 @@ async def test_what_was_decided_by_looking_holds_after_a_restart(bench: Bench, t
     await edited(bench)
     (bench.root / "a").write_bytes(EDITED.replace(b"TWO", b"mine"))
     assert await told(bench) == BOTH[1:]
-    await bench.host.reviews.settled()
+    await bench.host.reviews.settle()
     (bench.root / "a").write_bytes(EDITED.replace(b"TWO", b"TWOmine"))
     other = Bench(bench.root, bench.state)
     other.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
@@ -200,7 +200,7 @@ async def test_a_review_that_fails_stops_no_turn(bench: Bench, monkeypatch: pyte
     async def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(bench.host.reviews, "_landed", broken)
+    monkeypatch.setattr(bench.host.reviews, "_add_landings", broken)
     await edited(bench, PATCH)
     assert snapshot(bench.root) == {"a": EDITED}
 

@@ -65,12 +65,12 @@ class Discussion:
         """Work out what the page is to show, as far as that follows from what the user has written in it."""
         await self.reviews.refresh()
         commented = {each.part for each in on_page.remarks(page)} | self.waiting
-        pending = {each.key: each for each in self.pending()}
+        pending = {each.key: each for each in self.pending_subjects()}
         for key in commented:
             known = self.subjects.get(key) or self.shown.subjects.get(key)
             if known is not None and key not in pending:
                 gone = replace(known, status=Status.GONE) if known.status is Status.PENDING else known
-                self.subjects[key] = await self._found(gone)
+                self.subjects[key] = await self._relocate(gone)
         self.subjects = {
             key: each for key, each in self.subjects.items() if key in commented and key not in pending
         }
@@ -81,18 +81,20 @@ class Discussion:
         is_on = self.reviews.mode() != ReviewMode.OFF
         self.shown = view(subjects, self.sent, self._labels, commented, is_on=is_on)
 
-    def pending(self) -> list[Subject]:
+    def pending_subjects(self) -> list[Subject]:
         """All changes that are pending."""
-        return [each for known in self.reviews.shown for each in self._of(known, known.document.hunks)]
+        return [
+            each for known in self.reviews.shown for each in self._subjects_of(known, known.document.hunks)
+        ]
 
-    def _of(self, known: Pending, hunks: Iterable[Hunk]) -> list[Subject]:
+    def _subjects_of(self, known: Pending, hunks: Iterable[Hunk]) -> list[Subject]:
         uri = self.spelled(known.uri)
         uris = [known.uri, *((known.origin.uri,) if known.origin is not None else ())]
         places = [self.reviews.ports().workspace.resolve(each) for each in uris]
         is_protected = any(isinstance(place, Place) and place.kind is PlaceKind.PROTECTED for place in places)
         return [comments.of_hunk(known, hunk, uri, is_protected=is_protected) for hunk in hunks]
 
-    async def _found(self, subject: Subject) -> Subject:
+    async def _relocate(self, subject: Subject) -> Subject:
         """Lines where they stand now."""
         if subject.is_change:
             return subject
@@ -149,10 +151,10 @@ class Discussion:
         return [
             each
             for identity, hunks in found.items()
-            for each in self._of(self.reviews.pending[identity], hunks)
+            for each in self._subjects_of(self.reviews.pending[identity], hunks)
         ]
 
-    def decided(self, subjects: Iterable[Subject], status: Status, *, says_why: bool = False) -> None:
+    def note_decision(self, subjects: Iterable[Subject], status: Status, *, says_why: bool = False) -> None:
         """The user has kept or undone hunks, and may be about to say why."""
         for each in subjects:
             self.subjects[each.key] = replace(each, status=status)
@@ -164,7 +166,7 @@ class Discussion:
         old = set(self.old())
         return [self._comment(each) for each in on_page.remarks(self.page) if each not in old]
 
-    def commented(self) -> list[Subject]:
+    def commented_subjects(self) -> list[Subject]:
         """What comments are on, to be kept: after a crash, a pending change may be gone with unsaved text."""
         written = {each.part for each in on_page.remarks(self.page)} | self.waiting
         pending = [each for key, each in self.shown.subjects.items() if key in written]
@@ -217,7 +219,7 @@ class Discussion:
         del self.sent[:-LIMIT_SENT]
         self.waiting.clear()
 
-    def ended(self, turn: str, state: str) -> None:
+    def end_turn(self, turn: str, state: str) -> None:
         """The turn that answers comments has ended."""
         self.sent = [replace(each, state=state) if each.turn == turn else each for each in self.sent]
 

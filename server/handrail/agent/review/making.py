@@ -27,20 +27,20 @@ NewId = Callable[[], str]
 KINDS = {Became.CREATED: Kind.CREATED, Became.DELETED: Kind.DELETED, Became.CHANGED: Kind.WHOLE}
 
 
-def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
+def add_edit(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
     """What is pending in a document after a call has changed its text; None if that is nothing any more."""
     before = rows_of(made.before) if known is None else _known_rows(known.document.rows, made.before)
     after = (
         rows_of(made.after)
         if made.before is None or made.after is None
-        else respelled(before, made.before.content, made.after.content)
+        else split_changed_rows(before, made.before.content, made.after.content)
     )
     if known is not None and known.kind is Kind.CREATED and made.after is None:
         return None
     if known is not None and known.kind is Kind.WHOLE:
         return _with_step(known, whole_step(made.turn, made.call))
     if made.before is not None and made.after is None:
-        return _removed(known, made, place, new_id)
+        return _removal(known, made, place, new_id)
     if known is None or (made.before is None and known.kind is Kind.CHANGED):  # the user had removed it
         known = Pending(
             uri=made.uri,
@@ -51,7 +51,7 @@ def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pe
             checkpoint=made.step,
         )
     elif known.kind is Kind.DELETED:
-        known = _made_anew(known)
+        known = _create_again(known)
     document = one.add_agent_edit(known.document, before, after, (made.turn, made.call), new_id)
     if known.is_whole and not document.hunks:  # an empty file
         hunk = Hunk(id=new_id(), start=0, rows=(), steps=(whole_step(made.turn, made.call),))
@@ -59,7 +59,7 @@ def edited(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pe
     return replace(known, uri=made.uri, document=document)
 
 
-def _removed(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending:
+def _removal(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending:
     """What is pending in a document that was removed: its removal, and below that what was pending before."""
     before = rows_of(made.before)
     earlier = one.observe(known.document, before) if known is not None else Reviewed(rows=before)
@@ -75,7 +75,7 @@ def _removed(known: Pending | None, made: Made, place: Place, new_id: NewId) -> 
     )
 
 
-def _made_anew(known: Pending) -> Pending:
+def _create_again(known: Pending) -> Pending:
     """A document that was removed, and is made again by a call: what stood in it has been replaced."""
     before = known.earlier
     if before is None or not before.hunks:
@@ -93,7 +93,7 @@ def _with_step(known: Pending, whose: Step) -> Pending:
     return replace(known, document=replace(known.document, hunks=(hunk,)))
 
 
-def replaced(
+def add_replacement(
     known: Pending | None, change: CommandChange, whose: Step, place: Place, new_id: NewId
 ) -> Pending:
     """What is pending in a file that is not text, after a command has changed it."""
@@ -128,7 +128,7 @@ async def of_command(
     return [(each, as_text(step, call, of[each.uri])) for each in changes]
 
 
-async def as_before(ports: Ports, pending: Iterable[Pending]) -> list[Pending]:
+async def find_unchanged(ports: Ports, pending: Iterable[Pending]) -> list[Pending]:
     """The documents that are pending as a whole, but of which nothing is left to be taken back."""
     whole = [each for each in pending if each.kind is Kind.WHOLE]
     return [each for each in whole if await _is_as_before(ports, each)]
@@ -182,7 +182,7 @@ def _known_rows(rows: Rows, text: Text | None) -> Rows:
     return rows if text is not None and "".join(rows) == text.content else rows_of(text)
 
 
-def respelled(rows: Rows, before: str, after: str) -> Rows:
+def split_changed_rows(rows: Rows, before: str, after: str) -> Rows:
     """The rows of the text *after*, given the *rows* of the text *before*: only what differs is split."""
     head = common(before, after)
     rest = min(len(before), len(after)) - head

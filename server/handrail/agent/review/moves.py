@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from handrail.agent.review.making import NewId, edited, rows_of
+from handrail.agent.review.making import NewId, add_edit, rows_of
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
@@ -62,17 +62,17 @@ def became(known: Mapping[str, Pending], made: Made, places: Places, new_id: New
     place, source = places
     now = known.get(place.identity)
     if source is not None:
-        return _moved(known, made, (place, source), new_id)
+        return _move(known, made, (place, source), new_id)
     if now is not None and now.origin is not None and made.after is None:
         if _is_typed_in(one.observe(now.document, rows_of(made.before))):  # what is undone must bring it back
-            return {place.identity: edited(None, made, place, new_id)}
+            return {place.identity: add_edit(None, made, place, new_id)}
         removal = Step(turn=made.turn, call=made.call, before=(), after=())
-        return {place.identity: None, now.origin.identity: _removed(now, now.origin, removal)}
+        return {place.identity: None, now.origin.identity: _remove_renamed(now, now.origin, removal)}
     moved = [each for each in known.values() if made.before is None and _was_at(each, place)]
     if moved:
         split = _split(moved[0], new_id)
         return {**split, **became({**known, **split}, made, places, new_id)}
-    return {place.identity: edited(now, made, place, new_id)}
+    return {place.identity: add_edit(now, made, place, new_id)}
 
 
 def pair(made: Sequence[Made]) -> list[Made]:
@@ -97,7 +97,7 @@ def pair(made: Sequence[Made]) -> list[Made]:
     return [each for each in made if each.uri not in joined] + found
 
 
-def _moved(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId) -> Became:
+def _move(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId) -> Became:
     place, source = places
     was, there = known.get(source.identity), known.get(place.identity)
     if there is not None and there.kind in (Kind.CHANGED, *NEW):  # nothing was there: it has gone unseen
@@ -107,33 +107,35 @@ def _moved(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place]
         was = None  # it is all the user's by now
     is_back = was is not None and was.origin is not None and was.origin.identity == place.identity
     if there is not None and there.document.hunks:
-        return _apart(known, made, places, new_id)
+        return _remove_and_create(known, made, places, new_id)
     now: Pending | None
     if was is None or was.kind is Kind.CHANGED:
-        now = _renamed(was, made, places, new_id)
+        now = _rename(was, made, places, new_id)
     elif is_back:
-        now = _moved_back(was, made, place, new_id)
+        now = _move_back(was, made, place, new_id)
     elif was.is_new:
         at = replace(was, uri=made.uri, identity=place.identity, path=place.path, recorded=("", ""))
-        now = edited(at, replace(made, moved_from=None), place, new_id)
+        now = add_edit(at, replace(made, moved_from=None), place, new_id)
     else:
-        return _apart(known, made, places, new_id)
+        return _remove_and_create(known, made, places, new_id)
     return {source.identity: None, place.identity: now}
 
 
-def _apart(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId) -> Became:
+def _remove_and_create(
+    known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId
+) -> Became:
     """The document at the old path was removed, and the one at the new path created or changed."""
     place, source = places
     uri = made.moved_from or made.uri
     removal = replace(made, uri=uri, after=None, moved_from=None)
     creation = replace(made, before=None, moved_from=None)
     return {
-        source.identity: edited(known.get(source.identity), removal, source, new_id),
-        place.identity: edited(known.get(place.identity), creation, place, new_id),
+        source.identity: add_edit(known.get(source.identity), removal, source, new_id),
+        place.identity: add_edit(known.get(place.identity), creation, place, new_id),
     }
 
 
-def _renamed(was: Pending | None, made: Made, places: tuple[Place, Place], new_id: NewId) -> Pending:
+def _rename(was: Pending | None, made: Made, places: tuple[Place, Place], new_id: NewId) -> Pending:
     place, source = places
     before, after = rows_of(made.before), rows_of(made.after)
     earlier = one.observe(was.document, before) if was is not None else Reviewed(rows=before)
@@ -150,7 +152,7 @@ def _renamed(was: Pending | None, made: Made, places: tuple[Place, Place], new_i
     )
 
 
-def _moved_back(was: Pending, made: Made, place: Place, new_id: NewId) -> Pending | None:
+def _move_back(was: Pending, made: Made, place: Place, new_id: NewId) -> Pending | None:
     """A renamed document that is at its old path again: what the calls changed in it is left."""
     before, after, whose = rows_of(made.before), rows_of(made.after), (made.turn, made.call)
     seen, first = one.observe(was.document, before), was.document.hunks[0]
@@ -163,7 +165,7 @@ def _moved_back(was: Pending, made: Made, place: Place, new_id: NewId) -> Pendin
     return found if now.hunks else None
 
 
-def _removed(now: Pending, origin: Origin, removal: Step) -> Pending:
+def _remove_renamed(now: Pending, origin: Origin, removal: Step) -> Pending:
     """A renamed document that was removed: the one at its old path is gone."""
     first = now.document.hunks[0]
     steps = (replace(removal, before=first.before, after=()),)
@@ -196,7 +198,7 @@ def _split(now: Pending, new_id: NewId) -> dict[str, Pending]:
     creation = replace(now.document, hunks=(replace(first, steps=(step, *first.steps[1:])), *others))
     created = replace(now, document=creation, kind=Kind.CREATED, origin=None, earlier=None)
     origin = now.origin or Origin(uri=now.uri, identity=now.identity, path=now.path)
-    deleted = _removed(now, origin, first.steps[0])
+    deleted = _remove_renamed(now, origin, first.steps[0])
     (removal,) = deleted.document.hunks
     deleted = replace(deleted, document=replace(deleted.document, hunks=(replace(removal, id=new_id()),)))
     return {now.identity: created, origin.identity: deleted}

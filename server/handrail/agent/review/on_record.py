@@ -15,7 +15,7 @@ from handrail.ports import Editor
 from handrail.ports.review import Records
 
 
-async def kept(records: Records, editor: Editor, documents: Iterable[Pending]) -> list[Pending]:
+async def drop_recorded(records: Records, editor: Editor, documents: Iterable[Pending]) -> list[Pending]:
     """Those of the documents of which the record has changed, without what is on record by now."""
     of = {known.uri: known for known in documents}
     news = await records.recorded(list(of)) if of else {}
@@ -24,19 +24,19 @@ async def kept(records: Records, editor: Editor, documents: Iterable[Pending]) -
         known = of[uri]
         if blobs != known.recorded:
             for was, blob in zip(known.recorded, blobs, strict=True):
-                known = await _without(records, editor, known, was, blob) if was != blob else known
+                known = await _drop_blob(records, editor, known, was, blob) if was != blob else known
             found.append(replace(known, recorded=blobs))
     return found
 
 
-async def noted(records: Records, documents: Iterable[Pending]) -> list[Pending]:
+async def note_records(records: Records, documents: Iterable[Pending]) -> list[Pending]:
     """The documents, with what is on record by now taken for what was there when their hunks landed."""
     of = {known.uri: known for known in documents}
     news = await records.recorded(list(of), again=True) if of else {}
     return [replace(of[uri], recorded=blobs) for uri, blobs in news.items()]
 
 
-async def _without(records: Records, editor: Editor, known: Pending, was: str, blob: str) -> Pending:
+async def _drop_blob(records: Records, editor: Editor, known: Pending, was: str, blob: str) -> Pending:
     """A document after what is on record of it has become *blob*."""
     nothing = replace(known, document=one.keep(known.document, known.document.ids()))
     if known.kind is Kind.DELETED or not blob:

@@ -15,7 +15,7 @@ from handrail.ports import Document, Editor, Ports
 REMEMBERED = 20  # moves that were taken back
 
 
-async def found(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
+async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
     """
     What is pending in a document, under its new name.
 
@@ -50,7 +50,7 @@ class TakenBack:
 
     known: dict[str, Pending] = field(default_factory=dict)
 
-    async def back(self, known: Pending, editor: Editor) -> Pending | None:
+    async def find_returned(self, known: Pending, editor: Editor) -> Pending | None:
         """
         What is pending in a document that was moved or removed and is back as it was.
 
@@ -65,7 +65,7 @@ class TakenBack:
             del self.known[old]
         return known.back
 
-    async def again(self, editor: Editor) -> list[Pending]:
+    async def find_redone(self, editor: Editor) -> list[Pending]:
         """What is pending once more after a restore has brought back what an earlier one took back."""
         found = list[Pending]()
         for identity, known in list(self.known.items()):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from handrail.agent.review import making, moves, on_record, renames
-from handrail.agent.review.wanted import Wanted, meant
+from handrail.agent.review.wanted import Wanted, wanted_hunks
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Code, Failure
@@ -77,14 +77,14 @@ class Reviews:
 
     # ---- What the agent does ----------------------------------------------------------------------
 
-    async def landed(self, made: Sequence[Made]) -> None:
+    async def on_landing(self, made: Sequence[Made]) -> None:
         """Edits have landed. An error is logged, and the turn goes on without these hunks."""
         try:
-            await self._landed(made)
+            await self._add_landings(made)
         except Exception:
             logger.exception("Edits that landed could not be listed for review")
 
-    async def _landed(self, made: Sequence[Made]) -> None:
+    async def _add_landings(self, made: Sequence[Made]) -> None:
         if not made or self.mode() != ReviewMode.PENDING:
             return
         async with self._one_at_a_time:
@@ -102,7 +102,7 @@ class Reviews:
             await self._note_records(new)  # of the others it is known
             self._keep_soon(touched)
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """A turn ends: what has landed is kept."""
         async with self._one_at_a_time:
             await self._keep(())
@@ -126,14 +126,14 @@ class Reviews:
         if not effects.changes or self.mode() != ReviewMode.PENDING:
             return
         changes = await making.of_command(self.ports(), step, call, effects)
-        await self.landed(moves.pair([text for _, text in changes if text is not None]))
+        await self.on_landing(moves.pair([text for _, text in changes if text is not None]))
         name, whose = f"{step.turn}.{step.number}", Step(turn=step.turn, call=call, before=(), after=())
         async with self._one_at_a_time:
             for change in (change for change, text in changes if text is None):
                 place = self.ports().workspace.resolve(change.uri)
                 if isinstance(place, Place):
                     known = self.pending.get(place.identity)
-                    found = making.replaced(known, change, whose, place, self._new_id)
+                    found = making.add_replacement(known, change, whose, place, self._new_id)
                     self._set(place.identity, replace(found, checkpoint=found.checkpoint or name))
                     await self._keep([place.identity])
 
@@ -152,13 +152,13 @@ class Reviews:
                 await self._look(list(self.pending) if identities is None else identities)
                 await self._take_records()
 
-    async def restored(self) -> None:
+    async def on_restore(self) -> None:
         """Documents were restored, and so may be what an earlier restore has taken back."""
         await self.refresh()
         async with self._one_at_a_time:
-            for known in await making.as_before(self.ports(), self.pending.values()):
+            for known in await making.find_unchanged(self.ports(), self.pending.values()):
                 await self._became(known, known.back)
-            for known in await self._taken_back.again(self.ports().editor):
+            for known in await self._taken_back.find_redone(self.ports().editor):
                 await self._became(known.back, known)
             await self._keep(())
 
@@ -175,16 +175,16 @@ class Reviews:
                 continue
             if known.kind is Kind.DELETED:
                 if await self.ports().editor.read_bytes(known.uri) is not None:
-                    back = await self._taken_back.back(known, self.ports().editor)
+                    back = await self._taken_back.find_returned(known, self.ports().editor)
                     await self._became(known, back)  # None if someone has made it anew
                 continue
             found = await self.ports().editor.read(known.uri)
             if isinstance(found, Failure):
-                await self._missing(known, found)
+                await self._set_aside(known, found)
             else:
                 self._observed_on_disk(known, split_lines(found.text.content))
 
-    def touched(self, identity: str) -> bool:
+    def on_change(self, identity: str) -> bool:
         """A document has changed in the editor; whether anything is pending in it."""
         if identity in self.pending:
             self._touched.add(identity)
@@ -204,18 +204,18 @@ class Reviews:
         aside = self._aside.pop(identity, None)
         if aside is not None and one.keeps_more(aside.document, known.document, rows):
             known = aside
-        self._observed(known, rows)
+        self._observe(known, rows)
         return True
 
     def _observed_on_disk(self, known: Pending, rows: Sequence[str]) -> None:
         """Compare a document with its file; the editor may open it with text that was not saved."""
         before = self._aside.get(known.identity, known)
-        self._observed(known, rows)
+        self._observe(known, rows)
         now = self.pending.get(known.identity)
         if now is not None and not before.document.ids() <= now.document.ids():
             self._aside[known.identity] = before
 
-    def _observed(self, known: Pending, rows: Sequence[str]) -> None:
+    def _observe(self, known: Pending, rows: Sequence[str]) -> None:
         self._seen[known.identity] = next(self._numbers)
         if known.identity in self._away:
             self._away.discard(known.identity)
@@ -226,13 +226,14 @@ class Reviews:
         self._set(known.identity, replace(known, document=now))
         self._keep_soon([known.identity], is_typing=now.steps == known.document.steps)
 
-    async def _missing(self, known: Pending, failure: Failure) -> None:
+    async def _set_aside(self, known: Pending, failure: Failure) -> None:
         """A document cannot be read: its hunks are not pending as long as that is so."""
         if known.is_new and failure.code is not Code.NO_SUCH_FILE:
             self._away.discard(known.identity)
             return  # it is there, and no text any more
         if failure.code is Code.NO_SUCH_FILE:
-            now = await self._taken_back.back(known, self.ports().editor) or await self._renamed(known)
+            now = await self._taken_back.find_returned(known, self.ports().editor)
+            now = now or await self._find_renamed(known)
             if now is not None:
                 await self._became(known, now)
                 return
@@ -240,11 +241,11 @@ class Reviews:
             self._away.add(known.identity)
             self.changed(known.identity, known.uri)
 
-    async def _renamed(self, known: Pending) -> Pending | None:
+    async def _find_renamed(self, known: Pending) -> Pending | None:
         """A document that has gone under another name, among those that were opened since."""
         since = self._seen.get(known.identity, 0)
         new = {each for each, number in self._opened.items() if number > since and each not in self.pending}
-        return await renames.found(known, self.ports(), new) if new else None
+        return await renames.find_renamed(known, self.ports(), new) if new else None
 
     async def _became(self, known: Pending, now: Pending | None) -> None:
         """What is pending in a document is something else, perhaps at another path."""
@@ -254,11 +255,11 @@ class Reviews:
             self._set(now.identity, now)  # what went from it may return
         await self._keep([known.identity, None if now is None else now.identity])
 
-    def opened(self, identity: str) -> None:
+    def on_open(self, identity: str) -> None:
         """The editor has opened a document."""
         self._opened[identity] = next(self._numbers)
 
-    async def closed(self, identity: str) -> None:
+    async def on_close(self, identity: str) -> None:
         """The editor has closed a document: what is pending in it is written down."""
         self._opened.pop(identity, None)
         async with self._one_at_a_time:
@@ -277,7 +278,7 @@ class Reviews:
         if self.commands:
             return
         known = [each for each in self.pending.values() if each.document.hunks]
-        found = await on_record.kept(self.records, self.ports().editor, known) if known else []
+        found = await on_record.drop_recorded(self.records, self.ports().editor, known) if known else []
         for each in found:
             self._set(each.identity, each)
         if found:  # else what a turn has just made is written too often
@@ -286,7 +287,7 @@ class Reviews:
     async def _note_records(self, identities: Iterable[str]) -> None:
         """Take what is on record of documents for what was there when their hunks landed."""
         known = [self.pending[each] for each in identities if each in self.pending]
-        for each in await on_record.noted(self.records, known):
+        for each in await on_record.note_records(self.records, known):
             self.pending[each.identity] = each
 
     # ---- What the user decides --------------------------------------------------------------------
@@ -294,7 +295,7 @@ class Reviews:
     def hunks(self, wanted: Wanted) -> dict[str, tuple[Hunk, ...]]:
         """The hunks that are meant, by the identities of their documents. Raises UnknownId."""
         place = self.ports().workspace.resolve(wanted.uri) if wanted.uri is not None else None
-        return meant(self.shown, wanted, place.identity if isinstance(place, Place) else None)
+        return wanted_hunks(self.shown, wanted, place.identity if isinstance(place, Place) else None)
 
     @property
     def shown(self) -> list[Pending]:
@@ -370,7 +371,7 @@ class Reviews:
 
     async def _keep_later(self, delay_s: float) -> None:
         await asyncio.sleep(delay_s)
-        await self.settled()
+        await self.settle()
 
     def _forget(self) -> None:
         """Remember only the latest documents in which nothing is pending."""
@@ -385,13 +386,8 @@ class Reviews:
         wanted = [identity for identity in dict.fromkeys(both) if identity is not None]
         if not wanted:
             return
-        known = [self.pending.get(identity) for identity in wanted]
-        await self.store.write(
-            [
-                each if each is not None and each.document.hunks else identity
-                for identity, each in zip(wanted, known, strict=True)
-            ]
-        )
+        known = [(identity, self.pending.get(identity)) for identity in wanted]
+        await self.store.write([now if now and now.document.hunks else each for each, now in known])
 
     async def _take_news(self) -> None:
         for each in await self.store.news():

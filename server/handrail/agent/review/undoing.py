@@ -158,10 +158,10 @@ async def _plan(
     found.conflicts += [_conflict(pending, hunk, TYPED) for hunk in result.conflicts]
     edits = await asyncio.to_thread(_edits, pending.document, result)
 
-    def without(some: frozenset[str]) -> Reviewed:
+    def drop(some: frozenset[str]) -> Reviewed:
         return one.undo_pending(pending.document, some, turn, forced=forced).document
 
-    return _Plan(pending=pending, document=document, edits=edits, without=without) if edits else None
+    return _Plan(pending=pending, document=document, edits=edits, without=drop) if edits else None
 
 
 def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedHunk], ...]:

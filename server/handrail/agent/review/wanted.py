@@ -26,7 +26,9 @@ class Wanted:
     turn: str | None = None
 
 
-def meant(documents: Iterable[Pending], wanted: Wanted, identity: str | None) -> dict[str, tuple[Hunk, ...]]:
+def wanted_hunks(
+    documents: Iterable[Pending], wanted: Wanted, identity: str | None
+) -> dict[str, tuple[Hunk, ...]]:
     """The hunks that are meant, by the identities of their documents; *identity* is the wanted one's."""
     ids = None if wanted.hunks is None else set(wanted.hunks)
     found = dict[str, tuple[Hunk, ...]]()

@@ -26,7 +26,7 @@ async def report(executor: Executor | None, session: Session, turn: str, end: En
         await executor.feedback.close()
         await executor.end(asks=False)
         await executor.withdraw()
-        await executor.ports.review.settled()
+        await executor.ports.review.settle()
     return TurnReport(
         session=session.id,
         turn=turn,

@@ -58,7 +58,7 @@ async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.Revi
     await state.host.reviews.refresh()
     subjects = state.discussion.subjects_of(wanted)
     found = await state.host.reviews.keep(wanted)
-    state.discussion.decided([each for each in subjects if each.hunk in found], Status.KEPT)
+    state.discussion.note_decision([each for each in subjects if each.hunk in found], Status.KEPT)
     return protocol.ReviewKept(hunks=list(found))
 
 
@@ -70,7 +70,7 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
     with state.slow("Undoing changes"):
         found = await undone(state.host.reviews, wanted, forced=params.typed)
     gone = [each for each in subjects if each.hunk in found.hunks]
-    state.discussion.decided(gone, Status.UNDONE)
+    state.discussion.note_decision(gone, Status.UNDONE)
     why = await review_page.said_why(state, gone) if params.say_why else None
     return protocol.ReviewUndone(
         hunks=found.hunks,

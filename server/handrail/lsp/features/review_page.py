@@ -61,7 +61,7 @@ async def comments_(state: State, params: protocol.ReviewCommentsParams) -> list
     """The comments that were not sent yet."""
     await state.review_page.recall()
     discussion = state.discussion
-    now = {each.key: each for each in discussion.pending()}
+    now = {each.key: each for each in discussion.pending_subjects()}
     return [_told(name, each, now) for name, each in _named(discussion.comments())]
 
 
@@ -145,7 +145,7 @@ async def _answered(state: State, begun: str) -> None:
     report = await state.host.wait(begun)
     is_unread = report.state is not End.FINISHED and not report.answer and not report.outcomes
     back = state.discussion.gives_back(begun) if is_unread else []
-    state.discussion.ended(begun, report.state.value)
+    state.discussion.end_turn(begun, report.state.value)
 
     def written(page: Page) -> Page:
         there = {(each.part, each.text) for each in on_page.remarks(page)}
@@ -166,7 +166,7 @@ async def _answered(state: State, begun: str) -> None:
 
 async def said_why(state: State, undone: Sequence[Subject]) -> protocol.ReviewPlace | None:
     """Make room to say why changes were undone, below the first of them; None if none was."""
-    state.discussion.decided(undone, Status.UNDONE, says_why=True)
+    state.discussion.note_decision(undone, Status.UNDONE, says_why=True)
     return await _room(state, undone[0].key, "") if undone else None
 
 

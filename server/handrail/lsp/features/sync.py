@@ -21,7 +21,7 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
-    state.host.reviews.opened(document.identity)
+    state.host.reviews.on_open(document.identity)
     if document.uri.endswith(REVIEW):
         state.begin(state.review_page.found(document.uri))
     state.begin(requests.found(state, document.uri))
@@ -66,7 +66,7 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
         _show_anew(state, document.identity)
         state.chats.follow()
         state.look(document.uri)
-        state.begin(state.host.reviews.closed(document.identity))
+        state.begin(state.host.reviews.on_close(document.identity))
 
 
 def _show_anew(state: State, identity: str) -> None:

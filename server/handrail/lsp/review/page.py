@@ -64,7 +64,7 @@ class ReviewPage(ServedPage):
     def as_json(self) -> str:
         """What comments are about, and those that were sent."""
         discussion = self.discussion()
-        return comments.as_json(discussion.commented(), discussion.sent)
+        return comments.as_json(discussion.commented_subjects(), discussion.sent)
 
     def take_up(self, kept: str) -> None:
         """Take over what comments are about, and those that were sent. Raises ValueError."""

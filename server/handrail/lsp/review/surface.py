@@ -73,7 +73,7 @@ class ReviewSurface:
 
     def touched(self, identity: str) -> None:
         """A document was typed in."""
-        if self.reviews().touched(identity):
+        if self.reviews().on_change(identity):
             self._touched.add(identity)
             self._pause()
 

@@ -133,7 +133,7 @@ class Corrections:
                 )
                 await keep_late(self.ports, self.step, before, ours, names([change], [now[number]]))
                 tried = ([replace(file, changes=(change,))], [change], [now[number]])
-                await self.ports.review.landed(
+                await self.ports.review.on_landing(
                     await made_changes(self.ports, self.step, [tried], before, ours)
                 )
             self.listener.tell(found)

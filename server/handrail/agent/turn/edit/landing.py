@@ -121,7 +121,7 @@ async def make(
     note = ""
     if covered:
         note = await _record(ports, step, await results(ports.editor, covered, ours, renames))
-    await ports.review.landed(await made_texts(ports, step, tried, before, ours))
+    await ports.review.on_landing(await made_texts(ports, step, tried, before, ours))
     if listener is not None:  # not before what is known now has been kept
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
         for files, sent, told in tried:

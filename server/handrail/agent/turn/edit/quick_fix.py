@@ -58,7 +58,7 @@ async def make(
     step = StepId(session="", turn=turn, number=1, label=f"Quick fix in {mutation.path}")
     call = PlannedCall(title=f"apply in {mutation.path}", files=(file,))
     made = await landing.make(ports, step, [call], lambda: False)
-    await ports.review.settled()
+    await ports.review.settle()
     ((outcome,),) = (each.outcomes for each in made.calls)
     warnings = (*made.calls[0].warnings, made.note)
     return Fixed(outcome=outcome, warnings=tuple(filter(None, warnings)))

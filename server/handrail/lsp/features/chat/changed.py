@@ -23,7 +23,9 @@ async def shown(state: State) -> Excerpt | None:
     """What the model is shown; None if nothing has changed."""
     await state.host.reviews.refresh()
     texts = [
-        f"{each.path}:{each.place}\n{each.diff}\n" for each in state.discussion.pending() if each.has_text
+        f"{each.path}:{each.place}\n{each.diff}\n"
+        for each in state.discussion.pending_subjects()
+        if each.has_text
     ]
     if texts:
         return Excerpt(path=PENDING, first_line=1, text="\n".join(texts))

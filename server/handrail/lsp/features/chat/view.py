@@ -175,7 +175,7 @@ def _failures(state: State) -> Mapping[tuple[str, str], list[protocol.Failure]]:
 
 def _hunks(state: State) -> Mapping[tuple[str, str], list[protocol.ChatHunk]]:
     found = dict[tuple[str, str], list[protocol.ChatHunk]]()
-    for each in state.discussion.pending()[:LIMIT_HUNKS]:
+    for each in state.discussion.pending_subjects()[:LIMIT_HUNKS]:
         hunk = protocol.ChatHunk(
             id=each.hunk,
             uri=each.uri,
