@@ -293,7 +293,7 @@ def test_plain_sentences_pass(sentence: str) -> None:
 NAMED_BY_VERBS = (
     *("agent/archive.py", "agent/compacting.py", "agent/host.py", "agent/queue.py", "agent/rules.py"),
     *("agent/turn", "agent/turns.py", "core", "lsp/edits"),
-    *("adapters/containment", "agent/review"),
+    *("adapters/checkpoints", "adapters/containment", "agent/review"),
 )
 PARTICIPLES = frozenset(
     """

@@ -49,7 +49,7 @@ class Found:
     changes: tuple[CommandChange, ...]
     not_covered: tuple[NotCovered, ...]
 
-    def without(self, identities: Set[str], why: str) -> Found:
+    def drop(self, identities: Set[str], why: str) -> Found:
         """What is left if the documents *identities* were not changed by the command; *why* says so."""
         theirs = [each for each in self.entries if each.identity in identities]
         uris = {each.uri for each in theirs}
@@ -87,7 +87,7 @@ class Commands:
         self._roots = tuple(Path(os.path.realpath(root)) for root in roots)
         self._names = root_names(roots)
 
-    def before(self, step: StepId, since: str = "") -> Snapshot:
+    def take_before(self, step: StepId, since: str = "") -> Snapshot:
         """Take the snapshot, to be compared with that of *since* as well. Raises CheckpointError, OSError."""
         name = f"{step.number}-{os.getpid()}-{secrets.token_hex(8)}"
         roots = [os.fspath(root) for root in self._roots]
@@ -95,31 +95,31 @@ class Commands:
         damage: CheckpointError | None = None
         if program.find():
             try:
-                return self._before(name, note, since)
+                return self._take_before(name, note, since)
             except CheckpointError as error:  # git cannot do it
                 damage = error
         tree = plain.take(self._roots)
         if tree is None and damage is not None:
             raise damage
         if tree is None:
-            return Snapshot(id="", not_covered=self._not_covered(dict.fromkeys(roots, NO_GIT)))
+            return Snapshot(id="", not_covered=self._with_reasons(dict.fromkeys(roots, NO_GIT)))
         self._write(name, {**note, "plain": asdict(tree)})
-        return Snapshot(id=name, not_covered=self._not_covered(tree.left_out))
+        return Snapshot(id=name, not_covered=self._with_reasons(tree.left_out))
 
-    def _before(self, name: str, note: Mapping[str, object], since: str) -> Snapshot:
+    def _take_before(self, name: str, note: Mapping[str, object], since: str) -> Snapshot:
         """Take the snapshot with git. Raises CheckpointError, OSError."""
         known = self._read(since).get("taken") if since else None
         taken = Trees(self._home / SCRATCH, self._roots).take_anew(Taken(**known) if known else Taken())
         self._write(name, {**note, "taken": {each.name: getattr(taken, each.name) for each in fields(taken)}})
         too_many = {top: TOO_MANY for top, seen in taken.seen.items() if seen is None}
-        not_covered = (*self._not_covered(taken.left_out), *self._not_covered(too_many))
+        not_covered = (*self._with_reasons(taken.left_out), *self._with_reasons(too_many))
         return Snapshot(id=name, not_covered=not_covered, borrows=taken.borrows)
 
-    def after(self, name: str, until: str = "") -> Found:
+    def find_changes(self, name: str, until: str = "") -> Found:
         """What has changed from snapshot *name* to *until*, or to now. Raises CheckpointError, OSError."""
         if not name:
             left_out = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
-            return Found(entries=(), blobs=(), changes=(), not_covered=self._not_covered(left_out))
+            return Found(entries=(), blobs=(), changes=(), not_covered=self._with_reasons(left_out))
         note, later = self._read(name), self._read(until) if until else {}
         left_out = {}
         if "plain" in note:
@@ -138,7 +138,7 @@ class Commands:
             entries=tuple(entries),
             blobs=tuple(blobs),
             changes=tuple(changes),
-            not_covered=self._not_covered(left_out),
+            not_covered=self._with_reasons(left_out),
         )
 
     def _whole(
@@ -153,7 +153,7 @@ class Commands:
             left_out[path] = reason if same else f"changed by the command, and {reason}"
         left_out |= dict.fromkeys((each for each in before.repositories if not os.path.lexists(each)), GONE)
         groups = list(trees.differences(before, after))
-        differing = _joined(each for _, group in groups for each in group)
+        differing = _join(each for _, group in groups for each in group)
         yield from _of_rights(before, [path for path in map(Path, after.rights) if path not in differing])
         for git, group in groups:
             mine = [differing.pop(each.path) for each in group if each.path in differing]
@@ -161,11 +161,11 @@ class Commands:
             folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), mine)
             for each in mine:
                 images = _images(each, contents, before.mode(each.path))
-                if images and not each.modes[1] and (hidden := _hidden(each.path, after.left_out)):
+                if images and not each.modes[1] and (hidden := _hiding_path(each.path, after.left_out)):
                     images = images[0], links.look(each.path)
                     if images[1] is not None and hidden == os.fspath(each.path):
                         del left_out[hidden]
-                if not each.modes[0] and (hidden := _hidden(each.path, before.left_out)):
+                if not each.modes[0] and (hidden := _hiding_path(each.path, before.left_out)):
                     left_out[hidden] = UNKNOWN
                 elif images is None:
                     left_out[os.fspath(each.path)] = "changed by the command; its earlier text cannot be read"
@@ -185,9 +185,9 @@ class Commands:
         left_out.update(after.left_out)
         new = frozenset(after.folders() - before.folders())
         for path in sorted({**before.files, **after.files}):
-            if path not in before.files and (hidden := _hidden(Path(path), before.left_out)):
+            if path not in before.files and (hidden := _hiding_path(Path(path), before.left_out)):
                 left_out[hidden] = UNKNOWN
-            elif path not in after.files and (hidden := _hidden(Path(path), after.left_out)):
+            elif path not in after.files and (hidden := _hiding_path(Path(path), after.left_out)):
                 left_out[hidden] = f"changed by the command, and {after.left_out[hidden]}"
             elif before.files.get(path) != after.files.get(path):
                 images = before.image(path), after.image(path)
@@ -214,7 +214,7 @@ class Commands:
             with open(note.with_suffix(EDITS), "a", encoding="ascii") as file:
                 file.writelines(rows)
 
-    def edited(self, name: str) -> list[str]:
+    def edited_documents(self, name: str) -> list[str]:
         """The documents that calls have edited since the snapshot *name*, if its process has died since."""
         try:
             rows = (self._home / NOTES / f"{name}{EDITS}").read_text(encoding="ascii").splitlines()
@@ -237,7 +237,7 @@ class Commands:
         entry = Entry(
             uri=files.uri_of(each.path),
             identity=files.uri_of(folded(os.fspath(each.path))),  # resolved before the command made links
-            path=self._shown(each.path),
+            path=self._shown_path(each.path),
             stored=stored_path(each.path, self._roots, self._names),
             link=None,
             made_folders=tuple(map(files.uri_of, made)),
@@ -247,12 +247,12 @@ class Commands:
         )
         return entry, [*of_before, *of_after]
 
-    def _not_covered(self, reasons: dict[str, str]) -> tuple[NotCovered, ...]:
+    def _with_reasons(self, reasons: dict[str, str]) -> tuple[NotCovered, ...]:
         return tuple(
-            NotCovered(path=self._shown(Path(path)), reason=reason) for path, reason in reasons.items()
+            NotCovered(path=self._shown_path(Path(path)), reason=reason) for path, reason in reasons.items()
         )
 
-    def _shown(self, path: Path) -> str:
+    def _shown_path(self, path: Path) -> str:
         return shown_path(os.fspath(path), self._roots, self._names)
 
     def _write(self, name: str, note: dict[str, object]) -> None:
@@ -278,7 +278,7 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _joined(differences: Iterable[Difference]) -> dict[Path, Difference]:
+def _join(differences: Iterable[Difference]) -> dict[Path, Difference]:
     """Each path once: one that went from a work tree to another has left the one and is new in the other."""
     found: dict[Path, Difference] = {}
     for each in differences:
@@ -324,7 +324,7 @@ def _images(
     return images[0], images[1]
 
 
-def _hidden(path: Path, left_out: Mapping[str, str]) -> str | None:
+def _hiding_path(path: Path, left_out: Mapping[str, str]) -> str | None:
     """What of a snapshot hides whether *path* was there: it, or a folder above it, was left out."""
     above = map(os.fspath, (path, *path.parents))
     return next((each for each in above if each in left_out), None)

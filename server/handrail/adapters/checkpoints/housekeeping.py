@@ -57,7 +57,7 @@ def mend_newest(store: Store, turns: Turns) -> None:
             return
     except CheckpointError:
         pass
-    known = turns.all()
+    known = turns.read_all()
     if known:
         store.show_first(known[0].commits[-1])
 

@@ -24,10 +24,10 @@ from handrail.adapters.checkpoints.record import (
     gaps,
     joined_entry,
     keep,
-    unsaved_of,
+    parse_unsaved,
 )
 from handrail.adapters.checkpoints.store import Store
-from handrail.adapters.checkpoints.tree import stored_path, stored_untitled
+from handrail.adapters.checkpoints.tree import stored_path, untitled_path
 from handrail.adapters.files import files, links
 from handrail.adapters.files.failure import reason
 from handrail.adapters.files.paths import identity_of, place_of, root_names, shown_path
@@ -57,7 +57,7 @@ def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
         path = files.path_of(target.uri)
         if path is None:
             identity = shown = target.uri
-            real, stored = None, stored_untitled(target.uri)
+            real, stored = None, untitled_path(target.uri)
         else:
             is_place = target.is_place
             real = Path(os.path.realpath(path.parent if is_place else path), path.name if is_place else "")
@@ -135,7 +135,7 @@ def keep_after(spot: Spot, now: Image, before: Kept) -> tuple[Kept, list[ShaFile
     return replace(before, unsaved=None if is_saved else alone.unsaved), text
 
 
-def renamed(entries: Sequence[Entry], names: Mapping[str, str], roots: Roots) -> tuple[Entry, ...]:
+def rename(entries: Sequence[Entry], names: Mapping[str, str], roots: Roots) -> tuple[Entry, ...]:
     """The documents of a step by the *names* (URIs) that some, by identity, have now; no two by one."""
     known = {entry.identity for entry in entries}
     found = []
@@ -171,7 +171,7 @@ def entry_of(spot: Spot, before: Kept) -> Entry:
     )
 
 
-def with_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[Entry], list[ShaFile]]:
+def add_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[Entry], list[ShaFile]]:
     """The entries of files that changed beneath open documents, with the text that those had meanwhile."""
     held = {spot.identity: keep(Image(raw=None, unsaved=spot.target.unsaved)) for spot in spots}
     found, blobs = [], list[ShaFile]()
@@ -238,5 +238,5 @@ def stored_image(store: Store, kept: Kept) -> Image:
     raw = store.read(Blob, ObjectID(kept.blob.encode())).data if kept.blob else None
     unsaved = None
     if kept.unsaved is not None:
-        unsaved = unsaved_of(kept.unsaved, store.read(Blob, ObjectID(kept.unsaved.blob.encode())).data)
+        unsaved = parse_unsaved(kept.unsaved, store.read(Blob, ObjectID(kept.unsaved.blob.encode())).data)
     return Image(raw=raw, mode=kept.mode, unsaved=unsaved)

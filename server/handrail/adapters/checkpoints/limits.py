@@ -41,7 +41,7 @@ def used_bytes(folder: Path) -> int:
     return total
 
 
-def outdated(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]:
+def outdated_turns(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]:
     """The turns that nothing has been added to for too long."""
     oldest = now - timedelta(days=limits.max_age_days)
     return [
@@ -57,7 +57,7 @@ class Room:
     used: int = 0
     writes: int = field(default=MEASURE_EVERY)
 
-    def after(self, need: int) -> int:
+    def use_after(self, need: int) -> int:
         """What will be in use once *need* more bytes are written."""
         if self.writes >= MEASURE_EVERY:
             self.measure()
@@ -66,7 +66,7 @@ class Room:
     def has_place_for(self, objects: Iterable[ShaFile], limits: Limits) -> bool:
         """Whether what need not be kept is small, or fits without anything being removed for it."""
         need = bytes_of(objects)
-        return need * LARGE_SHARE < limits.max_bytes or self.after(2 * need) < limits.max_bytes
+        return need * LARGE_SHARE < limits.max_bytes or self.use_after(2 * need) < limits.max_bytes
 
     def take(self, need: int) -> None:
         """Take note of what is written."""
@@ -113,7 +113,7 @@ def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]
     wanted = room.measure() + need.size_bytes - int(limits.max_bytes * ROOMY)
     if wanted <= 0:
         return []
-    known = sorted(turns.all(), key=lambda turn: turn.steps[0].serial)
+    known = sorted(turns.read_all(), key=lambda turn: turn.steps[0].serial)
     sizes = store.sizes()
     names = {turn.name: objects_of(store, turn.commits) for turn in known}
     shared = Counter(name for each in names.values() for name in each)

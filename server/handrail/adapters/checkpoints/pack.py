@@ -71,7 +71,7 @@ def entry_of(each: ShaFile) -> Entry:
     return Entry(name=each.id, raw=bytes(head) + zlib.compress(content, COMPRESSION))
 
 
-def made_of(entries: Iterable[Entry]) -> Pack:
+def make_pack(entries: Iterable[Entry]) -> Pack:
     """The pack of these entries, each of another name."""
     ordered = sorted(entries, key=lambda entry: entry.name)
     offsets, at = [], HEADER.size
@@ -128,7 +128,7 @@ class Listed:
     places: Mapping[ObjectID, tuple[int, int]]
 
 
-def listed(pack: Path) -> Listed:
+def list_objects(pack: Path) -> Listed:
     """The objects in a pack, from its index. Raises OSError, ValueError."""
     index, size = pack.with_suffix(".idx"), pack.stat().st_size
     there = index.stat()
@@ -170,7 +170,7 @@ def _listed(index: Path, size: int) -> Listed:
 
 def read(pack: Path) -> list[Entry]:
     """Everything in a pack that has no deltas, as it stands there. Raises OSError, ValueError."""
-    there, raw = listed(pack), pack.read_bytes()
+    there, raw = list_objects(pack), pack.read_bytes()
     entries = []
     for name, start, end, checksum in zip(there.names, there.starts, there.ends, there.sums, strict=True):
         entry = Entry(name=name, raw=raw[start:end])

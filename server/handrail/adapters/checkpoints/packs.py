@@ -42,7 +42,7 @@ class Packs:
         self._written = {} if written is None else written
         self._places: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] | None = None
 
-    def all(self) -> list[tuple[Path, int]]:
+    def list_all(self) -> list[tuple[Path, int]]:
         """The packs, and how many bytes each has."""
         try:
             with os.scandir(self._folder) as there:
@@ -56,7 +56,7 @@ class Packs:
         """The files of a pack of *entries*, the index last: with it the pack is there."""
         self._places = None
         entries = list(entries)
-        made = pack.made_of(entries)
+        made = pack.make_pack(entries)
         path = self._folder / f"{made.name}.pack"
         if len(made.pack) <= SMALL_BYTES:
             self._written[path] = entries
@@ -64,7 +64,7 @@ class Packs:
             del self._written[old]
         return {path: made.pack, path.with_suffix(".idx"): made.index}
 
-    def joined(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
+    def packs_to_join(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
         """
         What packs hold that are made one with what is written now.
 
@@ -75,7 +75,7 @@ class Packs:
             size: The bytes of what is written.
             gone: What is left out, as no one needs it any more.
         """
-        packs = sorted(self.all(), key=lambda each: each[1])
+        packs = sorted(self.list_all(), key=lambda each: each[1])
         too_many = len(packs) > MANY_PACKS
         limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
         fitting = [path for path, held in packs if held <= limit]
@@ -89,19 +89,19 @@ class Packs:
                     found[path] = left
         return found
 
-    def without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
+    def packs_without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
         """The packs that hold some of *names*, and what else is in each; not the large ones, nor git's."""
-        for path, size in self.all():
+        for path, size in self.list_all():
             with suppress(OSError, ValueError):
-                if size <= LARGE_BYTES and not names.isdisjoint(pack.listed(path).names):
+                if size <= LARGE_BYTES and not names.isdisjoint(pack.list_objects(path).names):
                     yield path, [entry for entry in pack.read(path) if entry.name not in names]
 
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> Set[ObjectID]:
         """Remove the packs *before* that hold nothing *needed* but what *made* holds, which is returned."""
-        held = frozenset(pack.listed(made).names)
+        held = frozenset(pack.list_objects(made).names)
         for path in before:
             with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it
-                if path != made and not needed & set(pack.listed(path).names) - held:
+                if path != made and not needed & set(pack.list_objects(path).names) - held:
                     self.remove(path)
         return held
 
@@ -115,9 +115,9 @@ class Packs:
     def sizes(self) -> dict[ObjectID, int]:
         """All objects in packs, and what each takes."""
         found: dict[ObjectID, int] = {}
-        for path, _ in self.all():
+        for path, _ in self.list_all():
             with suppress(OSError, ValueError):
-                there = pack.listed(path)
+                there = pack.list_objects(path)
                 found |= zip(there.names, map(sub, there.ends, there.starts), strict=True)
         return found
 
@@ -132,15 +132,15 @@ class Packs:
         return None
 
     def _read_places(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:
-        for path, size in self.all():
+        for path, size in self.list_all():
             with suppress(OSError, ValueError):
                 if size <= READ_BYTES:
-                    yield path, pack.listed(path).places
+                    yield path, pack.list_objects(path).places
 
     def search(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The same in any pack, each for itself, for when one of them is damaged."""
         wanted = RawObjectID(bytes.fromhex(name.decode("ascii")))
-        for path, _ in self.all():
+        for path, _ in self.list_all():
             with (
                 suppress(*DAMAGE),
                 closing(Pack(os.fspath(path.with_suffix("")), object_format=SHA1)) as read,

@@ -111,7 +111,7 @@ class ShadowRepo:
     async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
         """What documents held then, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().held, checkpoint)
+            return await files.in_thread(self._vault().held_documents, checkpoint)
 
     async def put_down(self, name: str, text: str) -> str:
         """Write a text as a file, see the port; the last ones are kept."""

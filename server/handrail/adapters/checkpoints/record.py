@@ -121,7 +121,7 @@ class Step:
 # ---- A turn as a whole ------------------------------------------------------------------------------
 
 
-def joined(steps: Sequence[Step]) -> tuple[Entry, ...]:
+def join_steps(steps: Sequence[Step]) -> tuple[Entry, ...]:
     """Each document of *steps* once: what it held before the first of them, and what the last one left."""
     return tuple(joined_entry(entries) for entries in by_document(steps).values())
 
@@ -228,7 +228,7 @@ def keep(image: Image) -> tuple[Kept, list[ShaFile]]:
         blob = blobs[-1].id.decode()
     if image.unsaved is not None:
         text = image.unsaved.text
-        raw = _saved(text)
+        raw = _saved_bytes(text)
         is_as_saved = raw is not None
         blobs.append(Blob.from_string(text.content.encode("utf-8", "surrogatepass") if raw is None else raw))
         name = blobs[-1].id.decode()
@@ -243,7 +243,7 @@ def keep(image: Image) -> tuple[Kept, list[ShaFile]]:
     return Kept(blob=blob, mode=image.mode, unsaved=unsaved), blobs
 
 
-def _saved(text: Text) -> bytes | None:
+def _saved_bytes(text: Text) -> bytes | None:
     """What saving the text would write; None if that would lose some of it."""
     try:
         raw = text.raw
@@ -252,7 +252,7 @@ def _saved(text: Text) -> bytes | None:
         return None
 
 
-def unsaved_of(kept: KeptText, raw: bytes) -> Unsaved:
+def parse_unsaved(kept: KeptText, raw: bytes) -> Unsaved:
     """The editor's text, out of the bytes of its blob."""
     if kept.is_as_saved:
         content = raw.decode(kept.encoding)[1 if kept.bom else 0 :]

@@ -21,9 +21,9 @@ from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands
-from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated, used_bytes
+from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated_turns, used_bytes
 from handrail.adapters.checkpoints.pack import Entry
-from handrail.adapters.checkpoints.record import Growing, Step, change, joined, joined_in_step, keep
+from handrail.adapters.checkpoints.record import Growing, Step, change, join_steps, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, and_later, checkpoint_of, steps_of, unknown
 from handrail.adapters.files import files
@@ -109,7 +109,7 @@ class Vault:
                 entry = growing.touch(replace(images.entry_of(spot, before), intended=intended))
                 growing.put(replace(entry, intended=intended))
             Commands(self.home, self.roots).note_edited(spot.target.uri for spot in spots)
-            with self._writing(store) as turns:
+            with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
                 self._write(turns, turn, replace(step, entries=tuple(growing.entries)), blobs)
@@ -132,16 +132,16 @@ class Vault:
                 if spot.target.renamed is not None and identity == spot.identity:
                     names[identity] = spot.target.renamed
             if step is not None and (recorded := tuple(growing.entries)) != step.entries:
-                with self._writing(store) as turns:
+                with self._locked_turns(store) as turns:
                     self._write(turns, turn, replace(step, entries=recorded), blobs)
             if names:
                 self._rename(store, step_id, names)
 
     def _rename(self, store: Store, step_id: StepId, names: Mapping[str, str]) -> None:
         """Give documents of a turn, by identity, the names that they have now."""
-        with self._writing(store) as turns:
+        with self._locked_turns(store) as turns:
             for step in turns.read(step_id.turn).steps:
-                if (entries := images.renamed(step.entries, names, self.roots)) != step.entries:
+                if (entries := images.rename(step.entries, names, self.roots)) != step.entries:
                     self._write(turns, turns.read(step_id.turn), replace(step, entries=entries), [])
 
     # ---- Commands ---------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class Vault:
         """Give a step its place among all others."""
         with self._open() as store:
             self._refuse_inside()
-            with self._writing(store) as turns:
+            with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
                 if _step(turn, step_id) is None:
                     self._write(turns, turn, self._new_step(turns, turn, step_id), [])
@@ -161,30 +161,30 @@ class Vault:
             self._refuse_inside()
             store.make_home(self.state)
             with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
-                return Commands(self.home, self.roots).before(step_id, since.id if since else "")
+                return Commands(self.home, self.roots).take_before(step_id, since.id if since else "")
 
     def after_command(
         self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile, until: Snapshot | None
     ) -> CommandEffects:
         """Find what a command changed, and keep it as part of the step."""
         with self._open() as store:
-            return self._ended(store, step_id, (snapshot.id, until.id if until else ""), meanwhile)
+            return self._end_command(store, step_id, (snapshot.id, until.id if until else ""), meanwhile)
 
-    def _ended(
+    def _end_command(
         self, store: Store, step_id: StepId, names: tuple[str, str], meanwhile: Meanwhile = NOTHING
     ) -> CommandEffects:
         commands = Commands(self.home, self.roots)
         self.memory.room.doubt()
         with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
-            found = commands.after(*names)
+            found = commands.find_changes(*names)
             for uris, why in ((meanwhile.saved, SAVED), (meanwhile.edited, EDITED)):
                 theirs = images.spots_of([Target(uri=uri) for uri in uris], self.roots)
-                found = found.without({spot.identity for spot in theirs}, why)
+                found = found.drop({spot.identity for spot in theirs}, why)
         if found.entries:
-            with self._writing(store) as turns:
+            with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                beneath, blobs = images.with_unsaved(
+                beneath, blobs = images.add_unsaved(
                     found.entries, images.spots_of(meanwhile.unsaved, self.roots)
                 )
                 entries = joined_in_step(step.entries, beneath)
@@ -206,7 +206,9 @@ class Vault:
         for name, step_id in commands.left_behind():
             try:
                 with self._open() as store:
-                    self._ended(store, step_id, (name, ""), Meanwhile(edited=commands.edited(name)))
+                    self._end_command(
+                        store, step_id, (name, ""), Meanwhile(edited=commands.edited_documents(name))
+                    )
             except CheckpointError as error:
                 logger.warning("The changes that a command made before a crash are unknown: %s", error)
                 commands.forget(name)
@@ -217,7 +219,7 @@ class Vault:
         """All checkpoints, or those of a session."""
         self.recover()
         with self._open() as store, self._reading():
-            found = map(checkpoint_of, Turns(store, self.memory.known).listed())
+            found = map(checkpoint_of, Turns(store, self.memory.known).read_some())
             return tuple(each for each in found if session is None or each.session == session)
 
     def restore_plan(self, name: str, *, following: bool) -> tuple[Restoration, ...]:
@@ -227,11 +229,11 @@ class Vault:
             steps = and_later(turns, steps_of(turns, name)) if following else steps_of(turns, name)
             return images.restorations_of(store, steps)
 
-    def held(self, name: str) -> tuple[KeptDocument, ...]:
+    def held_documents(self, name: str) -> tuple[KeptDocument, ...]:
         """What all documents held that turns have changed since."""
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
-            entries = joined(and_later(turns, steps_of(turns, name)))
+            entries = join_steps(and_later(turns, steps_of(turns, name)))
             return tuple(
                 KeptDocument(uri=entry.uri, path=entry.path, image=images.stored_image(store, entry.before))
                 for entry in entries
@@ -254,9 +256,9 @@ class Vault:
 
     def withdraw(self, name: str) -> bool:
         """Forget a turn if all that it keeps is as it was."""
-        with self._open() as store, self._writing(store) as turns:
+        with self._open() as store, self._locked_turns(store) as turns:
             turn = turns.read(name)
-            is_empty = not any(map(change, joined(turn.steps)))
+            is_empty = not any(map(change, join_steps(turn.steps)))
             turns.remove([turn] if turn.steps and is_empty else [])
             return is_empty
 
@@ -268,11 +270,13 @@ class Vault:
             return Pruned(removed=(), bytes_used=0)
         with self._open() as store, lock.held(self.home / LOCK, writes=True):
             turns = Turns(store, self.memory.known)
-            known = {turn.name: turn for turn in turns.all()}
+            known = {turn.name: turn for turn in turns.read_all()}
             for name in names:
                 if name not in known:
                     raise unknown(tuple(known), name)
-            gone = [known[name] for name in names] or outdated(known.values(), self.limits, self.clock())
+            gone = [known[name] for name in names] or outdated_turns(
+                known.values(), self.limits, self.clock()
+            )
             turns.remove(gone)
             housekeeping.drop_unnamed(store)
             removed = [turn.name for turn in gone]
@@ -294,7 +298,7 @@ class Vault:
         self.prune(())
         with self._open() as store, lock.held(self.home / TIDYING, writes=True, wait_s=0):
             packing = housekeeping.pack(store)
-        with self._open() as store, self._writing(store) as turns:
+        with self._open() as store, self._locked_turns(store) as turns:
             if packing is not None:
                 housekeeping.retire(store, packing)
             housekeeping.mend_newest(store, turns)
@@ -305,11 +309,11 @@ class Vault:
     def _write(self, turns: Turns, turn: Turn, step: Step, blobs: Sequence[ShaFile]) -> None:
         """Write a step, once there is room for it."""
         room = self.memory.room
-        if not turn.steps and (known := self._remembered(turns)):
-            turns.remove(outdated(known, self.limits, self.clock()))
+        if not turn.steps and (known := self._remembered_turns(turns)):
+            turns.remove(outdated_turns(known, self.limits, self.clock()))
         there = turn.blobs
         need = Need(size_bytes=bytes_of(each for each in blobs if each.id not in there), keep=step.id.turn)
-        if room.after(need.size_bytes) > self.limits.max_bytes:
+        if room.use_after(need.size_bytes) > self.limits.max_bytes:
             self._drop_scratch()
             make_room(turns, self.limits, room, need)
         room.take(need.size_bytes)
@@ -334,14 +338,14 @@ class Vault:
         with suppress(CheckpointError), lock.held(self.home / TREES, writes=True, wait_s=0):
             shutil.rmtree(scratch, ignore_errors=True)
 
-    def _remembered(self, turns: Turns) -> Sequence[Turn]:
+    def _remembered_turns(self, turns: Turns) -> Sequence[Turn]:
         """The turns, read once in a while: reading all of them takes long, and they grow old slowly."""
         memory = self.memory
         if memory.is_swept:
             return ()
         memory.is_swept = True
         turns.store.sweep()
-        return turns.all()
+        return turns.read_all()
 
     def _new_step(self, turns: Turns, turn: Turn, step_id: StepId) -> Step:
         is_late = bool(turn.steps) and not turns.is_newest(turn)  # a command of it runs on in the background
@@ -350,7 +354,7 @@ class Vault:
         return Step(id=step_id, serial=serial, time=self.clock().isoformat(), roots=roots)
 
     @contextmanager
-    def _writing(self, store: Store) -> Iterator[Turns]:
+    def _locked_turns(self, store: Store) -> Iterator[Turns]:
         """As the only writer, in a repository that is there."""
         store.make_home(self.state)
         with lock.held(self.home / LOCK, writes=True):

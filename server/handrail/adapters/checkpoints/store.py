@@ -131,7 +131,7 @@ class Store:
         """
         entries = {each.id: pack.entry_of(each) for each in objects}
         loose = gone | entries.keys()  # what is written again may have been damaged
-        joined = self._packs.joined(sum(len(entry.raw) for entry in entries.values()), gone)
+        joined = self._packs.packs_to_join(sum(len(entry.raw) for entry in entries.values()), gone)
         for entry in (entry for each in joined.values() for entry in each):
             entries.setdefault(entry.name, entry)
         wanted = self._packs.files_of(entries.values())
@@ -155,7 +155,7 @@ class Store:
                 handles = []
                 for path, raw in wanted.items():
                     temporary[path] = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
-                    handle = opened.enter_context(_filled(temporary[path], raw))
+                    handle = opened.enter_context(_create(temporary[path], raw))
                     if path != self.folder / NEWEST:  # it can be found out again, see `housekeeping`
                         handles.append(handle)
                 files.sync_together(handles)
@@ -175,7 +175,7 @@ class Store:
     def drop(self, names: Set[ObjectID]) -> None:
         """Remove objects that nothing names any more; those in large packs stay until git packs anew."""
         self._unlink(names)
-        for path, left in self._packs.without(names):
+        for path, left in self._packs.packs_without(names):
             if left:
                 self._place(self._packs.files_of(left))
             self._packs.remove(path)
@@ -289,9 +289,9 @@ class Store:
             found = ShaFile.from_raw_string(number, raw)
             genuine = found.id == name
         except DAMAGE as error:
-            raise self._damaged(name) from error
+            raise self._damage_error(name) from error
         if not isinstance(found, kind) or not genuine:
-            raise self._damaged(name)
+            raise self._damage_error(name)
         return found
 
     def _raw(self, name: ObjectID) -> tuple[int, bytes]:
@@ -308,7 +308,7 @@ class Store:
                 raise
             return loose.type_num, loose.as_raw_string()
 
-    def _damaged(self, name: bytes) -> CheckpointError:
+    def _damage_error(self, name: bytes) -> CheckpointError:
         shown = name.decode("ascii", "replace")
         return CheckpointError(f"The checkpoint is damaged: object {shown} of {self.folder} cannot be read.")
 
@@ -345,12 +345,12 @@ def _replace(written: Path, path: Path, base: Path) -> None:
 
 def _write(path: Path, raw: bytes) -> None:
     """A new file, on the disk."""
-    with _filled(path, raw) as handle:
+    with _create(path, raw) as handle:
         os.fsync(handle)
 
 
 @contextmanager
-def _filled(path: Path, raw: bytes) -> Iterator[int]:
+def _create(path: Path, raw: bytes) -> Iterator[int]:
     """A new file, open and not yet on the disk."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     try:

@@ -66,7 +66,7 @@ def stored_path(real: Path, roots: Sequence[Path], names: Sequence[str]) -> str:
     return "/".join(parts)
 
 
-def stored_untitled(uri: str) -> str:
+def untitled_path(uri: str) -> str:
     """Where a document that has no file is kept in a tree."""
     return f"{UNTITLED}/{stored_name(uri)}"
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
 from handrail.adapters.checkpoints.packs import SMALL_BYTES
-from handrail.adapters.checkpoints.record import Step, change, from_json, joined
+from handrail.adapters.checkpoints.record import Step, change, from_json, join_steps
 from handrail.adapters.checkpoints.store import NEWEST, RefChange, Store
 from handrail.adapters.checkpoints.tree import RECORD, commit
 from handrail.core.checkpoint import Checkpoint, CheckpointStep
@@ -74,12 +74,12 @@ def checkpoint_of(turn: Turn) -> Checkpoint:
         steps=tuple(
             CheckpointStep(
                 id=f"{turn.name}.{step.id.number}",
-                paths=tuple(entry.path for entry in joined([step]) if change(entry)),
+                paths=tuple(entry.path for entry in join_steps([step]) if change(entry)),
                 call=step.id.call,
             )
             for step in turn.steps
         ),
-        paths=tuple(path for path in map(change, joined(turn.steps)) if path),
+        paths=tuple(path for path in map(change, join_steps(turn.steps)) if path),
     )
 
 
@@ -106,7 +106,7 @@ class Turns:
             self._know(self._chain(head))
         return self._known[head]
 
-    def all(self) -> Sequence[Turn]:
+    def read_all(self) -> Sequence[Turn]:
         """All turns that can be read, the newest first."""
         turns = []
         for name in self.store.names(REFS):
@@ -118,9 +118,9 @@ class Turns:
         kept = [turn for turn in turns if turn.steps]
         return sorted(kept, key=lambda turn: (turn.steps[0].serial, turn.steps[0].time), reverse=True)
 
-    def listed(self) -> Sequence[Turn]:
+    def read_some(self) -> Sequence[Turn]:
         """The same; raises CheckpointError if there are some and none can be read."""
-        found = self.all()
+        found = self.read_all()
         if not found and (names := self.store.names(REFS)):
             raise CheckpointError(
                 f"None of the {len(names)} checkpoints in {self.store.folder} can be read: they are damaged. "
@@ -141,7 +141,7 @@ class Turns:
                 return 1 + (self._known.get(newest) or self._chain(newest)).steps[0].serial
         except CheckpointError:
             logger.warning("The newest checkpoint is damaged; searching the others.")
-        return 1 + max((turn.steps[0].serial for turn in self.all()), default=0)
+        return 1 + max((turn.steps[0].serial for turn in self.read_all()), default=0)
 
     def _newest(self) -> ObjectID | None:
         try:
@@ -173,12 +173,12 @@ class Turns:
         now = Turn(steps=(*before, changed, *after), commits=tuple(commits), own=tuple(own))
         is_newest = not turn.steps or self.is_newest(turn)
         ref = RefChange(ref=_ref(changed.id.turn), commit=commits[-1], is_newest=is_newest)
-        there = self._kept_already(blobs, turn)
+        there = self._blobs_to_keep(blobs, turn)
         wanted = [each for each in objects if each.id not in there]
         self.store.write(wanted, ref, _objects(turn) - _objects(now))
         self._know(now)
 
-    def _kept_already(self, blobs: Sequence[ShaFile], turn: Turn) -> set[ObjectID]:
+    def _blobs_to_keep(self, blobs: Sequence[ShaFile], turn: Turn) -> set[ObjectID]:
         """
         The large ones of *blobs* that need not be written again, as a turn that is still there names them.
 
@@ -198,7 +198,7 @@ class Turns:
             self.store.unpoint(_ref(turn.name))
         self._known.clear()
         if newest is not None and any(newest in turn.commits for turn in turns):
-            left = self.all()
+            left = self.read_all()
             if left:
                 self.store.show_first(left[0].commits[-1])
             else:
@@ -245,14 +245,14 @@ def steps_of(turns: Turns, name: str) -> tuple[Step, ...]:
         if first in [step.id.number for step in of_turn]:
             steps = tuple(step for step in of_turn if step.id.number >= first)
     if not steps:
-        raise unknown([turn.name for turn in turns.all()[:KNOWN_SHOWN]], name)
+        raise unknown([turn.name for turn in turns.read_all()[:KNOWN_SHOWN]], name)
     return steps
 
 
 def and_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """These steps of a turn, and those of all turns that were begun later, as they followed each other."""
     began = turns.read(steps[0].id.turn).steps[0].serial
-    later = [turn for turn in turns.all() if turn.steps[0].serial > began]
+    later = [turn for turn in turns.read_all() if turn.steps[0].serial > began]
     ascending = sorted(later, key=lambda turn: turn.steps[0].serial)
     found = (*steps, *(step for turn in ascending for step in turn.steps))
     return tuple(sorted(found, key=lambda step: step.serial))
