@@ -57,9 +57,9 @@ def names(
 async def test_each_half_keeps_out_the_other(names: tuple[Path, Path], state: Path) -> None:
     first, second = names
     async with of_client.held([first]):
-        with pytest.raises(of_server.HeldError), of_server.held(second, state):
+        with pytest.raises(of_server.HeldError), of_server.hold(second, state):
             pass
-    with of_server.held(first, state):
+    with of_server.hold(first, state):
         with pytest.raises(EditRefusedError, match="has had its folder locked"):
             async with of_client.held([second]):
                 pass
@@ -95,7 +95,7 @@ async def test_two_files_of_one_folder_take_one_lock(tmp_path: Path) -> None:
 
 async def test_of_a_folder_that_is_not_there_the_nearest_is_locked(tmp_path: Path) -> None:
     async with of_client.held([tmp_path / "x" / "y" / "a"]):
-        with pytest.raises(of_server.HeldError), of_server.held(tmp_path / "a", None):
+        with pytest.raises(of_server.HeldError), of_server.hold(tmp_path / "a", None):
             pass
 
 
@@ -126,7 +126,7 @@ async def test_waiting_holds_nothing_else_up(tmp_path: Path) -> None:
         async with of_client.held([tmp_path / "a"]):
             order.append("locked")
 
-    with of_server.held(tmp_path / "a", None):
+    with of_server.hold(tmp_path / "a", None):
         waiting = asyncio.create_task(wait())
         await asyncio.sleep(0)
         order.append("meanwhile")

@@ -18,7 +18,7 @@ async def test_an_end_that_is_written_while_the_page_is_made_is_shown(tmp_path: 
     release = theirs.claim("s-1")
     assert release is not None
     theirs.append("s-1", [Begun(turn="t-1", prompt="Go.", mode="edit")])
-    await theirs.written()
+    await theirs.wait_until_written()
     nothing = cast(Any, lambda *_: None)
     view = View(facts=lambda: ("", "", ""), question=lambda _: None, redactor=lambda: lambda text: text)
     world = [nothing] * 6  # nothing is written
@@ -26,7 +26,7 @@ async def test_an_end_that_is_written_while_the_page_is_made_is_shown(tmp_path: 
     await page.prepare(Page())
     assert page.transcript.rounds[-1].is_elsewhere
     theirs.append("s-1", [Over(turn="t-1", state="cancelled")])
-    await theirs.written()
+    await theirs.wait_until_written()
     release()
     await page.prepare(Page())
     assert page.transcript.rounds[-1].state == "cancelled"

@@ -240,12 +240,12 @@ class Messages:
 def _length(header: bytes) -> int:
     said = {found["size"] for found in LENGTH.finditer(header)}
     if not said:
-        raise UnsoundError(f"a header has no Content-Length: {_shown(header)}")
+        raise UnsoundError(f"a header has no Content-Length: {_show(header)}")
     if len(said) > 1:
-        raise UnsoundError(f"a header has more than one Content-Length: {_shown(header)}")
+        raise UnsoundError(f"a header has more than one Content-Length: {_show(header)}")
     (size,) = said
     if not re.fullmatch(rb"[0-9]{1,18}", size):
-        raise UnsoundError(f"a Content-Length is not a number: {_shown(size)}")
+        raise UnsoundError(f"a Content-Length is not a number: {_show(size)}")
     if int(size) > LIMIT_BODY_BYTES:
         raise UnsoundError(
             f"a message of {int(size):,} bytes was announced; the limit is {LIMIT_BODY_BYTES:,}"
@@ -253,7 +253,7 @@ def _length(header: bytes) -> int:
     return int(size)
 
 
-def _shown(raw: bytes) -> str:
+def _show(raw: bytes) -> str:
     return ascii(raw[:80].decode("utf-8", "replace"))
 
 

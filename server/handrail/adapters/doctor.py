@@ -61,7 +61,7 @@ def report(
     folder, usable = _state_folder(state)
     lines += [
         f"{_mark(usable)} state folder: {folder}",
-        _contained(containment),
+        _describe_containment(containment),
         "",
         "Settings (defaults, until an editor sends its own):",
     ]
@@ -72,7 +72,7 @@ def report(
     return lines, sound and usable
 
 
-def _contained(found: Available) -> str:
+def _describe_containment(found: Available) -> str:
     if not found.by:
         return (
             f"-  commands are not contained: {found.why_not}; handrail asks before commands that may "
@@ -96,7 +96,7 @@ def _version(program: str) -> str:
     if path is None:
         return ""
     try:
-        done = _asked(program, path)
+        done = _ask_version(program, path)
     except (OSError, subprocess.SubprocessError, LateError):
         return ""
     if done.returncode:
@@ -104,7 +104,7 @@ def _version(program: str) -> str:
     return f"{done.stdout.decode('utf-8', 'replace').partition(os.linesep)[0].strip()} ({path})"
 
 
-def _asked(program: str, path: str) -> subprocess.CompletedProcess[bytes]:
+def _ask_version(program: str, path: str) -> subprocess.CompletedProcess[bytes]:
     """What a program says of its version."""
     if program == GIT:
         return Git(limit_s=TIMEOUT_S, program=path).run(Path(path).parent, "--version")

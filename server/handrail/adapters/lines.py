@@ -31,7 +31,7 @@ def serve(requests: BinaryIO, replies: BinaryIO, answer: Answer = jsonl.answer) 
             _pass_over(requests, line)
             reply = jsonl.refusal(f"The line has more than {LIMIT_LINE_BYTES:,} bytes, which is the limit.")
         else:
-            reply = _answered(line, answer)
+            reply = _answer(line, answer)
         reply["ms"] = round((time.perf_counter() - began) * 1000, 3)
         try:
             replies.write(jsonl.encode(reply))
@@ -46,7 +46,7 @@ def _pass_over(requests: BinaryIO, line: bytes) -> None:
         line = requests.readline(CHUNK_BYTES)
 
 
-def _answered(line: bytes, answer: Answer) -> dict[str, object]:
+def _answer(line: bytes, answer: Answer) -> dict[str, object]:
     try:
         return answer(line)
     except Exception as error:  # our own fault must not end a harness's run

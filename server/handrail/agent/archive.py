@@ -79,7 +79,7 @@ class Archive:
     async def save(self, session: Session) -> None:
         """Write down what is new in a session; it is written when this returns."""
         self.keep(session)
-        await self.journals.written()
+        await self.journals.wait_until_written()
 
     def keep(self, session: Session) -> None:
         """Have what is new in a session written down."""
@@ -101,7 +101,7 @@ class Archive:
     async def add_result(self, session: str, result: ToolResult) -> None:
         """A call has its result; it is written when this returns."""
         self.journals.append(session, [Answered(result=result)])
-        await self.journals.written()
+        await self.journals.wait_until_written()
 
     def record_event(self, session: str, event: Event) -> Event:
         """Have written down what happens in a turn, if no message tells of it; the event."""
@@ -185,7 +185,7 @@ class Archive:
         """Give a session another title. Raises UnknownSession."""
         await self._entries(session)
         self.journals.append(session, [Renamed(title=shorten(" ".join(title.split())))])
-        await self.journals.written()
+        await self.journals.wait_until_written()
 
     async def delete(self, session: str) -> None:
         """Remove a session's journal for good. Raises UnknownSession, Busy."""

@@ -111,7 +111,7 @@ async def _reads(stage: Stage, command: Known, ports: Ports, seen: _Seen) -> str
         place = ports.workspace.resolve(uri_in(stage.folder, each.path))
         if isinstance(place, Failure):
             return f"{each.path!r} is not a valid path."
-        below = await ports.workspace.reached(place, each.below)
+        below = await ports.workspace.reached_places(place, each.below)
         if below is None:
             return f"{place.path} has too many files to check whether any of them are protected."
         seen.places.append(place)

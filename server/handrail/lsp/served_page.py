@@ -326,7 +326,7 @@ class ServedPage(ABC):
         """Take over what was known of it at an earlier time."""
         if self.is_loaded:
             return
-        note = await self.served.kept(self.name)
+        note = await self.served.kept_note(self.name)
         page: Page | None = None
         try:
             latest, saved, said = json.loads(note or "")

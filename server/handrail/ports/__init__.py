@@ -187,7 +187,7 @@ class Workspace(HasHeads, Protocol):
         """
         ...
 
-    async def reached(self, place: Place, below: Below) -> tuple[Place, ...] | None:
+    async def reached_places(self, place: Place, below: Below) -> tuple[Place, ...] | None:
         """
         What a command reads by *place*, besides it, that is asked about.
 
@@ -204,7 +204,7 @@ class Workspace(HasHeads, Protocol):
         """From now on, *asked* gives the user's rules, whenever they are needed."""
         ...
 
-    async def ignored(self, uris: Sequence[str]) -> frozenset[str]:
+    async def ignored_uris(self, uris: Sequence[str]) -> frozenset[str]:
         """Those of the files that ignore rules leave out, and those outside the folders."""
         ...
 

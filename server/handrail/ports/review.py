@@ -120,7 +120,9 @@ class Records(Protocol):
 
     unreadable: Callable[[str], None]
 
-    async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, tuple[str, str]]:
+    async def recorded_ids(
+        self, uris: Sequence[str], *, again: bool = False
+    ) -> Mapping[str, tuple[str, str]]:
         """
         The ids of what the index and HEAD hold of files; empty ids for nothing.
 
@@ -129,7 +131,7 @@ class Records(Protocol):
         """
         ...
 
-    async def uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
+    async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
         """
         The tracked files below folders that may differ on the disk from the last commit.
 
@@ -153,11 +155,13 @@ class Unrecorded:
 
     unreadable: Callable[[str], None] = logging.getLogger(__name__).warning
 
-    async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, tuple[str, str]]:
+    async def recorded_ids(
+        self, uris: Sequence[str], *, again: bool = False
+    ) -> Mapping[str, tuple[str, str]]:
         """Nothing is on record."""
         return {}
 
-    async def uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
+    async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
         """Nothing is on record."""
         return {}
 

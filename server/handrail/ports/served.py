@@ -50,7 +50,7 @@ class ServedDocuments(Protocol):
         """Keep a note about a document, out of the workspace; not if another server writes here."""
         ...
 
-    async def kept(self, name: str) -> str | None:
+    async def kept_note(self, name: str) -> str | None:
         """The note about a document that was kept last; None if there is none, or it is not ours."""
         ...
 

@@ -37,7 +37,7 @@ class Sessions(Protocol):
         """Have entries written at the end of a session's journal, in order; what cannot be is logged."""
         ...
 
-    async def written(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait until all that was appended is in the journals."""
         ...
 
@@ -89,7 +89,7 @@ class Unwritten:
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Nothing is written."""
 
-    async def written(self) -> None:
+    async def wait_until_written(self) -> None:
         """Nothing is waited for."""
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:

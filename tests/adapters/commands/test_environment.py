@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from handrail.adapters.commands.environment import Environ, of_commands, of_known
+from handrail.adapters.commands.environment import Environ, known_environment, of_commands
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.files import uri_of
 from handrail.core.policy import environment
@@ -115,5 +115,5 @@ def test_what_runs_unasked_gets_none(kind: Environment) -> None:
     environ.add(("GREP_COLORS", "OTHER", "GIT_EXTERNAL_DIFF"))
     given = of_commands(environ)
     assert given["OTHER"] == "other"
-    found = of_known(given, kind, "/bin")
+    found = known_environment(given, kind, "/bin")
     assert not {"GREP_COLORS", "OTHER", "GIT_EXTERNAL_DIFF"} & found.keys()

@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 from handrail.adapters.commands.playing import Playing
-from handrail.adapters.commands.prepare import Programs, prepared
+from handrail.adapters.commands.prepare import Programs, prepare
 from handrail.core.policy.commands import line as command_line
 from handrail.core.policy.commands.line import Kind, NeedsShell
 from handrail.core.policy.commands.script import Environment, Script
@@ -145,7 +145,7 @@ class Ground:
         found = command_line.read(line)
         if isinstance(found, NeedsShell):
             return None
-        script = prepared(found, self.root, self.programs)
+        script = prepare(found, self.root, self.programs)
         if isinstance(script, NeedsShell):
             return None
         if any(stage.why_not or not (stage.program or "cd" in stage.words) for stage in script.stages):

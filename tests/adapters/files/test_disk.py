@@ -304,7 +304,7 @@ async def test_one_change_that_fails_does_not_stop_the_next(disk: Editor, tmp_pa
 
 
 def test_what_was_altered_after_writing_has_not_landed(tmp_path: Path) -> None:
-    ready = disk_module._fitted(
+    ready = disk_module._rebase(
         tmp_path / "a", update(tmp_path / "a", Text("a\nb\n"), ("a", "A"), ("b", "B")), b"a\nb\n"
     )
     assert isinstance(ready, disk_module._Ready)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.files.editor_config import encoding_named
+from handrail.adapters.files.editor_config import named_encoding
 
 LATIN = "latin-1"
 
@@ -49,7 +49,7 @@ LATIN = "latin-1"
 )
 def test_globs(tmp_path: Path, glob: str, name: str, takes: bool) -> None:
     (tmp_path / ".editorconfig").write_text(f"root = true\n[{glob}]\nindent_size = 2\ncharset = latin1\n")
-    assert encoding_named(tmp_path / name) == (LATIN if takes else None)
+    assert named_encoding(tmp_path / name) == (LATIN if takes else None)
 
 
 @pytest.mark.parametrize(
@@ -70,18 +70,18 @@ def test_files(tmp_path: Path, text: str, found: str | None) -> None:
     (tmp_path / ".editorconfig").write_text(
         f"{text[:1] if text[:1] == chr(0xFEFF) else ''}root=true\n{text.lstrip(chr(0xFEFF))}"
     )
-    assert encoding_named(tmp_path / "a.txt") == found
+    assert named_encoding(tmp_path / "a.txt") == found
 
 
 def test_the_innermost_file_wins_and_root_ends_the_search(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / ".editorconfig").write_text("root = true\n[*]\ncharset = latin1\n")
-    assert encoding_named(tmp_path / "a" / "b" / "c.txt") == LATIN
+    assert named_encoding(tmp_path / "a" / "b" / "c.txt") == LATIN
     (tmp_path / "a" / ".editorconfig").write_text("[*.txt]\ncharset = utf-8\n")
-    assert encoding_named(tmp_path / "a" / "b" / "c.txt") == "utf-8"
-    assert encoding_named(tmp_path / "a" / "b" / "c.py") == LATIN
+    assert named_encoding(tmp_path / "a" / "b" / "c.txt") == "utf-8"
+    assert named_encoding(tmp_path / "a" / "b" / "c.py") == LATIN
     (tmp_path / "a" / ".editorconfig").write_text("root = true\n[*.txt]\ncharset = utf-8\n")
-    assert encoding_named(tmp_path / "a" / "b" / "c.py") is None
+    assert named_encoding(tmp_path / "a" / "b" / "c.py") is None
 
 
 BOMBS = [
@@ -102,7 +102,7 @@ def test_no_glob_takes_long(tmp_path: Path, name: str) -> None:
     rows = "".join(f"[{bomb}]\ncharset = latin1\n" for bomb in BOMBS)
     (tmp_path / ".editorconfig").write_text(f"root = true\n{rows}")
     began = time.process_time()
-    encoding_named(tmp_path / name)
+    named_encoding(tmp_path / name)
     assert time.process_time() - began < 10
 
 
@@ -122,4 +122,4 @@ def test_what_is_no_such_file_says_nothing(tmp_path: Path, kind: str) -> None:
         case _:
             (tmp_path / "theirs").write_text("[*]\ncharset = latin1\n")
             config.symlink_to(tmp_path / "theirs")
-    assert encoding_named(root / "a.txt") is None
+    assert named_encoding(root / "a.txt") is None

@@ -93,8 +93,8 @@ async def test_a_folder_that_becomes_a_link_at_the_worst_moment(
         with real(path) as place:
             yield place
 
-    change, before, real = changes(root, folder)[number], held(root.parent / "theirs"), entry.held
-    monkeypatch.setattr(entry, "held", late)
+    change, before, real = changes(root, folder)[number], held(root.parent / "theirs"), entry.hold
+    monkeypatch.setattr(entry, "hold", late)
     (landing,) = await Disk(roots=lambda: [root]).apply([change], "")
     assert not isinstance(landing, Applied)
     assert held(root.parent / "theirs") == before
@@ -112,8 +112,8 @@ async def test_a_folder_that_becomes_a_link_once_it_is_open(
             swap(root)
             yield place
 
-    change, before, real = changes(root, "src")[number], held(root.parent / "theirs"), entry.held
-    monkeypatch.setattr(entry, "held", early)
+    change, before, real = changes(root, "src")[number], held(root.parent / "theirs"), entry.hold
+    monkeypatch.setattr(entry, "hold", early)
     await Disk(roots=lambda: [root]).apply([change], "")
     assert held(root.parent / "theirs") == before
 
@@ -126,8 +126,8 @@ async def test_the_file_itself_becomes_a_link(root: Path, monkeypatch: pytest.Mo
             path.symlink_to(root.parent / "theirs" / "a.txt")
             yield
 
-    change, real = changes(root, "src")[0], lock.held
-    monkeypatch.setattr(disk.lock, "held", late)
+    change, real = changes(root, "src")[0], lock.hold
+    monkeypatch.setattr(disk.lock, "hold", late)
     (landing,) = await Disk(roots=lambda: [root]).apply([change], "")
     assert not isinstance(landing, Applied)
     assert (root.parent / "theirs" / "a.txt").read_bytes() == MINE
@@ -163,8 +163,8 @@ async def test_restores_stay_inside_as_well(
         with real(path) as place:
             yield place
 
-    before, real = held(root.parent / "theirs"), entry.held
-    monkeypatch.setattr(entry, "held", late)
+    before, real = held(root.parent / "theirs"), entry.hold
+    monkeypatch.setattr(entry, "hold", late)
     assert await act(Disk(roots=lambda: [root]), uri_of(root / "src" / "a.txt")) is not None
     assert held(root.parent / "theirs") == before
 
@@ -212,7 +212,7 @@ async def test_what_was_judged_outside_is_changed_there(root: Path) -> None:
 def test_a_folder_that_cannot_be_listed_can_be_passed_through(root: Path) -> None:
     (root / "src").chmod(0o311)
     try:
-        with entry.held(root / "src" / "inner" / "a.txt") as place:
+        with entry.hold(root / "src" / "inner" / "a.txt") as place:
             assert files.read(place, 100).raw == MINE
     finally:
         (root / "src").chmod(0o755)

@@ -101,7 +101,7 @@ async def test_a_lock_in_one_folder_holds_up_no_other(tmp_path: Path) -> None:
 async def test_a_new_file_that_had_to_wait_in_vain_leaves_no_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lock, "taken", lambda handle, writes: False)
+    monkeypatch.setattr(lock, "take", lambda handle, writes: False)
     assert (
         code(await one(Disk(), Create(uri=uri_of(tmp_path / "x" / "y" / "a"), text=Text("a")))) is Code.BUSY
     )
@@ -183,7 +183,7 @@ def test_a_lock_of_what_has_been_replaced_is_none(
     work.mkdir()
 
     def taken(handle: int, *, writes: bool) -> bool:
-        is_taken = system_lock.taken(handle, writes=writes)
+        is_taken = system_lock.take(handle, writes=writes)
         locked.append(os.fstat(handle).st_ino)
         if len(locked) == 1:
             here = work if has_locks else next(stand_ins.iterdir())
@@ -192,8 +192,8 @@ def test_a_lock_of_what_has_been_replaced_is_none(
                 work.mkdir()
         return is_taken
 
-    monkeypatch.setattr(lock, "taken", taken)
-    with lock.held(work / "a", stand_ins):
+    monkeypatch.setattr(lock, "take", taken)
+    with lock.hold(work / "a", stand_ins):
         here = work if has_locks else next(stand_ins.iterdir())
         assert locked == [(tmp_path / "old").stat().st_ino, here.stat().st_ino]
 
@@ -216,6 +216,6 @@ async def test_a_lock_holds_against_another_process(tmp_path: Path) -> None:
         command = [sys.executable, "-c", probe, str(tmp_path)]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
-    with lock.held(tmp_path / "a", None):
+    with lock.hold(tmp_path / "a", None):
         assert not is_free()
     assert is_free()

@@ -257,7 +257,7 @@ async def test_a_snapshot_that_waits_for_another_process_can_be_stopped(state: P
     repo = shadow(state, root)
     await repo.before_command(step())
     stop = asyncio.Event()
-    with lock.held(repo.folder.parent / TREES, writes=True):
+    with lock.hold(repo.folder.parent / TREES, writes=True):
         taking = asyncio.ensure_future(repo.before_command(step(), stop))
         stop.set()
         with pytest.raises(CheckpointError, match="stopped"):

@@ -9,7 +9,7 @@ import pytest
 
 from git_user import git
 from handrail.adapters.git.recorded import GitRecords
-from handrail.adapters.git.uncommitted import uncommitted
+from handrail.adapters.git.uncommitted import find_uncommitted
 from handrail.testing import lay_out
 
 FILES = {
@@ -45,7 +45,7 @@ def told_by_git(top: Path) -> list[str]:
 
 
 def names(top: Path, folder: Path) -> list[str]:
-    return [path.relative_to(top).as_posix() for path in uncommitted(top, folder)]
+    return [path.relative_to(top).as_posix() for path in find_uncommitted(top, folder)]
 
 
 def test_they_are_those_that_git_tells(top: Path) -> None:
@@ -53,7 +53,7 @@ def test_they_are_those_that_git_tells(top: Path) -> None:
     change(top)
     assert names(top, top) == told_by_git(top)
     assert names(top, top / "below") == ["below/edited.txt"]
-    found = {path.name: blob for path, blob in uncommitted(top, top).items()}
+    found = {path.name: blob for path, blob in find_uncommitted(top, top).items()}
     assert found["both.txt"] == git(top, "rev-parse", "HEAD:both.txt").strip()
     assert found["new.txt"] == ""
 
@@ -75,9 +75,9 @@ def test_what_was_edited_in_the_moment_of_the_commit_has_changed(top: Path) -> N
 def test_before_the_first_commit_all_that_is_staged_is_new(tmp_path: Path) -> None:
     lay_out(tmp_path, {"a.txt": b"a\n"})
     git(tmp_path, "init", "--quiet")
-    assert uncommitted(tmp_path, tmp_path) == {}
+    assert find_uncommitted(tmp_path, tmp_path) == {}
     git(tmp_path, "add", ".")
-    assert uncommitted(tmp_path, tmp_path) == {tmp_path / "a.txt": ""}
+    assert find_uncommitted(tmp_path, tmp_path) == {tmp_path / "a.txt": ""}
 
 
 def test_what_a_sparse_checkout_leaves_out_is_not_deleted(top: Path) -> None:
@@ -90,7 +90,7 @@ async def test_a_program_that_the_repository_names_is_not_run(top: Path) -> None
     lay_out(top, {".gitattributes": b"* filter=bad\n"})
     git(top, "config", "filter.bad.clean", f"touch {top}/ran")
     (top / "edited.txt").write_text("EDITED\n")
-    found = await GitRecords().uncommitted([top.as_uri(), (top / "nowhere").as_uri()])
+    found = await GitRecords().uncommitted_files([top.as_uri(), (top / "nowhere").as_uri()])
     assert [*found] == [(top / "edited.txt").as_uri()]
     assert not (top / "ran").exists()
 
@@ -98,5 +98,5 @@ async def test_a_program_that_the_repository_names_is_not_run(top: Path) -> None
 async def test_what_git_left_damaged_is_as_if_nothing_had_changed(top: Path) -> None:
     change(top)
     (top / ".git/index").write_bytes(b"DIRC damaged")
-    assert await GitRecords().uncommitted([top.as_uri()]) == {}
-    assert await GitRecords().uncommitted([top.parent.as_uri(), "untitled:x"]) == {}
+    assert await GitRecords().uncommitted_files([top.as_uri()]) == {}
+    assert await GitRecords().uncommitted_files([top.parent.as_uri(), "untitled:x"]) == {}

@@ -33,12 +33,12 @@ async def pieces_of(provider: Remote) -> list[Piece]:
 
 
 async def process_of(apart: Apart) -> int:
-    return (await apart.running()).process.pid
+    return (await apart.ensure_running()).process.pid
 
 
 async def ended(apart: Apart) -> None:
     """The process is killed, and that is known."""
-    running = await apart.running()
+    running = await apart.ensure_running()
     running.process.kill()
     await running.process.wait()
 

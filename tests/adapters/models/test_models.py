@@ -33,7 +33,13 @@ from adapters.model_server import (
 )
 from handrail.adapters.models.address import Address, address, usable
 from handrail.adapters.models.formats import is_near
-from handrail.adapters.models.http import LIMIT_ERROR_BYTES, LIMIT_ROW_BYTES, PIECE_BYTES, Bounded, _trusted
+from handrail.adapters.models.http import (
+    LIMIT_ERROR_BYTES,
+    LIMIT_ROW_BYTES,
+    PIECE_BYTES,
+    Bounded,
+    _trust_context,
+)
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.stream import usage_of
@@ -427,7 +433,7 @@ def test_only_the_sdk_that_a_model_needs_is_imported(kind: str, sdk: str) -> Non
 
 def test_a_server_without_tls_is_no_reason_to_trust_anybody() -> None:
     """Whom to trust is read only where it matters; elsewhere, as after a redirect, nobody is trusted."""
-    contexts = {url: _trusted(has_tls=url.startswith("https")) for url in ("https://x", "http://x")}
+    contexts = {url: _trust_context(has_tls=url.startswith("https")) for url in ("https://x", "http://x")}
     assert {context.verify_mode for context in contexts.values()} == {ssl.CERT_REQUIRED}
     assert all(context.check_hostname for context in contexts.values())
     assert contexts["http://x"].get_ca_certs() == []

@@ -93,7 +93,7 @@ async def test_what_was_written_is_read_again(log: SessionLog) -> None:
 async def test_the_newest_sessions_are_listed_by_their_last_title(log: SessionLog, tmp_path: Path) -> None:
     for number in range(5):
         log.append(f"s-{number}", ENTRIES[:1])
-        await log.written()
+        await log.wait_until_written()
         os.utime(tmp_path / "sessions" / f"s-{number}.jsonl", (number, number))
     (tmp_path / "sessions" / "s-9.jsonl").write_text("no entry\n")
     (tmp_path / "sessions" / "gone.jsonl").symlink_to("nowhere")
@@ -136,7 +136,7 @@ async def test_a_session_that_is_in_use_is_not_deleted(kept: Bench) -> None:
 
 async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, tmp_path: Path) -> None:
     log.append("s-1", ENTRIES[:2])
-    await log.written()
+    await log.wait_until_written()
     file = tmp_path / "sessions" / "s-1.jsonl"
     whole = file.read_bytes()
     for length in range(len(whole)):
@@ -174,7 +174,7 @@ async def test_looking_at_a_journal_does_not_make_what_others_wrote_known(
 
 async def test_what_is_no_entry_is_skipped(log: SessionLog, tmp_path: Path) -> None:
     log.append("s-1", ENTRIES[:1])
-    await log.written()
+    await log.wait_until_written()
     with (tmp_path / "sessions" / "s-1.jsonl").open("ab") as file:
         for wrong in (b"[]", b"{}", b'{"kind": 3}', b'{"kind": "said"}', b"\xff\xfe", b"[" * 9999, b'"x"'):
             file.write(wrong + b"\n")

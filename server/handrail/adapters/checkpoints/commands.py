@@ -21,7 +21,7 @@ from dulwich.objects import ShaFile
 from handrail.adapters.checkpoints.record import Entry, change, keep
 from handrail.adapters.checkpoints.tree import stored_path
 from handrail.adapters.files import files, links
-from handrail.adapters.files.paths import folded, root_names, shown_path
+from handrail.adapters.files.paths import fold_case, root_names, shown_path
 from handrail.adapters.git import program
 from handrail.adapters.worktrees import plain, stats
 from handrail.adapters.worktrees.git import Git, split
@@ -236,7 +236,7 @@ class Commands:
             made = [each.path] if each.path.is_dir() and not each.path.is_symlink() else []
         entry = Entry(
             uri=files.uri_of(each.path),
-            identity=files.uri_of(folded(os.fspath(each.path))),  # resolved before the command made links
+            identity=files.uri_of(fold_case(os.fspath(each.path))),  # resolved before the command made links
             path=self._shown_path(each.path),
             stored=stored_path(each.path, self._roots, self._names),
             link=None,

@@ -160,7 +160,7 @@ class Vault:
         with self._open() as store:
             self._refuse_inside()
             store.make_home(self.state)
-            with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+            with lock.hold(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
                 return Commands(self.home, self.roots).take_before(step_id, since.id if since else "")
 
     def after_command(
@@ -175,7 +175,7 @@ class Vault:
     ) -> CommandEffects:
         commands = Commands(self.home, self.roots)
         self.memory.room.doubt()
-        with lock.held(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
+        with lock.hold(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
             found = commands.find_changes(*names)
             for uris, why in ((meanwhile.saved, SAVED), (meanwhile.edited, EDITED)):
                 theirs = images.spots_of([Target(uri=uri) for uri in uris], self.roots)
@@ -268,7 +268,7 @@ class Vault:
             if names:
                 raise unknown((), names[0])
             return Pruned(removed=(), bytes_used=0)
-        with self._open() as store, lock.held(self.home / LOCK, writes=True):
+        with self._open() as store, lock.hold(self.home / LOCK, writes=True):
             turns = Turns(store, self.memory.known)
             known = {turn.name: turn for turn in turns.read_all()}
             for name in names:
@@ -296,7 +296,7 @@ class Vault:
             if not housekeeping.is_due(store):
                 return
         self.prune(())
-        with self._open() as store, lock.held(self.home / TIDYING, writes=True, wait_s=0):
+        with self._open() as store, lock.hold(self.home / TIDYING, writes=True, wait_s=0):
             packing = housekeeping.pack(store)
         with self._open() as store, self._locked_turns(store) as turns:
             if packing is not None:
@@ -326,7 +326,7 @@ class Vault:
         with (
             self._open(),
             suppress(CheckpointError),
-            lock.held(self.home / TREES, writes=True, wait_s=0),
+            lock.hold(self.home / TREES, writes=True, wait_s=0),
         ):
             own.own(self.home / SCRATCH, self.limits.max_bytes // 8)
 
@@ -335,7 +335,7 @@ class Vault:
         scratch = self.home / SCRATCH
         if used_bytes(scratch) * 4 < self.limits.max_bytes or any((self.home / NOTES).glob("*.json")):
             return
-        with suppress(CheckpointError), lock.held(self.home / TREES, writes=True, wait_s=0):
+        with suppress(CheckpointError), lock.hold(self.home / TREES, writes=True, wait_s=0):
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _remembered_turns(self, turns: Turns) -> Sequence[Turn]:
@@ -357,7 +357,7 @@ class Vault:
     def _locked_turns(self, store: Store) -> Iterator[Turns]:
         """As the only writer, in a repository that is there."""
         store.make_home(self.state)
-        with lock.held(self.home / LOCK, writes=True):
+        with lock.hold(self.home / LOCK, writes=True):
             store.make(self.state)
             yield Turns(store, self.memory.known)
 
@@ -367,7 +367,7 @@ class Vault:
         if not self.home.exists():
             yield
             return
-        with lock.held(self.home / LOCK, writes=False):
+        with lock.hold(self.home / LOCK, writes=False):
             yield
 
     @contextmanager

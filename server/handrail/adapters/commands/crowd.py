@@ -11,7 +11,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from handrail.adapters.commands.ending import FINDS_ALL, marked
+from handrail.adapters.commands.ending import FINDS_ALL, find_marked
 from handrail.adapters.containment.holding import LIMIT_PROCESSES
 from handrail.adapters.files.files import in_thread
 
@@ -20,13 +20,13 @@ LOOK_S = 0.05
 BEYOND = 4  # times as many: then it is ended, although what has started does not carry its mark any more
 
 
-async def overcrowded(mark: str) -> None:
+async def wait_for_crowd(mark: str) -> None:
     """Wait until the command that carries *mark* has too many processes; for ever, unless it is root's."""
     if not FINDS_ALL or os.geteuid() != 0:
         await asyncio.Event().wait()
     began: int | None = None
     while True:
-        running = _running()
+        running = _count_running()
         began = running if began is None else began
         more = 0 if running is None or began is None else running - began
         if more > BEYOND * LIMIT_PROCESSES or (more > LIMIT_PROCESSES and await _has_too_many(mark)):
@@ -36,12 +36,12 @@ async def overcrowded(mark: str) -> None:
 
 async def _has_too_many(mark: str) -> bool:
     try:
-        return len(await in_thread(marked, mark)) > LIMIT_PROCESSES
+        return len(await in_thread(find_marked, mark)) > LIMIT_PROCESSES
     except OSError:  # it cannot be counted now
         return False
 
 
-def _running() -> int | None:
+def _count_running() -> int | None:
     """How many processes and threads there are on the machine; None if that cannot be read."""
     try:
         return int(LOADS.read_text("ascii").split()[3].partition("/")[2])

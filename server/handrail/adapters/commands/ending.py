@@ -30,7 +30,7 @@ async def end_all(processes: Sequence[Process], mark: str) -> int:
     kept = [process for process in processes if isinstance(process, Kept)]
     others = [process for process in processes if not isinstance(process, Kept)]
     keepers = frozenset(each.pid for each in kept)
-    left = [pid for pid in await in_thread(marked, mark) if pid not in keepers]
+    left = [pid for pid in await in_thread(find_marked, mark) if pid not in keepers]
     below = sum(await asyncio.gather(*(each.end() for each in kept)))
     await _end_marked(others, left, mark)
     return max(len(left), below)
@@ -46,7 +46,7 @@ async def _end_marked(
     _signal(processes, known, signal.SIGTERM)
     deadline = time.monotonic() + GRACE_S
     while True:
-        known |= frozenset(await in_thread(marked, mark))
+        known |= frozenset(await in_thread(find_marked, mark))
         known = frozenset(filter(_is_alive, known))
         if _have_ended(processes) and not known:
             break
@@ -74,7 +74,7 @@ def _signal(
             os.kill(pid, number)
 
 
-def marked(mark: str) -> list[int]:
+def find_marked(mark: str) -> list[int]:
     """The running processes that carry *mark*, those in a session of their own as well; Linux only."""
     if not FINDS_ALL:
         return []

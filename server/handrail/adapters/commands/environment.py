@@ -56,7 +56,7 @@ class OfCommands(Mapping[str, str]):
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
 
-    def _now(self) -> dict[str, str]:
+    def _current(self) -> dict[str, str]:
         added = self._environment.added if isinstance(self._environment, Environ) else ()
         kept = inherited_variables(self._environment, added)
         folders = kept.get("PATH", os.defpath).split(os.pathsep)
@@ -65,17 +65,17 @@ class OfCommands(Mapping[str, str]):
         return {**kept, **SET}
 
     def __getitem__(self, name: str) -> str:
-        return self._now()[name]
+        return self._current()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._now())
+        return iter(self._current())
 
     def __len__(self) -> int:
-        return len(self._now())
+        return len(self._current())
 
     def items(self) -> ItemsView[str, str]:
         """All at once, as they are at one moment."""
-        return self._now().items()
+        return self._current().items()
 
 
 def of_commands(environment: Mapping[str, str]) -> Mapping[str, str]:
@@ -83,7 +83,7 @@ def of_commands(environment: Mapping[str, str]) -> Mapping[str, str]:
     return OfCommands(environment)
 
 
-def of_known(environment: Mapping[str, str], kind: Environment, search_path: str) -> dict[str, str]:
+def known_environment(environment: Mapping[str, str], kind: Environment, search_path: str) -> dict[str, str]:
     """
     What a command gets that is known to change nothing.
 

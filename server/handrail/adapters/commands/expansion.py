@@ -40,7 +40,7 @@ class Room:
             raise TooManyError("a pattern that matches more files than handrail can check")
 
 
-def expanded(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
+def expand(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
     """The words of a command in *folder*, an absolute path. Raises TooManyError."""
     found: list[str] = []
     for word in words:

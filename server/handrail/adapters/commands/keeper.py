@@ -103,22 +103,22 @@ class _Command:
     def end(self, grace_s: float) -> Iterator[None]:
         """End everything; tell how much of it still ran. What is given is to be waited for a little."""
         self.reap()
-        running = self._running()
+        running = self._running_pids()
         self.tell(f"left {len([pid for pid in running if pid != self.pid])}")
         self._signal(running, signal.SIGTERM)
         deadline = time.monotonic() + grace_s
         while running and time.monotonic() < deadline + grace_s:
             yield
             self.reap()
-            running = self._running()
+            running = self._running_pids()
             if time.monotonic() > deadline:
                 self._signal(running, signal.SIGKILL)
         if not ADOPTS:
             self._signal((), signal.SIGKILL)
 
-    def _running(self) -> Sequence[int]:
+    def _running_pids(self) -> Sequence[int]:
         if ADOPTS:
-            return () if self.is_alone else _below(os.getpid())
+            return () if self.is_alone else _descendants(os.getpid())
         return () if self.has_ended else (self.pid,)
 
     def _signal(self, pids: Sequence[int], number: signal.Signals) -> None:
@@ -130,7 +130,7 @@ class _Command:
                 os.kill(pid, number)
 
 
-def _below(top: int) -> list[int]:
+def _descendants(top: int) -> list[int]:
     """The processes below *top* that run."""
     children: dict[int, list[int]] = {}
     for entry in os.listdir("/proc"):

@@ -36,7 +36,7 @@ class Kept:
         """The keeper's: None while anything of the command may run."""
         return self.process.returncode
 
-    async def started(self) -> None:
+    async def wait_for_start(self) -> None:
         """Wait until the command runs. Raises OSError if it cannot be started."""
         name, _, value = (await self.rows.readline()).decode("ascii").strip().partition(" ")
         if name != "started":
@@ -122,7 +122,7 @@ async def start(  # noqa: PLR0913, PLR0917  # what a process is started with
         os.close(theirs)
     kept = Kept(process=process, rows=rows, transport=transport, lifeline=lifeline)
     try:
-        await kept.started()
+        await kept.wait_for_start()
     except BaseException:
         kept.release()
         transport.close()

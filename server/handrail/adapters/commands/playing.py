@@ -49,7 +49,7 @@ class Playing:
 
     async def shell(self, line: str, folder: str, given: bytes = b"") -> int:
         """Run *line* in a shell that reads *given*; returns its exit code. Raises OSError, ValueError."""
-        with _holding(given) as source:
+        with _pipe_of(given) as source:
             name, *arguments = shell(line)
             streams = (source, self.output, self.output)
             process = await self._start(name, name, arguments, streams, folder, None)
@@ -92,15 +92,15 @@ class Playing:
             streams[redirect.channel] = nowhere if redirect.to is None else streams[redirect.to]
         source, target, errors = streams
         if stage.failure:
-            return await _said(errors, stage.failure, stage.code)
+            return await _print(errors, stage.failure, stage.code)
         if stage.enters:
             return 0
         is_known = not stage.why_not
         name = stage.words[0]
         environment = stage.environment if is_known else None
-        program = stage.program if is_known else await in_thread(self._found, name, stage.folder)
+        program = stage.program if is_known else await in_thread(self._find, name, stage.folder)
         if not program:
-            return await _said(errors, f"{name}: command not found", NOT_FOUND)
+            return await _print(errors, f"{name}: command not found", NOT_FOUND)
         arguments = stage.arguments if is_known else stage.words[1:]
         try:
             return await self._start(
@@ -112,9 +112,9 @@ class Playing:
                 return await self._start(
                     runs, runs, (*options, program, *arguments), (source, target, errors), stage.folder, None
                 )
-            return await _said(errors, f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
+            return await _print(errors, f"{name}: {error.strerror or error}", NOT_EXECUTABLE)
 
-    def _found(self, name: str, folder: str) -> str:
+    def _find(self, name: str, folder: str) -> str:
         """The program *name* of a command that is not known, as the user's PATH has it."""
         if "/" in name:
             return os.path.join(_path(folder), name)
@@ -169,7 +169,7 @@ class Playing:
 
     def close(self) -> bool:
         """End this; returns whether all that has run by now was held as it should be."""
-        said = [_said_by(each) for each in self._told]
+        said = [_read_status(each) for each in self._told]
         _close(*self._told)
         return all(map(Holding.was_held, said))
 
@@ -191,7 +191,7 @@ def _nowhere() -> Iterator[int]:
 
 
 @contextmanager
-def _holding(given: bytes) -> Iterator[int]:
+def _pipe_of(given: bytes) -> Iterator[int]:
     """A file descriptor from which *given* can be read."""
     if not given:
         with _nowhere() as nowhere:
@@ -203,7 +203,7 @@ def _holding(given: bytes) -> Iterator[int]:
         yield file.fileno()
 
 
-def _said_by(descriptor: int) -> bytes:
+def _read_status(descriptor: int) -> bytes:
     """What bubblewrap has said of a command; nothing if that still runs, since nothing could end it."""
     try:
         return os.read(descriptor, SAID_BYTES)
@@ -217,7 +217,7 @@ def _close(*descriptors: int) -> None:
             os.close(each)
 
 
-async def _said(errors: int, text: str, code: int) -> int:
+async def _print(errors: int, text: str, code: int) -> int:
     """Print *text* in place of a command."""
     raw = f"{text}\n".encode("utf-8", "replace")
     with suppress(OSError):

@@ -61,7 +61,7 @@ class Programs:
         return inside(folder, self.roots) is None and inside(os.path.realpath(folder), roots) is None
 
 
-def prepared(pipelines: Sequence[Pipeline], folder: Path, programs: Programs) -> Script | NeedsShell:
+def prepare(pipelines: Sequence[Pipeline], folder: Path, programs: Programs) -> Script | NeedsShell:
     """What *pipelines* run in *folder*, or why only a shell can tell."""
     walk = _Walk(here=os.fspath(folder), programs=programs)
     try:
@@ -114,7 +114,7 @@ class _Walk:
     def _stage(self, command: Simple) -> Stage:
         if self.changes and any(word.pattern for word in command.words):
             raise _LostError(self.changes, what="files are")
-        words = expansion.expanded(command.words, self.here, self.room)
+        words = expansion.expand(command.words, self.here, self.room)
         if not isinstance(look_up(words, command.text), Known):
             self.changes = self.changes or command.text
         name, why, program, failure = words[0], "", "", ""

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from handrail.adapters.commands import environment, output, repository, room, shell_parser
-from handrail.adapters.commands.crowd import overcrowded
+from handrail.adapters.commands.crowd import wait_for_crowd
 from handrail.adapters.commands.ending import MARK, end_all
 from handrail.adapters.commands.playing import Playing
-from handrail.adapters.commands.prepare import Programs, prepared
+from handrail.adapters.commands.prepare import Programs, prepare
 from handrail.adapters.containment.containment import CannotContainError, Containment
 from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.files import in_thread, path_of, uri_of
@@ -76,7 +76,7 @@ class Processes:
         """*pipelines* as they run in *folder*; see the port."""
         at = path_of(folder)
         assert at is not None, folder
-        return await in_thread(prepared, pipelines, at, self._programs(at))
+        return await in_thread(prepare, pipelines, at, self._programs(at))
 
     async def repository(
         self, folder: str, names: Sequence[str], objects: Sequence[str]
@@ -88,7 +88,7 @@ class Processes:
         git = programs.find("git")
         if not git:
             return None
-        given = self._of_known(Environment.GIT, programs)
+        given = self._known_environment(Environment.GIT, programs)
         return await in_thread(repository.look, git, given, at, names, objects)
 
     async def put_back(self, uri: str) -> Failure | None:
@@ -115,14 +115,14 @@ class Processes:
         try:
             holding = await self._containment.hold(run.contained) if self._containment is not None else None
         except CannotContainError as problem:
-            return _uncontained(str(problem))
+            return _containment_failure(str(problem))
         if holding is None or self._containment is None:
             return await self._run(run, folder, None, stop, tell)
         if run.name:
             self._named[run.name] = holding
         try:
             found = await self._run(run, folder, holding, stop, tell)
-            return found if isinstance(found, Failure) else await in_thread(self._searched, found, holding)
+            return found if isinstance(found, Failure) else await in_thread(self._take_away, found, holding)
         except asyncio.CancelledError:
             await in_thread(self._containment.take_away, holding)
             raise
@@ -158,7 +158,7 @@ class Processes:
         end, left, is_held = End.STOPPED, 0, True
         try:
             wanted = Bounds(stop=stop, timeout_s=run.timeout_s, disks=self._disks(holding), mark=mark)
-            end = await _ended(task, holding, wanted)
+            end = await _wait_for_end(task, holding, wanted)
             if end is End.EXITED:
                 await asyncio.wait([reading], timeout=LINGER_S)
         finally:
@@ -169,10 +169,10 @@ class Processes:
             reading.cancel()
             await asyncio.wait([reading])
             is_held = playing.close()
-        if (unstarted := _unstarted(task)) is not None:
+        if (unstarted := _start_failure(task)) is not None:
             return unstarted
         if end is End.EXITED and not is_held:
-            return _uncontained(screen.plain(printed.text()).strip())
+            return _containment_failure(screen.plain(printed.text()).strip())
         if holding is not None and (path := holding.replaced_file()) is not None:
             return Ran(end=End.UNCOVERED, code=None, output="", uncovered=path)
         code = task.result() if end is End.EXITED else None
@@ -184,7 +184,7 @@ class Processes:
             return ()
         return (*self._roots(), holding.scratch)
 
-    def _searched(self, ran: Ran, holding: Holding) -> Ran:
+    def _take_away(self, ran: Ran, holding: Holding) -> Ran:
         """*ran* with what a contained command has written apart from files that are simply its."""
         assert self._containment is not None
         layers = tuple((uri_of(Path(layer.folder)), layer.upper) for layer in holding.changed_layers())
@@ -199,19 +199,19 @@ class Processes:
         """What each kind of command sees; one that is held has folders of its own for temporary files."""
         programs = self._programs(folder)
         found: dict[Environment | None, Mapping[str, str]] = {
-            each: {**self._of_known(each, programs), MARK: mark} for each in Environment
+            each: {**self._known_environment(each, programs), MARK: mark} for each in Environment
         }
-        found[None] = {**self._without(secrets), MARK: mark}
+        found[None] = {**self._drop_secrets(secrets), MARK: mark}
         return {each: _without_places(given) for each, given in found.items()} if is_held else found
 
     def _programs(self, folder: Path) -> Programs:
         return Programs(path=self._environment["PATH"], roots=(*self._roots(), folder))
 
-    def _of_known(self, kind: Environment, programs: Programs) -> Mapping[str, str]:
+    def _known_environment(self, kind: Environment, programs: Programs) -> Mapping[str, str]:
         """The environment of a command that is known to change nothing."""
-        return environment.of_known(self._environment, kind, programs.search_path)
+        return environment.known_environment(self._environment, kind, programs.search_path)
 
-    def _without(self, secrets: Sequence[str]) -> dict[str, str]:
+    def _drop_secrets(self, secrets: Sequence[str]) -> dict[str, str]:
         """The environment without variables that hold one of *secrets*, whatever they are called."""
         held = self._environment.items()
         return {name: value for name, value in held if not any(secret in value for secret in secrets)}
@@ -235,16 +235,16 @@ class Bounds:
     mark: str
 
 
-async def _ended(task: asyncio.Future[int], holding: Holding | None, bounds: Bounds) -> End:
+async def _wait_for_end(task: asyncio.Future[int], holding: Holding | None, bounds: Bounds) -> End:
     """Wait until the command ends by itself, or for what it must be ended for."""
     watched: dict[asyncio.Future[Any], End] = {
         asyncio.ensure_future(bounds.stop.wait()): End.STOPPED,
         asyncio.ensure_future(_uncovers(holding)): End.STOPPED,
     }
     if bounds.disks:
-        watched[asyncio.ensure_future(room.used_up(bounds.disks))] = End.FULL
+        watched[asyncio.ensure_future(room.wait_for_shortage(bounds.disks))] = End.FULL
     if holding is not None:
-        watched[asyncio.ensure_future(overcrowded(bounds.mark))] = End.CROWDED
+        watched[asyncio.ensure_future(wait_for_crowd(bounds.mark))] = End.CROWDED
     try:
         await asyncio.wait([task, *watched], timeout=bounds.timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -255,7 +255,7 @@ async def _ended(task: asyncio.Future[int], holding: Holding | None, bounds: Bou
             each.cancel()
 
 
-def _unstarted(task: asyncio.Future[int]) -> Failure | None:
+def _start_failure(task: asyncio.Future[int]) -> Failure | None:
     error = None if task.cancelled() else task.exception()
     if isinstance(error, OSError | ValueError):  # ValueError: a NUL character
         return Failure(code=Code.TOOL_FAILED, message=f"The command could not be started: {error}.")
@@ -268,7 +268,7 @@ async def _uncovers(holding: Holding | None) -> None:
         await asyncio.sleep(LOOK_S)
 
 
-def _uncontained(why: str) -> Failure:
+def _containment_failure(why: str) -> Failure:
     return Failure(
         code=Code.TOOL_FAILED,
         message=f"The command was not run because it could not be contained: {why}.",

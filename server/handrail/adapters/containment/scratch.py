@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.containment.profile import Layer
-from handrail.adapters.files.system_lock import taken
+from handrail.adapters.files.system_lock import take
 from handrail.adapters.state import lock
 from handrail.adapters.state.layers import LAYERS, NAMES
 
@@ -49,13 +49,13 @@ class Scratch:
             if self._folder is None:
                 above = self.state() / FOLDER
                 above.mkdir(parents=True, exist_ok=True, mode=0o700)
-                with lock.held(above / LOCK, writes=True):
+                with lock.hold(above / LOCK, writes=True):
                     _remove_left(above)
                     _remove_old_layers(self.state() / LAYERS, above)
                     folder = above / f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(4)}"
                     folder.mkdir(mode=0o700)
                     self._handle = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                    taken(self._handle, writes=True)
+                    take(self._handle, writes=True)
                 self._folder = Path(os.path.realpath(folder))
             return self._folder
 
@@ -168,7 +168,7 @@ def _remove_left(above: Path) -> None:
         with suppress(OSError):
             handle = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
             try:
-                if taken(handle, writes=True):
+                if take(handle, writes=True):
                     remove(folder)
             finally:
                 os.close(handle)

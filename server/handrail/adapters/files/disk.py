@@ -18,10 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handrail.adapters.files import entry, failure, files, links, lock
-from handrail.adapters.files.editor_config import encoding_named
+from handrail.adapters.files.editor_config import named_encoding
 from handrail.adapters.files.entry import Entry
 from handrail.adapters.files.files import path_of, uri_of
-from handrail.adapters.files.paths import folded, inside
+from handrail.adapters.files.paths import fold_case, inside
 from handrail.core.checkpoint import Image
 from handrail.core.documents import readback
 from handrail.core.documents.change import (
@@ -53,7 +53,7 @@ class Disk:
         Nothing is made before it is needed.
 
         Args:
-            stand_ins: For `lock.held`.
+            stand_ins: For `lock.hold`.
             roots: Tells the workspace folders: what was judged as a file in one is changed only there.
         """
         self._stand_ins, self._roots = stand_ins, roots
@@ -93,8 +93,8 @@ class Disk:
 
     async def read_bytes(self, uri: str) -> bytes | None:
         """The bytes of a file; None if there is no such file, or it cannot be read."""
-        path = _resolved(uri)
-        return None if isinstance(path, Failure) else await files.in_thread(_held, path)
+        path = _resolve(uri)
+        return None if isinstance(path, Failure) else await files.in_thread(_bytes_of, path)
 
     async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """
@@ -106,7 +106,7 @@ class Disk:
             raw: None removes the file.
             mode: Permission bits; None keeps them, or takes those of a new file.
         """
-        path = _unmoved(uri, self._roots())
+        path = _resolve_judged(uri, self._roots())
         if isinstance(path, Failure):
             return path
         async with self._writing:
@@ -134,28 +134,28 @@ class Disk:
                 await files.in_thread(files.remove_empty_folder, path)
 
 
-def _resolved(uri: str) -> Path | Failure:
+def _resolve(uri: str) -> Path | Failure:
     path = path_of(uri)
     try:
         return failure.not_on_disk().with_uri(uri) if path is None else Path(os.path.realpath(path))
     except OSError:  # it became a link, or ceased to be one, while it was followed
-        return failure.changed(Path(uri)).with_uri(uri)
+        return failure.stale_file(Path(uri)).with_uri(uri)
 
 
-def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
+def _resolve_judged(uri: str, roots: Sequence[Path]) -> Path | Failure:
     """
     The path of a file to be changed, with every link resolved.
 
     Links were followed before it was judged. So if a file of a workspace folder lies elsewhere now, someone
     has put a link there since, and its target was not judged.
     """
-    path, real = path_of(uri), _resolved(uri)
+    path, real = path_of(uri), _resolve(uri)
     if path is None or isinstance(real, Failure):
         return real
     home = inside(os.path.normpath(path), roots)
     expected = None if home is None else os.path.join(os.path.realpath(roots[home[0]]), home[1])
-    if expected is not None and folded(os.fspath(real)) != folded(expected):
-        return failure.changed(path).with_uri(uri)
+    if expected is not None and fold_case(os.fspath(real)) != fold_case(expected):
+        return failure.stale_file(path).with_uri(uri)
     return real
 
 
@@ -163,14 +163,14 @@ def _unmoved(uri: str, roots: Sequence[Path]) -> Path | Failure:
 
 
 def _read(uri: str) -> Document | Failure:
-    path = _resolved(uri)
+    path = _resolve(uri)
     text = path if isinstance(path, Failure) else _read_text(path)
     return text.with_uri(uri) if isinstance(text, Failure) else Document(uri=uri, text=text)
 
 
 def _read_text(path: Path, held: Entry | None = None) -> Text | Failure:
     found = _find(held or path)
-    return found if isinstance(found, Failure) else Text.parse(found.raw, encoding_named(path))
+    return found if isinstance(found, Failure) else Text.parse(found.raw, named_encoding(path))
 
 
 def _find(path: Path | Entry) -> files.Found | Failure:
@@ -180,7 +180,7 @@ def _find(path: Path | Entry) -> files.Found | Failure:
         return failure.unreadable(path.path if isinstance(path, Entry) else path, error)
 
 
-def _held(path: Path | Entry) -> bytes | None:
+def _bytes_of(path: Path | Entry) -> bytes | None:
     try:
         return files.read(path, files.LIMIT_KEPT_BYTES).raw
     except OSError:
@@ -191,11 +191,11 @@ def _held(path: Path | Entry) -> bytes | None:
 
 
 def _land(change: Change, stand_ins: Path | None, roots: Sequence[Path]) -> Landing:
-    path = _unmoved(change.uri, roots)
+    path = _resolve_judged(change.uri, roots)
     if isinstance(path, Failure):
         return Rejected(failure=path)
     try:
-        with _locked(path, stand_ins, is_new=isinstance(change, Create)) as place:
+        with _lock(path, stand_ins, is_new=isinstance(change, Create)) as place:
             landing = _change(place, change)
     except (FileNotFoundError, NotADirectoryError) as error:
         why = failure.unwritable if isinstance(change, Create) else failure.unreadable
@@ -208,14 +208,14 @@ def _land(change: Change, stand_ins: Path | None, roots: Sequence[Path]) -> Land
 
 
 @contextmanager
-def _locked(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[Entry]:
+def _lock(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[Entry]:
     """
     Hold the lock of a document, and its folder.
 
     Folders that a new one needs are made, and go again if the block fails.
     """
     folders = files.folders_for(path, through_links=False) if is_new else nullcontext()
-    with folders, lock.held(path, stand_ins), entry.held(path) as place:
+    with folders, lock.hold(path, stand_ins), entry.hold(path) as place:
         entry.sweep(place)
         yield place
 
@@ -236,7 +236,7 @@ def _update(place: Entry, change: Update) -> Landing:
         found = _find(place)
         if isinstance(found, Failure):
             return Rejected(failure=found)
-        ready = _fitted(path, change, found.raw)
+        ready = _rebase(path, change, found.raw)
         if isinstance(ready, Failure):
             return Rejected(failure=ready)
         if ready.raw == found.raw:
@@ -268,15 +268,15 @@ class _Ready:
     conflicts: tuple[int, ...]
 
 
-def _fitted(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
+def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
     """The update carried over to *raw*; a failure if nothing of it is left."""
     is_base = change.base.encode(change.base.content) == raw
-    text = change.base if is_base else Text.parse(raw, encoding_named(path))
+    text = change.base if is_base else Text.parse(raw, named_encoding(path))
     if isinstance(text, Failure):
         return text
     fit = rebase_update(change, text.content)
     if fit.conflicts and not (change.is_divisible and any(fit.kept)):
-        return stale(fit.conflicts, files.shown(path), clash(change.base, change.edits, text.content))
+        return stale(fit.conflicts, files.show_name(path), clash(change.base, change.edits, text.content))
     new_raw = text.encode(apply(text.content, fit.edits))
     if isinstance(new_raw, Failure):
         return new_raw
@@ -291,8 +291,8 @@ def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
         if all(stands) and not ready.conflicts:
             return Applied(text=now)
     if not any(stands):
-        return Rejected(failure=failure.altered(path))
-    cause = stale(ready.conflicts, files.shown(path)) if all(stands) else failure.altered(path)
+        return Rejected(failure=failure.other_content(path))
+    cause = stale(ready.conflicts, files.show_name(path)) if all(stands) else failure.other_content(path)
     each = iter(stands)
     return Partial(stands=tuple(keep and next(each) for keep in ready.kept), failure=cause)
 
@@ -310,8 +310,8 @@ def _create(place: Entry, change: Create) -> Landing:
         files.create(place, raw)
     except FileExistsError:
         return Rejected(failure=failure.exists(place.path))
-    is_there = _held(place) == raw
-    return Applied(text=change.text) if is_there else Rejected(failure=failure.altered(place.path))
+    is_there = _bytes_of(place) == raw
+    return Applied(text=change.text) if is_there else Rejected(failure=failure.other_content(place.path))
 
 
 def _delete(place: Entry, change: Delete) -> Landing:
@@ -322,8 +322,8 @@ def _delete(place: Entry, change: Delete) -> Landing:
         return Rejected(failure=failure.read_only(path))
     is_base = change.base.encode(change.base.content) == found.raw
     if not is_base or not files.remove(place, found):
-        return Rejected(failure=failure.not_deleted(path))
-    return Rejected(failure=failure.altered(path)) if os.path.lexists(path) else Applied(text=None)
+        return Rejected(failure=failure.refuse_deletion(path))
+    return Rejected(failure=failure.other_content(path)) if os.path.lexists(path) else Applied(text=None)
 
 
 # ---- Bytes ------------------------------------------------------------------------------------------
@@ -340,7 +340,7 @@ class _Put:
 
 def _put(path: Path, put: _Put, stand_ins: Path | None) -> Failure | None:
     try:
-        with _locked(path, stand_ins, is_new=put.raw is not None) as place:
+        with _lock(path, stand_ins, is_new=put.raw is not None) as place:
             for _ in range(ATTEMPTS):
                 if held := _made_hold(place, put):
                     return held if isinstance(held, Failure) else _check(place, put.raw)
@@ -353,7 +353,7 @@ def _put(path: Path, put: _Put, stand_ins: Path | None) -> Failure | None:
 
 
 def _check(place: Entry, raw: bytes | None) -> Failure | None:
-    return None if _held(place) == raw else failure.altered(place.path)
+    return None if _bytes_of(place) == raw else failure.other_content(place.path)
 
 
 def _made_hold(place: Entry, put: _Put) -> bool | Failure:
@@ -363,17 +363,17 @@ def _made_hold(place: Entry, put: _Put) -> bool | Failure:
     except FileNotFoundError:
         if put.raw is None:
             return True
-        return _made(place, put.raw, put.mode) if put.found is None else failure.changed(place.path)
+        return _write_new(place, put.raw, put.mode) if put.found is None else failure.stale_file(place.path)
     if put.raw == found.raw:
         if put.mode is not None and put.mode != found.mode:
             place.set_mode(put.mode)
         return True
     if put.found != found.raw:
-        return failure.changed(place.path)
+        return failure.stale_file(place.path)
     return files.remove(place, found) if put.raw is None else files.replace(place, put.raw, found, put.mode)
 
 
-def _made(place: Entry, raw: bytes, mode: int | None) -> bool:
+def _write_new(place: Entry, raw: bytes, mode: int | None) -> bool:
     try:
         files.create(place, raw, mode)
     except FileExistsError:

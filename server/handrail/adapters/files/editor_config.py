@@ -36,7 +36,7 @@ BRACES = re.compile(r"\{([^{}]*)\}")
 NUMBERS = re.compile(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})")
 
 
-def encoding_named(path: Path) -> str | None:
+def named_encoding(path: Path) -> str | None:
     """The codec that `.editorconfig` files name for *path*; None if none does."""
     for folder in path.parents:
         is_root, globs = _read(folder / NAME)
@@ -55,11 +55,11 @@ def _read(path: Path) -> tuple[bool, list[tuple[str, str]]]:
         text = setting_file.read_all(path, LIMIT_BYTES).decode("utf-8-sig", "replace")
     except OSError:
         return False, []
-    return _parsed(text)
+    return _parse(text)
 
 
 @lru_cache(maxsize=8)
-def _parsed(text: str) -> tuple[bool, list[tuple[str, str]]]:
+def _parse(text: str) -> tuple[bool, list[tuple[str, str]]]:
     is_root, glob, found = False, "", list[tuple[str, str]]()
     for row in text.splitlines():
         if section := SECTION.fullmatch(row):
@@ -75,11 +75,11 @@ def _parsed(text: str) -> tuple[bool, list[tuple[str, str]]]:
 
 def _takes(glob: str, name: str) -> bool:
     """Whether a glob means the file *name*, relative to the folder of its `.editorconfig`."""
-    return any(pattern.fullmatch(name) for pattern in _compiled(glob))
+    return any(pattern.fullmatch(name) for pattern in _compile(glob))
 
 
 @lru_cache(maxsize=4 * LIMIT_GLOBS)
-def _compiled(glob: str) -> tuple[re.Pattern[str], ...]:
+def _compile(glob: str) -> tuple[re.Pattern[str], ...]:
     anywhere = glob.removeprefix("/") if "/" in glob else f"**/{glob}"
     found = []
     for each in islice(_alternatives(anywhere), LIMIT_ALTERNATIVES):

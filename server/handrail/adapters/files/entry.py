@@ -51,7 +51,7 @@ class Entry:
         """What it is called for the system, relative to `folder`."""
         return self.path if self.folder is None else self.path.name
 
-    def beside(self, name: str) -> Entry:
+    def sibling(self, name: str) -> Entry:
         """Another name in the same folder."""
         return Entry(self.path.with_name(name), self.folder)
 
@@ -99,13 +99,13 @@ class Entry:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[Entry]:
+def hold(path: Path) -> Iterator[Entry]:
     """
     Hold the folder of *path* open, every link of which must have been resolved.
 
     Raises OSError if a folder of it is not there, or is a link by now.
     """
-    handle = _opened(path.parent, make=False) if CAN_HOLD else None
+    handle = _open(path.parent, make=False) if CAN_HOLD else None
     try:
         yield Entry(path, handle)
     finally:
@@ -116,7 +116,7 @@ def held(path: Path) -> Iterator[Entry]:
 def make_folders(folder: Path) -> None:
     """Make a folder and those above it, none of them through a link. Raises OSError."""
     if CAN_HOLD:
-        os.close(_opened(folder, make=True))
+        os.close(_open(folder, make=True))
     else:
         os.makedirs(folder, exist_ok=True)
 
@@ -134,7 +134,7 @@ def sweep(place: Entry) -> None:
     _swept.add(folder)
     with suppress(OSError):
         for name in filter(STRAY.fullmatch, os.listdir(folder)):
-            stray = place.beside(name)
+            stray = place.sibling(name)
             with suppress(OSError):
                 status = stray.status()
                 is_old = time.time() - status.st_mtime > YOUNG_S
@@ -142,18 +142,18 @@ def sweep(place: Entry) -> None:
                     stray.unlink()
 
 
-def _opened(folder: Path, *, make: bool) -> int:
+def _open(folder: Path, *, make: bool) -> int:
     handle = os.open(folder.anchor, FOLDER)
     try:
         for name in folder.parts[1:]:
-            handle = _entered(handle, name, make=make)
+            handle = _enter(handle, name, make=make)
     except BaseException:
         os.close(handle)
         raise
     return handle
 
 
-def _entered(handle: int, name: str, *, make: bool) -> int:
+def _enter(handle: int, name: str, *, make: bool) -> int:
     """The folder *name* in the open folder *handle*, which is closed."""
     try:
         inner = os.open(name, FOLDER, dir_fd=handle)

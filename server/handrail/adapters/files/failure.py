@@ -49,7 +49,7 @@ def not_on_disk() -> Failure:
 
 def unreadable(path: Path, error: OSError) -> Failure:
     """Why there is no text: `no-such-file`, `too-large`, or `bad-arguments` for a folder."""
-    name = files.shown(path)
+    name = files.show_name(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
             message, step = f"The file {name} does not exist.", "Check the path, or list the folder."
@@ -76,24 +76,24 @@ def unreadable(path: Path, error: OSError) -> Failure:
 def unwritable(path: Path, error: OSError) -> Failure:
     """The system refused to write, create or remove, or another program has locked the folder."""
     if isinstance(error, lock.HeldError):
-        return _locked(path, error)
+        return _lock_failure(path, error)
     words, step = reason(error)
     if isinstance(error, lock.NoLockError):
         words = f"neither its folder nor a file in the state folder can be locked ({words})"
         step = "Set XDG_STATE_HOME to a writable folder on a local disk."
     return Failure(
         code=Code.EDIT_REJECTED,
-        message=f"{files.shown(path)} cannot be changed: {words}. Nothing was changed.",
+        message=f"{files.show_name(path)} cannot be changed: {words}. Nothing was changed.",
         steps=(step,),
     )
 
 
-def _locked(path: Path, error: lock.HeldError) -> Failure:
+def _lock_failure(path: Path, error: lock.HeldError) -> Failure:
     who = error.holder or "another program"
     return Failure(
         code=Code.BUSY,
         message=(
-            f"{files.shown(path)} cannot be changed now: {who} has had its folder locked "
+            f"{files.show_name(path)} cannot be changed now: {who} has had its folder locked "
             f"for {lock.WAIT_S:g} seconds. Nothing was changed."
         ),
         steps=("Try again.", f"If that fails too, check what {who} is doing, and stop it if it hangs."),
@@ -104,7 +104,7 @@ def read_only(path: Path) -> Failure:
     """Someone has marked the file read-only."""
     return Failure(
         code=Code.EDIT_REJECTED,
-        message=f"{files.shown(path)} cannot be changed: the file is read-only. Nothing was changed.",
+        message=f"{files.show_name(path)} cannot be changed: the file is read-only. Nothing was changed.",
         steps=("Make it writable.", "Or leave it as it is."),
     )
 
@@ -113,16 +113,16 @@ def exists(path: Path) -> Failure:
     """A new file was to be made where something is."""
     return Failure(
         code=Code.FILE_EXISTS,
-        message=f"{files.shown(path)} already exists. It was left unchanged.",
+        message=f"{files.show_name(path)} already exists. It was left unchanged.",
         steps=("Read it, then edit it.", "Or choose another name."),
     )
 
 
-def not_deleted(path: Path) -> Failure:
+def refuse_deletion(path: Path) -> Failure:
     """The file to be deleted is not the one that was judged."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.shown(path)} has changed since you read it, so it was not deleted.",
+        message=f"{files.show_name(path)} has changed since you read it, so it was not deleted.",
         steps=("Read the document again.", "Then delete it if you still want to."),
     )
 
@@ -131,25 +131,25 @@ def busy(path: Path) -> Failure:
     """The file changed each time just before it was to be written."""
     return Failure(
         code=Code.BUSY,
-        message=f"Another program keeps writing {files.shown(path)}. Nothing was changed.",
+        message=f"Another program keeps writing {files.show_name(path)}. Nothing was changed.",
         steps=("Try again when that program has finished.",),
     )
 
 
-def changed(path: Path) -> Failure:
+def stale_file(path: Path) -> Failure:
     """What was to be written was decided on something that the file does not hold any more."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.shown(path)} has changed since you read it, so it was left unchanged.",
+        message=f"{files.show_name(path)} has changed since you read it, so it was left unchanged.",
         steps=("Read it again.", "Then try again if you still want to."),
     )
 
 
-def altered(path: Path) -> Failure:
+def other_content(path: Path) -> Failure:
     """What was written is not what is there."""
     return Failure(
         code=Code.NOT_AS_WRITTEN,
-        message=f"{files.shown(path)} was written, but another program has changed it since.",
+        message=f"{files.show_name(path)} was written, but another program has changed it since.",
         steps=("Read the document again.", "Then send what is missing."),
     )
 

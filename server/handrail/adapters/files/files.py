@@ -103,7 +103,7 @@ def uri_of(path: Path | str) -> str:
     return "file://" + quote(os.fsencode(name), safe="/")
 
 
-def shown(path: Path) -> str:
+def show_name(path: Path) -> str:
     """The file's name for a message, whatever bytes it is made of."""
     return os.fsencode(path.name or path).decode("utf-8", "replace")
 
@@ -317,7 +317,7 @@ def _put(temporary: Entry, place: Entry, raw: bytes) -> None:
 @contextmanager
 def _temporary(place: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
     """A file beside the one that is to be written, whole and on the disk; gone at the end if still there."""
-    temporary = place.beside(f"{TEMPORARY}{secrets.token_hex(8)}")
+    temporary = place.sibling(f"{TEMPORARY}{secrets.token_hex(8)}")
     handle = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         try:
@@ -365,7 +365,7 @@ def sync_folder(place: Path | Entry) -> None:
 
 def sync_together(handles: Sequence[int]) -> None:
     """Bring open files to the disk at once: it makes one of syncs that come together."""
-    others = [_syncing().submit(os.fsync, handle) for handle in handles[1:]]
+    others = [_sync_threads().submit(os.fsync, handle) for handle in handles[1:]]
     try:
         for handle in handles[:1]:
             os.fsync(handle)
@@ -376,7 +376,7 @@ def sync_together(handles: Sequence[int]) -> None:
 
 
 @cache
-def _syncing() -> ThreadPoolExecutor:
+def _sync_threads() -> ThreadPoolExecutor:
     """Threads that stay: to start one takes as long as the disk does."""
     return ThreadPoolExecutor(SYNCS, thread_name_prefix="sync")
 

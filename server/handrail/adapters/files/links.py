@@ -37,13 +37,13 @@ def look(path: Path | Entry) -> Image | None:
 
 
 def lay(path: Path, found: Image, wanted: Image, stand_ins: Path | None) -> Failure | None:
-    """Have *wanted* lie at a path where *found* lies; *stand_ins* as in `lock.held`."""
+    """Have *wanted* lie at a path where *found* lies; *stand_ins* as in `lock.hold`."""
     try:
         if os.path.realpath(path.parent) != os.fspath(path.parent):
-            return failure.changed(path)
+            return failure.stale_file(path)
         if wanted.raw is not None:
             entry.make_folders(path.parent)
-        with lock.held(path, stand_ins), entry.held(path) as place:
+        with lock.hold(path, stand_ins), entry.hold(path) as place:
             return _lay(place, found, wanted)
     except OSError as error:
         return failure.unwritable(path, error)
@@ -51,7 +51,7 @@ def lay(path: Path, found: Image, wanted: Image, stand_ins: Path | None) -> Fail
 
 def _lay(place: Entry, found: Image, wanted: Image) -> Failure | None:
     if look(place) != found:
-        return failure.changed(place.path)
+        return failure.stale_file(place.path)
     if wanted.raw is None:
         place.unlink()
     elif found.raw is None and not wanted.is_link:
@@ -59,13 +59,13 @@ def _lay(place: Entry, found: Image, wanted: Image) -> Failure | None:
     else:
         _put(place, wanted)
     files.sync_folder(place)
-    return None if look(place) == wanted else failure.altered(place.path)
+    return None if look(place) == wanted else failure.other_content(place.path)
 
 
 def _put(place: Entry, wanted: Image) -> None:
     """Put a link or a file in the place of whatever lies there, at once."""
     assert wanted.raw is not None
-    beside = place.beside(f"{files.TEMPORARY}{secrets.token_hex(8)}")
+    beside = place.sibling(f"{files.TEMPORARY}{secrets.token_hex(8)}")
     try:
         if wanted.is_link:
             os.symlink(os.fsdecode(wanted.raw), beside.name, dir_fd=beside.folder)

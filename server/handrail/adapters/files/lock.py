@@ -21,7 +21,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from handrail.adapters.files.paths import identity_of
-from handrail.adapters.files.system_lock import taken
+from handrail.adapters.files.system_lock import take
 
 WAIT_S = 2.0  # a change takes some hundredths of a second, on a slow disk tenths
 PAUSE_S = 0.005
@@ -42,7 +42,7 @@ class NoLockError(OSError):
 
 
 @contextmanager
-def held(path: Path, stand_ins: Path | None) -> Iterator[None]:
+def hold(path: Path, stand_ins: Path | None) -> Iterator[None]:
     """
     Hold the lock of a document, or of what lies at a place; blocks, so it is called in a thread.
 
@@ -133,7 +133,7 @@ def _stand_in(path: Path, folder: Path | None, until: float) -> Iterator[None]:
 def _wait(handle: int, until: float) -> None:
     """Lock what is open. Raises HeldError when it is *until*, and NoLockError if it cannot be locked."""
     try:
-        while not taken(handle, writes=True):
+        while not take(handle, writes=True):
             if time.monotonic() >= until:
                 raise HeldError(_holder(handle))
             time.sleep(PAUSE_S)

@@ -22,11 +22,11 @@ FOLDS_CASE = sys.platform in ("darwin", "win32")
 
 def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
     """The number of the innermost of *roots* that has *path* in it, and the path relative to it."""
-    parts, names = Path(path).parts, Path(folded(path)).parts
+    parts, names = Path(path).parts, Path(fold_case(path)).parts
     best: tuple[int, Path] | None = None
     depth = -1
     for number, root in enumerate(roots):
-        above = Path(folded(os.fspath(root))).parts
+        above = Path(fold_case(os.fspath(root))).parts
         if len(above) > depth and names[: len(above)] == above:
             best, depth = (number, Path(*parts[len(above) :])), len(above)
     return best
@@ -59,13 +59,13 @@ def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
 
 def identity_of(path: Path | str) -> str:
     """The same string for every spelling of a file: links followed, and case where it does not matter."""
-    return folded(os.path.realpath(path))
+    return fold_case(os.path.realpath(path))
 
 
 def place_of(path: Path | str) -> str:
     """The same string for every spelling of a place; a link that lies there is meant itself."""
     folder, name = os.path.split(path)
-    return folded(os.path.join(os.path.realpath(folder), name))
+    return fold_case(os.path.join(os.path.realpath(folder), name))
 
 
 def root_names(roots: Sequence[Path]) -> tuple[str, ...]:
@@ -81,7 +81,7 @@ def root_names(roots: Sequence[Path]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def folded(path: str) -> str:
+def fold_case(path: str) -> str:
     """A path by the platform's rule for letter case; nothing is followed."""
     normal = os.path.normcase(path)
     return unicodedata.normalize("NFC", normal).casefold() if FOLDS_CASE else normal

@@ -160,10 +160,10 @@ def _lines(compiled: re.Pattern[str], text: str) -> Iterator[tuple[int, int, str
     """Each line with a match: its number, the first match's offset, the line."""
     for number, line in enumerate(LINE.finditer(text), 1):
         if found := compiled.search(line[1]):
-            yield number, line.start() + found.start(), shown(line[1], found.start())
+            yield number, line.start() + found.start(), show_row(line[1], found.start())
 
 
-def shown(row: str, at: int) -> str:
+def show_row(row: str, at: int) -> str:
     """A line, or the part of a long one that has the match at *at*."""
     if len(row) <= LIMIT_ROW_CHARS:
         return row

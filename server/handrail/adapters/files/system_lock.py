@@ -8,7 +8,7 @@ import sys
 if sys.platform == "win32":
     import msvcrt
 
-    def taken(handle: int, *, writes: bool) -> bool:
+    def take(handle: int, *, writes: bool) -> bool:
         """Lock an open file, if no one else has; there are no shared locks here, so readers wait as well."""
         os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the owner's name, which stays readable
         try:
@@ -20,7 +20,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def taken(handle: int, *, writes: bool) -> bool:
+    def take(handle: int, *, writes: bool) -> bool:
         """Lock an open file, until it is closed; whether no one else had."""
         try:
             fcntl.flock(handle, (fcntl.LOCK_EX if writes else fcntl.LOCK_SH) | fcntl.LOCK_NB)

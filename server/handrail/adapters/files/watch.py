@@ -53,7 +53,7 @@ class FileWatch(FileSystemEventHandler):
             for folder in folders:
                 self._observer.schedule(self, str(folder), recursive=False)
         for uri in wanted.values():
-            self._loop.call_soon(self._changed, uri)
+            self._loop.call_soon(self._on_change, uri)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Hand a change over to the event loop; called on watchdog's thread."""
@@ -62,9 +62,9 @@ class FileWatch(FileSystemEventHandler):
         for path in (event.src_path, event.dest_path):
             uri = self._uris.get(os.fsdecode(path)) if path else None
             if uri is not None and self._loop is not None and not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self._changed, uri)
+                self._loop.call_soon_threadsafe(self._on_change, uri)
 
-    def _changed(self, uri: str) -> None:
+    def _on_change(self, uri: str) -> None:
         if uri in self._uris.values():
             self._tell(uri)
 

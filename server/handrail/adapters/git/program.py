@@ -69,7 +69,7 @@ class Git:
         )
         with process:
             try:
-                said, complained = self._said(process, given)
+                said, complained = self._communicate(process, given)
             except subprocess.TimeoutExpired as error:
                 name = next((each for each in args if not each.startswith("-")), "")
                 raise LateError(f"git {name} did not end within {self.limit_s:g} s") from error
@@ -77,7 +77,7 @@ class Git:
                 _end(process)
         return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
 
-    def _said(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
+    def _communicate(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
         """What it says until it ends. Raises TimeoutExpired, LateError, StoppedError."""
         until = time.monotonic() + self.limit_s
         if self.waits_for is None or self.limit_s <= PATIENCE_S:

@@ -22,7 +22,7 @@ from dulwich.repo import Repo
 
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.git import layout
-from handrail.adapters.git.uncommitted import uncommitted
+from handrail.adapters.git.uncommitted import find_uncommitted
 
 LIMIT_BYTES = 200_000_000  # of an index; a larger one would hold others up
 UNREADABLE = (  # what dulwich says of files that are damaged, or not as it knows them
@@ -50,18 +50,18 @@ class GitRecords:
         self._stamps: dict[Path, tuple[object, ...]] = {}
         self._tops: dict[Path, Path] = {}  # the work trees of folders
 
-    async def recorded(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, Blobs]:
+    async def recorded_ids(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, Blobs]:
         """What the index and HEAD hold of files, by their ids."""
-        found = await in_thread(self._recorded, uris, again)
+        found = await in_thread(self._recorded_ids, uris, again)
         for top, why in list(self._unread.items()):  # threads add to it
             if top not in self._told:
                 self._told.add(top)
                 self.unreadable(UNREAD.format(top=top, why=why))
         return found
 
-    async def uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
+    async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
         """The tracked files below folders that differ on the disk from the last commit, with its ids."""
-        return await in_thread(self._uncommitted, folders)
+        return await in_thread(self._uncommitted_files, folders)
 
     async def content(self, uri: str, blob: str) -> bytes | None:
         """The bytes of a file that git holds."""
@@ -72,7 +72,7 @@ class GitRecords:
         """Whether git would hold *raw* under the id *blob*, without any conversion."""
         return Blob.from_string(raw).id.decode("ascii") == blob
 
-    def _recorded(self, uris: Sequence[str], again: bool) -> Mapping[str, Blobs]:
+    def _recorded_ids(self, uris: Sequence[str], again: bool) -> Mapping[str, Blobs]:
         found = dict[str, Blobs]()
         by_top = dict[Path, list[tuple[str, Path]]]()
         for uri in uris:
@@ -82,18 +82,18 @@ class GitRecords:
                 by_top.setdefault(top, []).append((uri, path))
         for top, files in by_top.items():
             try:
-                found |= self._of(top, files, again)
+                found |= self._ids_in(top, files, again)
             except UNREADABLE as error:
                 if self._unread.setdefault(top, NOT_PLAIN) is NOT_PLAIN and top not in self._told:
                     logger.warning("Git's index or HEAD in %s cannot be read: %r", top, error)
         return found
 
-    def _uncommitted(self, folders: Sequence[str]) -> Mapping[str, str]:
+    def _uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
         found = dict[str, str]()
         for folder in filter(None, map(path_of, folders)):
             top = self._top(folder)
             try:
-                files = uncommitted(top, folder) if top is not None else {}
+                files = find_uncommitted(top, folder) if top is not None else {}
             except UNREADABLE as error:
                 logger.warning("The uncommitted changes in %s cannot be read: %r", top, error)
             else:
@@ -105,7 +105,7 @@ class GitRecords:
             self._tops[folder] = found
         return self._tops.get(folder)
 
-    def _of(self, top: Path, files: Sequence[tuple[str, Path]], again: bool) -> Mapping[str, Blobs]:
+    def _ids_in(self, top: Path, files: Sequence[tuple[str, Path]], again: bool) -> Mapping[str, Blobs]:
         if why := layout.obstacle(top):
             self._unread.setdefault(top, why)
             return {}
@@ -117,8 +117,10 @@ class GitRecords:
                     return {}
                 self._stamps[top] = stamp
             names = {uri: _name(top, path) for uri, path in files}
-            staged = _staged(index, set(names.values()))
-            return {uri: (staged.get(name, ""), _committed(repository, name)) for uri, name in names.items()}
+            staged = _staged_ids(index, set(names.values()))
+            return {
+                uri: (staged.get(name, ""), _committed_id(repository, name)) for uri, name in names.items()
+            }
 
 
 def _top(folder: Path) -> Path | None:
@@ -147,7 +149,7 @@ def _head(repository: Repo) -> bytes:
         return b""
 
 
-def _staged(index: Path, names: set[bytes]) -> Mapping[bytes, str]:
+def _staged_ids(index: Path, names: set[bytes]) -> Mapping[bytes, str]:
     if not index.exists() or index.stat().st_size > LIMIT_BYTES:
         return {}
     entries = Index(os.fspath(index))
@@ -159,7 +161,7 @@ def _staged(index: Path, names: set[bytes]) -> Mapping[bytes, str]:
     }
 
 
-def _committed(repository: Repo, name: bytes) -> str:
+def _committed_id(repository: Repo, name: bytes) -> str:
     head = _head(repository)
     commit = repository[ObjectID(head)] if head else None
     if not isinstance(commit, Commit):

@@ -27,7 +27,7 @@ Blobs = Mapping[bytes, bytes]
 Entry = IndexEntry | ConflictedIndexEntry
 
 
-def uncommitted(top: Path, folder: Path) -> dict[Path, str]:
+def find_uncommitted(top: Path, folder: Path) -> dict[Path, str]:
     """
     The files below *folder* that may differ from the last commit of the work tree *top*, by their paths.
 
@@ -38,10 +38,10 @@ def uncommitted(top: Path, folder: Path) -> dict[Path, str]:
     if layout.obstacle(top):
         return {}
     with Repo(os.fspath(top)) as repository:
-        committed, index = _committed(repository), Path(repository.index_path())
+        committed, index = _committed_ids(repository), Path(repository.index_path())
         entries: Mapping[bytes, Entry] = dict(Index(os.fspath(index)).items()) if index.exists() else {}
         written_ns = index.stat().st_mtime_ns if entries else 0
-        within = _within(top, folder)
+        within = _prefix(top, folder)
         found = dict[Path, str]()
         for name in sorted({*entries, *committed}):
             if not name.startswith(within) or len(found) == LIMIT_FILES:
@@ -52,13 +52,13 @@ def uncommitted(top: Path, folder: Path) -> dict[Path, str]:
         return found
 
 
-def _within(top: Path, folder: Path) -> bytes:
+def _prefix(top: Path, folder: Path) -> bytes:
     """What the names of all files below *folder* begin with."""
     below = Path(os.path.realpath(folder)).relative_to(os.path.realpath(top)).as_posix()
     return b"" if below == "." else os.fsencode(below) + b"/"
 
 
-def _committed(repository: Repo) -> Blobs:
+def _committed_ids(repository: Repo) -> Blobs:
     """The ids of the plain files of the last commit."""
     try:
         commit = repository[repository.head()]

@@ -146,11 +146,11 @@ def client(base_url: str) -> Client:
     return Client(
         timeout=httpx2.Timeout(DEFAULT_HTTP_TIMEOUT, connect=CONNECT_S),
         headers={"User-Agent": get_user_agent()},
-        verify=_trusted(has_tls=not base_url.lower().startswith("http://")),
+        verify=_trust_context(has_tls=not base_url.lower().startswith("http://")),
     )
 
 
 @cache
-def _trusted(*, has_tls: bool) -> ssl.SSLContext:
+def _trust_context(*, has_tls: bool) -> ssl.SSLContext:
     """Whom to trust: all that Python does, which takes a while to read; no one where there is no TLS."""
     return httpx2.create_ssl_context() if has_tls else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -38,7 +38,7 @@ class Keys:
         key = self._ask(name).strip()
         if not key and (found := self.variable(name)):
             return found
-        key = key or _from_keyring(name) or ""
+        key = key or _read_keyring(name) or ""
         self._kept.update({key} if len(key) >= redact.SHORTEST_CHARS else ())
         return key
 
@@ -47,7 +47,7 @@ class Keys:
         return (*redact.secrets(self._environment, also), *self._kept)
 
 
-def _from_keyring(name: str) -> str | None:
+def _read_keyring(name: str) -> str | None:
     try:
         import keyring  # an extra, and slow to import
         from keyring.errors import KeyringError

@@ -53,7 +53,7 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
         reason = redact.redact(str(error), keys.secrets(choice.key_name))
         raise ProviderError(f"{where} does not list its models: {reason}") from error
-    known = {each.model: each for each in _known(kind, found)}
+    known = {each.model: each for each in _read_models(kind, found)}
     return tuple(known[name] for name in sorted(known)[:LIMIT_MODELS])
 
 
@@ -77,7 +77,7 @@ async def _list(http: httpx2.AsyncClient, url: str, under: str) -> list[object]:
     return entries
 
 
-def _known(kind: str, entries: list[object]) -> Iterator[KnownModel]:
+def _read_models(kind: str, entries: list[object]) -> Iterator[KnownModel]:
     for each in entries:
         if not isinstance(each, dict):
             continue

@@ -39,7 +39,7 @@ class Record:
         async with aclosing(self._inner.complete(messages, tools)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Response):
-                    self._answers.append(_written(piece))
+                    self._answers.append(_as_json(piece))
                     self._write()
                 yield piece
 
@@ -51,7 +51,7 @@ class Record:
             raise ProviderError(f"The record {self._file} cannot be written: {error}") from error
 
 
-def _written(response: Response) -> dict[str, object]:
+def _as_json(response: Response) -> dict[str, object]:
     found: dict[str, object] = {"text": response.text, "stop": response.stop.value}
     if response.calls:
         found["calls"] = [

@@ -68,7 +68,7 @@ class Remote:
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece]:
         """Ask the model. Raises ProviderError."""
-        engine = await self._opened()
+        engine = await self._open()
         keyless = self._without_keys(messages)
         async with aclosing(engine.stream(keyless, tools)) as pieces:
             async for piece in pieces:
@@ -89,21 +89,21 @@ class Remote:
 
     async def prepare(self) -> None:
         """Find out how much the model reads, if its server tells that. Raises ProviderError."""
-        engine = await self._opened()
+        engine = await self._open()
         await engine.learn()
 
-    async def _opened(self) -> Ready:
+    async def _open(self) -> Ready:
         if self._engine is not None:
             return self._engine
         if self._apart is None:
-            found: Ready = await _in_thread(self._open)
+            found: Ready = await _in_thread(self._load_engine)
         else:
             address = await _in_thread(self._address)
             found = await self._apart.open(address, DEFAULT_CONTEXT, self._silence_s)
         self._engine = found
         return found
 
-    def _open(self) -> Engine:
+    def _load_engine(self) -> Engine:
         address = self._address()
         with no_collections():
             return load()(address, DEFAULT_CONTEXT, self._silence_s)

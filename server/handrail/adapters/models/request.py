@@ -53,7 +53,7 @@ def cache_key(messages: Sequence[Message]) -> str:
     return sha256(f"{rules}\n{first}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _joined(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, ...]]:
+def _join(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, ...]]:
     """The messages, those of the user in a row as one: strict chat templates refuse two."""
     for is_user, found in groupby(messages, key=lambda message: isinstance(message, UserMessage)):
         if is_user:
@@ -72,10 +72,10 @@ def messages(said: Sequence[Message], origin: str, *, marks: bool) -> list[wire.
             up to the end of this one by `CACHED`, its server keeps what it reads. It looks back by 20 parts
             from each mark, fewer than the calls and results of one step may have.
     """
-    return list(_wired(_joined(said), origin, marks=marks))
+    return list(_convert(_join(said), origin, marks=marks))
 
 
-def _wired(
+def _convert(
     messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool
 ) -> Iterator[wire.ModelMessage]:
     found = list(messages)
@@ -93,9 +93,11 @@ def _wired(
             case AssistantMessage(text=text, calls=calls):
                 names |= {call.id: call.name for call in calls}
                 said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
-                yield _given_back(message, origin) or wire.ModelResponse(parts=[*said, *map(_called, calls)])
+                yield _give_back(message, origin) or wire.ModelResponse(
+                    parts=[*said, *map(_tool_call, calls)]
+                )
             case ToolMessage(results=results):
-                returned = [_returned(result, names, marks=marks) for result in results]
+                returned = [_tool_return(result, names, marks=marks) for result in results]
                 marked = [wire.UserPromptPart(content=[wire.CachePoint()])] if at == before else []
                 yield wire.ModelRequest(parts=[*returned, *marked])
 
@@ -107,7 +109,7 @@ def _end_before(messages: Sequence[Message | tuple[UserMessage, ...]]) -> int:
     return next((at for at in asked if isinstance(messages[at], tuple | ToolMessage)), -1)
 
 
-def _returned(result: ToolResult, names: Mapping[str, str], *, marks: bool) -> wire.ToolReturnPart:
+def _tool_return(result: ToolResult, names: Mapping[str, str], *, marks: bool) -> wire.ToolReturnPart:
     failed = marks and result.failure is not None and result.failure.code is not Code.DENIED
     return wire.ToolReturnPart(
         tool_name=names.get(result.call) or UNNAMED,
@@ -121,7 +123,7 @@ def _picture(picture: Picture) -> wire.BinaryContent:
     return wire.BinaryContent(data=b64decode(picture.data), media_type=picture.media)
 
 
-def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
+def _give_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
     """A message as the model had sent it, with our names for its calls; None if it must be written anew."""
     made, _, raw = message.private.partition("\n")
     if not raw or made != origin:
@@ -131,17 +133,17 @@ def _given_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | 
     if not isinstance(kept, wire.ModelResponse) or len(kept.tool_calls) != len(message.calls):
         return None
     parts = [
-        _renamed(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part for part in kept.parts
+        _rename(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part for part in kept.parts
     ]
     return replace(kept, parts=parts)
 
 
-def _renamed(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:
-    ours = _called(call)
+def _rename(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:
+    ours = _tool_call(call)
     return replace(part, tool_name=ours.tool_name, args=ours.args, tool_call_id=ours.tool_call_id)
 
 
-def _called(call: ToolCall) -> wire.ToolCallPart:
+def _tool_call(call: ToolCall) -> wire.ToolCallPart:
     """A call of the history; of its arguments what can be read is sent, as all servers want an object."""
     return wire.ToolCallPart(
         tool_name=call.name or UNNAMED, args=_readable(call.arguments or "{}"), tool_call_id=call.id
@@ -155,7 +157,7 @@ def _readable(arguments: str) -> str:
     Models copy what they see themselves call; the failure of the call says what was wrong with it.
     """
     try:
-        if isinstance(json.loads(arguments, parse_constant=_refused), dict):
+        if isinstance(json.loads(arguments, parse_constant=_refuse), dict):
             return arguments
     except (ValueError, RecursionError):
         pass
@@ -166,6 +168,6 @@ def _readable(arguments: str) -> str:
     return json.dumps(found) if isinstance(found, dict) else "{}"
 
 
-def _refused(constant: str) -> object:
+def _refuse(constant: str) -> object:
     """NaN and the infinities are no JSON, though Python reads them."""
     raise ValueError(constant)

@@ -90,7 +90,7 @@ class Engine:
             raise ProviderError(self._reason(error)) from error
         self._settings = always | self._settings
         if address.reasoning is not None:
-            self._settings |= _thinking(address, address.reasoning)
+            self._settings |= _thinking_settings(address, address.reasoning)
         self.context_tokens = self._model.context_window or default_context
 
     async def learn(self) -> None:
@@ -110,14 +110,14 @@ class Engine:
         """Ask the model. Raises ProviderError."""
         has_begun = False
         try:
-            async with aclosing(self._asked(messages, tools)) as pieces:
+            async with aclosing(self._ask(messages, tools)) as pieces:
                 async for piece in pieces:
                     has_begun = True
                     if piece is not None:
                         yield piece
         except exceptions.ModelAPIError as error:
             if (full := self._full(error)) is None:
-                raise self._failed(error, has_begun=has_begun) from error
+                raise self._error_of(error, has_begun=has_begun) from error
             yield full
         except exceptions.ContentFilterError as error:
             yield Response(text="", stop=StopReason.REFUSED, reason=self._reason(error))
@@ -127,7 +127,7 @@ class Engine:
             reason = f"The answer of the model's server cannot be read: {self._reason(error)}"
             raise ProviderDown(reason) from error
 
-    async def _asked(
+    async def _ask(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece | None]:
         """What the model says; None for what adds nothing to what the user sees."""
@@ -185,7 +185,7 @@ class Engine:
             return Response(text="", stop=StopReason.CONTEXT_FULL, reason=self._reason(error))
         return None
 
-    def _failed(self, error: exceptions.ModelAPIError, *, has_begun: bool) -> ProviderError:
+    def _error_of(self, error: exceptions.ModelAPIError, *, has_begun: bool) -> ProviderError:
         reason = self._reason(error)
         if isinstance(error, exceptions.ModelHTTPError):
             reason = f"HTTP {error.status_code}: {reason}"
@@ -207,7 +207,7 @@ class Engine:
         return sanitize.clean(text, LIMIT_REASON_CHARS)
 
 
-def _thinking(address: Address, wanted: Reasoning) -> ModelSettings:
+def _thinking_settings(address: Address, wanted: Reasoning) -> ModelSettings:
     """How a model is told how much to think; of those that other servers have the SDK knows too few."""
     effort = EFFORTS[wanted]
     known = format_of(address.kind)

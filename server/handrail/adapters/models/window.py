@@ -60,7 +60,7 @@ async def _read(
 
 async def _from_list(http: httpx2.AsyncClient, address: Address) -> Window | None:
     found = await _json(http, "GET", f"{address.base_url.rstrip('/')}/models")
-    return _listed(_objects(found.get("data")), address.name)
+    return _find_listed(_objects(found.get("data")), address.name)
 
 
 async def _from_ollama(http: httpx2.AsyncClient, address: Address) -> Window | None:
@@ -76,7 +76,7 @@ async def _from_ollama(http: httpx2.AsyncClient, address: Address) -> Window | N
     return Window(tokens=most, is_final=False) if most else None
 
 
-def _listed(entries: list[Json], name: str) -> Window | None:
+def _find_listed(entries: list[Json], name: str) -> Window | None:
     mine = [each for each in entries if each.get("id") == name] or (entries if len(entries) == 1 else [])
     for each in mine:
         known = {**each, **next(iter(_objects([each.get("meta")])), {})}

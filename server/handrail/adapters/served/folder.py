@@ -99,12 +99,12 @@ class ServedFolder:
         except OSError as error:
             logger.warning("The record of %s could not be stored: %s", name, error)
 
-    async def kept(self, name: str) -> str | None:
+    async def kept_note(self, name: str) -> str | None:
         """The note about a document."""
         async with self._one_at_a_time:
-            return await asyncio.to_thread(self._kept, name)
+            return await asyncio.to_thread(self._kept_note, name)
 
-    def _kept(self, name: str) -> str | None:
+    def _kept_note(self, name: str) -> str | None:
         state = workspace_folder(self.state, self.roots())
         try:
             state.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -161,7 +161,7 @@ class ServedFolder:
             return True
         handle = os.open(state / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            if system_lock.taken(handle, writes=True):
+            if system_lock.take(handle, writes=True):
                 self._locks[state] = handle
                 return True
         except OSError:  # a file system without locks

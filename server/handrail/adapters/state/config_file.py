@@ -37,7 +37,7 @@ def config_file() -> Path:
 
 def read(file: Path) -> dict[str, object]:
     """The values of a file, by dotted name; none if there is no file. Raises ConfigError."""
-    found = _found(file)
+    found = _read(file)
     return {} if found is None else _values(file, _text(file, found.raw))
 
 
@@ -46,10 +46,10 @@ def change(file: Path, name: str, value: object) -> None:
     real = Path(os.path.realpath(file))
     try:
         real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with lock.held(real, state_folder() / "handrail" / "locks"):
-            found = _found(real)
+        with lock.hold(real, state_folder() / "handrail" / "locks"):
+            found = _read(real)
             text = _text(file, found.raw) if found is not None else ""
-            raw = _changed(file, text, name, value).encode()
+            raw = _change(file, text, name, value).encode()
             if found is None:
                 files.create(real, raw, MODE)
             elif not files.replace(real, raw, found):
@@ -58,7 +58,7 @@ def change(file: Path, name: str, value: object) -> None:
         raise ConfigError(f"{file} cannot be written: {error.strerror or error}.") from error
 
 
-def _found(file: Path) -> files.Found | None:
+def _read(file: Path) -> files.Found | None:
     try:
         return files.read(file, LIMIT_BYTES)
     except (FileNotFoundError, NotADirectoryError):
@@ -102,7 +102,7 @@ def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, 
             yield name.removeprefix(OWN), value
 
 
-def _changed(file: Path, text: str, name: str, value: object) -> str:
+def _change(file: Path, text: str, name: str, value: object) -> str:
     """*text* with one more or another value, and nothing else changed."""
     import tomlkit  # slow to import, and needed for nothing else
     from tomlkit.exceptions import TOMLKitError

@@ -140,19 +140,19 @@ class _Walk:
         names = sorted(os.listdir(handle))
         if there is not None and _is_opaque(handle):
             for name in sorted(set(os.listdir(there)).difference(names)):
-                yield from self._removed(there, name, above)
+                yield from self._remove(there, name, above)
         for name in names:
             status, path = os.stat(name, dir_fd=handle, follow_symlinks=False), above + name
             kind = stat.S_IFMT(status.st_mode)
             if kind == stat.S_IFDIR and depth < LIMIT_DEPTH:
                 yield from self._folder((handle, there), (name, path), stat.S_IMODE(status.st_mode), depth)
             elif kind == stat.S_IFCHR and status.st_rdev == 0:
-                yield from self._removed(there, name, above)
+                yield from self._remove(there, name, above)
             elif kind in (stat.S_IFREG, stat.S_IFLNK):
                 if there is not None and _is_same(handle, there, name):
                     continue
                 if there is not None and _is_folder(there, name):
-                    yield from self._removed(there, name, above)
+                    yield from self._remove(there, name, above)
                 if not self.is_dry and there is not None:
                     _place(handle, there, name, status)
                 yield Taken(path=path, did=Did.WRITTEN)
@@ -164,7 +164,7 @@ class _Walk:
                 )
                 yield Taken(path=path, did=Did.LEFT_OUT, why=why)
 
-    def _removed(self, there: int | None, name: str, above: str) -> Iterator[Taken]:
+    def _remove(self, there: int | None, name: str, above: str) -> Iterator[Taken]:
         """Remove what has a name in the target, all of it, if anything has."""
         if there is None or not _is_there(there, name):
             return

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from handrail.adapters.files import stopping
-from handrail.adapters.files.system_lock import taken
+from handrail.adapters.files.system_lock import take
 from handrail.ports import CheckpointError
 
 WAIT_S = 10.0  # longer than any write takes; packing holds no lock
@@ -24,7 +24,7 @@ SIGNED_CHARS = 60  # always as many
 
 
 @contextmanager
-def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[None]:
+def hold(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[None]:
     """
     Hold a lock.
 
@@ -43,7 +43,7 @@ def held(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
         if stat.S_IMODE(os.fstat(handle).st_mode) != 0o600:
             os.chmod(path, 0o600)
         until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
-        while not taken(handle, writes=writes):
+        while not take(handle, writes=writes):
             stopping.go_on()
             if time.monotonic() >= until:
                 raise CheckpointError(

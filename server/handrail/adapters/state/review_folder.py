@@ -48,7 +48,7 @@ class ReviewFolder:
 
     async def news(self) -> tuple[Pending | str, ...]:
         """What others have written since it was last asked."""
-        if self._seen is not None and self._seen == _listed(self._folder()):
+        if self._seen is not None and self._seen == _list(self._folder()):
             return ()
         found, bad = await in_thread(self._news)
         if bad:
@@ -80,7 +80,7 @@ class ReviewFolder:
         if folder != self._of:  # other workspace folders were opened
             self._of, self._known = folder, {}
         found, bad = list[Pending | str](), 0
-        listed = _listed(folder)
+        listed = _list(folder)
         is_settled = listed is not None and time.time_ns() - listed[1] > TICK_NS
         self._seen = listed if is_settled else None
         there = _stamps(folder)
@@ -119,7 +119,7 @@ def _name(identity: str) -> str:
     return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32] + ENDING
 
 
-def _listed(folder: Path) -> Listed | None:
+def _list(folder: Path) -> Listed | None:
     try:
         status = folder.stat()
     except OSError:

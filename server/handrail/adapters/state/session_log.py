@@ -3,7 +3,8 @@ Journals of sessions: one file each in the state folder, one JSON object a line,
 
 A line is one write to a file that is only ever appended to, so a program that is killed leaves whole lines
 and at most one that is torn; the next line then begins on a line of its own. Whoever does something that
-must not be known before its line is there awaits `written` first: a slow disk holds up that turn only.
+must not be known before its line is there awaits `wait_until_written` first: a slow disk holds up that turn
+only.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class SessionLog:
         if file is not None and entries:
             self._last = self._writer.submit(self._write, session, file, entries)
 
-    async def written(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait for the writer."""
         if self._last is not None:
             await asyncio.shield(asyncio.wrap_future(self._last))
@@ -72,7 +73,7 @@ class SessionLog:
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries."""
-        await self.written()
+        await self.wait_until_written()
         file = self._file(session)
         if file is None:
             return None
@@ -97,26 +98,26 @@ class SessionLog:
 
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
         """All sessions, newest first; only the newest *limit* are read, if given."""
-        await self.written()
+        await self.wait_until_written()
         return await in_thread(_list, self._folder(), limit)
 
     async def remove(self, session: str) -> bool:
         """Remove a journal."""
-        await self.written()
+        await self.wait_until_written()
         file = self._file(session)
         if file is None:
             return True
         self._sizes.pop(file, None)
-        return await in_thread(_removed, file)
+        return await in_thread(_remove, file)
 
     async def of_turn(self, turn: str) -> str | None:
         """The session that has begun a turn."""
-        await self.written()
+        await self.wait_until_written()
         return await in_thread(_of_turn, self._folder(), turn)
 
     async def is_behind(self, session: str) -> bool:
         """Whether a journal has grown since it was left here; one that was removed has not."""
-        await self.written()
+        await self.wait_until_written()
         file = self._file(session)
         return file in self._sizes and await in_thread(_size, file) > self._sizes[file]
 
@@ -131,7 +132,7 @@ class SessionLog:
         except OSError:  # it cannot be written down either, which is told then
             return lambda: None
         try:
-            is_ours = system_lock.taken(handle, writes=True)
+            is_ours = system_lock.take(handle, writes=True)
         except OSError:  # a file system without locks
             is_ours = True
         if is_ours:
@@ -190,7 +191,7 @@ def _journals(folder: Path) -> list[tuple[float, Path]]:
     return sorted(found, reverse=True)
 
 
-def _removed(file: Path) -> bool:
+def _remove(file: Path) -> bool:
     try:
         file.unlink(missing_ok=True)
     except OSError as error:

@@ -95,7 +95,7 @@ class Folders:
             The place; `bad-arguments` for what cannot be a path, `outside-workspace` without a folder.
         """
         if path.startswith(UNTITLED):
-            return self._untitled(path)
+            return self._untitled_place(path)
         if not self._roots:
             return Failure(
                 code=Code.OUTSIDE_WORKSPACE,
@@ -105,11 +105,11 @@ class Folders:
         absolute = self._absolute(path)
         return absolute if isinstance(absolute, Failure) else self._place(absolute)
 
-    async def ignored(self, uris: Sequence[str]) -> frozenset[str]:
+    async def ignored_uris(self, uris: Sequence[str]) -> frozenset[str]:
         """Those of the files that ignore rules leave out; see the port."""
-        return await in_thread(self._ignored, uris)
+        return await in_thread(self._ignored_uris, uris)
 
-    def _ignored(self, uris: Sequence[str]) -> frozenset[str]:
+    def _ignored_uris(self, uris: Sequence[str]) -> frozenset[str]:
         by_root = [Ignored(Path(os.path.realpath(root)), self._ground.is_internal) for root in self._roots]
 
         def is_ignored(uri: str) -> bool:
@@ -140,11 +140,11 @@ class Folders:
         """The lines that match; see the port."""
         return await find_lines(self._ground, wanted, unsaved)
 
-    async def reached(self, place: Place, below: Below) -> tuple[Place, ...] | None:
+    async def reached_places(self, place: Place, below: Below) -> tuple[Place, ...] | None:
         """The protected files that a command reads by *place*; see the port."""
-        return await in_thread(self._reached, place, below)
+        return await in_thread(self._reached_places, place, below)
 
-    def _reached(self, place: Place, below: Below) -> tuple[Place, ...] | None:
+    def _reached_places(self, place: Place, below: Below) -> tuple[Place, ...] | None:
         path = path_of(place.uri)
         reals = tuple(Path(os.path.realpath(root)) for root in self._roots)
         real = Path(os.path.realpath(path)) if path is not None else None
@@ -155,10 +155,10 @@ class Folders:
         ground = reached.Ground(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
         said = [each for each in self._rules() if each.is_for(READING, ToolKind.READ)]
         try:
-            found = ground.reached(real, reals[home[0]], below)
+            found = ground.reached_files(real, reals[home[0]], below)
             if any(each.decision is not Decision.ALLOW for each in said) and real.is_dir():
                 names = root_names(self._roots)
-                found += ground.ruled(
+                found += ground.ruled_files(
                     real,
                     reals[home[0]],
                     below,
@@ -173,7 +173,7 @@ class Folders:
         internal = sorted(INTERNAL)
         return Ground(roots=self._roots, resolve=self.resolve, internal=internal, rules=tuple(self._rules()))
 
-    def _untitled(self, uri: str) -> Place | Failure:
+    def _untitled_place(self, uri: str) -> Place | Failure:
         kind, why = PlaceKind.INSIDE, ""
         if uri.startswith(UNTITLED + "/"):  # the editor will save it there without asking
             path = path_of("file://" + uri.removeprefix(UNTITLED))
@@ -192,9 +192,9 @@ class Folders:
             path = os.fspath(named)
         elif OTHER_SCHEME.match(path):
             return _no_path("Only files and untitled documents are supported.")
-        return _unusable(path) or (path if os.path.isabs(path) else self._found(path))
+        return _unusable(path) or (path if os.path.isabs(path) else self._find(path))
 
-    def _found(self, path: str) -> str:
+    def _find(self, path: str) -> str:
         """The relative *path* in the folder that it belongs to."""
         first, _, rest = path.removeprefix("./").partition("/")
         named = [

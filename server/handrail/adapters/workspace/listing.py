@@ -43,7 +43,7 @@ def walk(folder: Path, is_internal: Callable[[str], bool]) -> Iterator[Path]:
     Args:
         is_internal: Whether a name is that of a version control system's folder.
     """
-    yield from _walk(os.fspath(folder), _above(folder, is_internal), is_internal)
+    yield from _walk(os.fspath(folder), _rules_above(folder, is_internal), is_internal)
 
 
 class Ignored:
@@ -63,17 +63,17 @@ class Ignored:
             folder /= name
             if self._is_internal(name) or _is_ignored(os.fspath(folder), rules, is_folder=True):
                 return True
-            rules = (*rules, *self._of(os.fspath(folder)))
+            rules = (*rules, *self._rules_of(os.fspath(folder)))
         return _is_ignored(os.fspath(path), rules, is_folder=False)
 
-    def _of(self, folder: str) -> tuple[_Rules, ...]:
+    def _rules_of(self, folder: str) -> tuple[_Rules, ...]:
         if folder not in self._known:
             self._known[folder] = tuple(_rules(folder))
         return self._known[folder]
 
     @cached_property
     def _top(self) -> tuple[_Rules, ...]:
-        return (*_above(self._folder, self._is_internal), *_rules(os.fspath(self._folder)))
+        return (*_rules_above(self._folder, self._is_internal), *_rules(os.fspath(self._folder)))
 
 
 class Glob:
@@ -121,7 +121,7 @@ def _walk(folder: str, rules: tuple[_Rules, ...], is_internal: Callable[[str], b
             yield Path(entry.path)
 
 
-def _above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Rules, ...]:
+def _rules_above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Rules, ...]:
     """The rules of the folders above, up to the top of the repository; nothing without a repository."""
     above: list[Path] = []
     top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)

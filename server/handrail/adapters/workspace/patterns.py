@@ -40,9 +40,9 @@ def spec(lines: Iterable[str]) -> GitIgnoreSpec:
     """The rules in *lines*; a line that is no pattern, or too long for one, is left out, as git does."""
     kept = [line for line in lines if len(line) <= LIMIT_PATTERN_CHARS][:LIMIT_PATTERNS]
     try:
-        return _made(kept)
+        return _compile(kept)
     except (ValueError, re.error, RecursionError, OverflowError):
-        return _made(filter(_is_pattern, kept))
+        return _compile(filter(_is_pattern, kept))
 
 
 def linear(regex: str) -> str:
@@ -54,14 +54,14 @@ def linear(regex: str) -> str:
         if block.startswith(ANYWHERE):
             begins = "(?:.+?/)??"
             made.append("^")
-        made.append(f"(?>{begins}{_once(block.removeprefix(ANYWHERE))}(?=/))")
+        made.append(f"(?>{begins}{_atomic(block.removeprefix(ANYWHERE))}(?=/))")
     begins = BETWEEN if firsts else ""
     if last.startswith(ANYWHERE):
         last, begins = last.removeprefix(ANYWHERE), ANYWHERE
-    return "".join((*made, begins, _once(last)))
+    return "".join((*made, begins, _atomic(last)))
 
 
-def _once(block: str) -> str:
+def _atomic(block: str) -> str:
     """What stands between two `**/`, each star but the last in a group that is not entered again."""
     first, *others = block.split(STAR)
     if not others:
@@ -70,13 +70,13 @@ def _once(block: str) -> str:
     return "".join((first, *(f"(?>[^/]*?{each})" for each in between if each), STAR, last))
 
 
-def _made(lines: Iterable[str]) -> GitIgnoreSpec:
+def _compile(lines: Iterable[str]) -> GitIgnoreSpec:
     return GitIgnoreSpec.from_lines(lines, LinearPattern, backend="simple")
 
 
 def _is_pattern(line: str) -> bool:
     try:
-        _made([line])
+        _compile([line])
     except (ValueError, re.error, RecursionError, OverflowError):
         return False
     return True

@@ -50,23 +50,23 @@ class Ground:
     patterns: tuple[str, ...]
     is_protected: Callable[[str], bool]
 
-    def reached(self, path: Path, root: Path, below: Below) -> list[Path]:
+    def reached_files(self, path: Path, root: Path, below: Below) -> list[Path]:
         """The protected files, a few at most, that are reached by *path* in *root*. Raises TooManyError."""
         found: list[Path] = []
         linked: set[Identity] = set()
         if path.is_file():
-            linked.update(_shared(path))
+            linked.update(_shared_identity(path))
         elif below in CONTENTS:  # names alone are no secret: the tool `list_files` tells them as well
-            for entry, is_asked in self._below(path, root, below):
+            for entry, is_asked in self._walk(path, root, below):
                 if is_asked:
                     found.append(Path(entry.path))
                 elif entry.is_file(follow_symlinks=False):
-                    linked.update(_shared(entry.path))
+                    linked.update(_shared_identity(entry.path))
                 if len(found) >= LIMIT_FOUND:
                     return found
         return found + (self._other_names(linked) if linked else [])
 
-    def ruled(
+    def ruled_files(
         self, folder: Path, root: Path, below: Below, decision: Callable[[str], Decision | None]
     ) -> list[Path]:
         """
@@ -77,7 +77,7 @@ class Ground:
             decision: What the rules say of reading a path. Raises TooManyError.
         """
         asked: list[Path] = []
-        seen = self._below(folder, root, below, enters_all=True) if below in CONTENTS else ()
+        seen = self._walk(folder, root, below, enters_all=True) if below in CONTENTS else ()
         for entry, _ in seen:
             match decision(entry.path):
                 case Decision.BLOCK:
@@ -86,7 +86,7 @@ class Ground:
                     asked.append(Path(entry.path))
         return asked
 
-    def _below(
+    def _walk(
         self, folder: Path, root: Path, below: Below, *, enters_all: bool = False
     ) -> Iterator[tuple[os.DirEntry[str], bool]]:
         """Everything that is seen below *folder*, and whether it is asked about; if so, it may be entered."""
@@ -121,13 +121,13 @@ class Ground:
 
     def _other_names(self, linked: Set[Identity]) -> list[Path]:
         """The protected files that have one of these as another name."""
-        below = (each for root in self.roots for each in self._below(root, root, Below.NAMES))
+        below = (each for root in self.roots for each in self._walk(root, root, Below.NAMES))
         asked = [entry.path for entry, is_asked in below if is_asked]
         files = (file for path in (*asked, *map(os.fspath, self.keys)) for file in _files(path))
-        return [Path(file) for file in files if not linked.isdisjoint(_shared(file))][:LIMIT_FOUND]
+        return [Path(file) for file in files if not linked.isdisjoint(_shared_identity(file))][:LIMIT_FOUND]
 
 
-def _shared(path: Path | str) -> Iterator[Identity]:
+def _shared_identity(path: Path | str) -> Iterator[Identity]:
     """The identity of a file that has several names; nothing of one that is gone, or closed to us."""
     with suppress(OSError):
         stat = os.stat(path)

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from handrail.adapters.files.files import in_thread
-from handrail.adapters.files.scan import LIMIT_BYTES, LIMIT_S, Match, Scan, SlowError, shown
+from handrail.adapters.files.scan import LIMIT_BYTES, LIMIT_S, Match, Scan, SlowError, show_row
 from handrail.adapters.git import layout
 from handrail.core.policy.environment import inherited_variables
 
@@ -49,7 +49,7 @@ def program() -> str | None:
 
 async def files(rg: str, folder: Path, internal: Sequence[str]) -> list[Path]:
     """Every file below *folder* that is not ignored. Raises NotDoneError, SlowError."""
-    raw, _ = await _run([rg, *OPTIONS, *_without(internal), "--files", "--null", "--", "."], folder)
+    raw, _ = await _run([rg, *OPTIONS, *_exclude(internal), "--files", "--null", "--", "."], folder)
     return await in_thread(_paths, folder, raw)
 
 
@@ -71,7 +71,7 @@ async def find(
     options += ["--ignore-case"] if scan.ignore_case else []
     folder, name = (where, ".") if await in_thread(where.is_dir) else (where.parent, where.name)
     names = ["-"] if text is not None else [name]
-    command = [rg, *OPTIONS, *_without(internal), *options, "-e", scan.pattern, "--", *names]
+    command = [rg, *OPTIONS, *_exclude(internal), *options, "-e", scan.pattern, "--", *names]
     raw, is_cut = await _run(command, folder, text)
     found = [
         _match(line, where if text is not None else folder, text is not None) for line in raw.split(b"\n")
@@ -79,7 +79,7 @@ async def find(
     return [each for each in found if each is not None], is_cut
 
 
-def _without(internal: Sequence[str]) -> list[str]:
+def _exclude(internal: Sequence[str]) -> list[str]:
     return [f"--glob=!{name}/" for name in internal]
 
 
@@ -90,13 +90,13 @@ def _match(line: bytes, folder: Path, is_text: bool) -> Match | None:
     row = parts[4].decode("utf-8", "replace")
     at = len(parts[4][: int(parts[3]) - 1].decode("utf-8", "replace"))
     path = folder if is_text else folder / os.fsdecode(parts[1]).removeprefix("./")
-    return Match(source=os.fspath(path), line_number=int(parts[2]), offset=at, row=shown(row, at))
+    return Match(source=os.fspath(path), line_number=int(parts[2]), offset=at, row=show_row(row, at))
 
 
 async def _run(command: Sequence[str], folder: Path, given: str | None = None) -> tuple[bytes, bool]:
     """What a command says, and whether that is not all of it."""
     process = await asyncio.create_subprocess_exec(
-        *(*_bounded(), *command),
+        *(*_limit_options(), *command),
         cwd=folder,
         stdin=asyncio.subprocess.PIPE if given is not None else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
@@ -124,7 +124,7 @@ async def _run(command: Sequence[str], folder: Path, given: str | None = None) -
     return raw, is_cut
 
 
-def _bounded() -> Sequence[str]:
+def _limit_options() -> Sequence[str]:
     """What keeps it from taking all memory: an ignore file is read whole, and may have no end."""
     bounded = f'ulimit -v {LIMIT_MEMORY_KB} 2>/dev/null; exec "$@"'
     return (SHELL, "-c", bounded, "sh") if os.access(SHELL, os.X_OK) else ()

@@ -56,7 +56,7 @@ class Ground:
         """Whether a folder of that name belongs to version control."""
         return name in self.internal
 
-    def within(self, place: Place | None) -> tuple[Path, ...] | Failure:
+    def starts_of(self, place: Place | None) -> tuple[Path, ...] | Failure:
         """The files and folders that are meant by *place*, or by none."""
         if place is None:
             return self.roots or _no_folder()
@@ -73,7 +73,7 @@ class Ground:
 
 async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
     """The paths of files that ignore rules do not leave out, sorted; see `Workspace.files`."""
-    starts = ground.within(within)
+    starts = ground.starts_of(within)
     if isinstance(starts, Failure):
         return starts
     wanted, found = listing.Glob(glob), set[str]()
@@ -84,11 +84,11 @@ async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[s
             paths = await _files(ground, start)
         except scan.SlowError as error:
             return failure.of_search(error)
-        found |= await in_thread(_shown, paths, start, shown, wanted)
+        found |= await in_thread(_show_wanted, paths, start, shown, wanted)
     return await in_thread(lambda: tuple(sorted(found)))
 
 
-def _shown(paths: Sequence[Path], start: Path, shown: str, wanted: listing.Glob) -> set[str]:
+def _show_wanted(paths: Sequence[Path], start: Path, shown: str, wanted: listing.Glob) -> set[str]:
     """Those of the paths that are wanted, as people read them; *shown* is how they read *start*."""
     found, below = set[str](), len(os.fspath(start).rstrip(os.sep)) + 1
     for path in paths:
@@ -100,11 +100,11 @@ def _shown(paths: Sequence[Path], start: Path, shown: str, wanted: listing.Glob)
 
 async def find_lines(ground: Ground, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
     """The lines that match, see `Workspace.search`."""
-    starts = ground.within(wanted.within)
+    starts = ground.starts_of(wanted.within)
     if isinstance(starts, Failure):
         return starts
     order = scan.Scan(pattern=wanted.pattern, ignore_case=wanted.ignore_case, limit=LIMIT_FOUND)
-    seeker = _Seeker(ground=ground, wanted=wanted, order=order, unsaved=_held(ground, unsaved))
+    seeker = _Seeker(ground=ground, wanted=wanted, order=order, unsaved=_unsaved_by_identity(ground, unsaved))
     try:
         found, more = await seeker.find(starts)
     except (scan.PatternError, scan.SlowError, OSError) as error:
@@ -129,21 +129,21 @@ class _Seeker:
                 return await self._with_ripgrep(rg, starts)
             except ripgrep.NotDoneError:
                 pass  # a pattern of another dialect, or an old ripgrep
-        return await self._without(starts)
+        return await self._search_without_ripgrep(starts)
 
     async def _with_ripgrep(self, rg: str, starts: Sequence[Path]) -> tuple[list[Line], bool]:
         lines: list[Line] = []
         cut = False
         for start in starts:
             matches, is_cut = await ripgrep.find(rg, self.order, start, self.ground.internal)
-            lines += await in_thread(self._wanted, start, matches)
+            lines += await in_thread(self._wanted_lines, start, matches)
             cut = cut or is_cut
-        for place, text in await self._unsaved(starts):
+        for place, text in await self._unsaved_texts(starts):
             matches, _ = await ripgrep.find(rg, self.order, Path(os.sep), (), text)
             lines += [Line(path=place.path, line_number=m.line_number, row=m.row) for m in matches]
         return lines, cut
 
-    def _wanted(self, start: Path, matches: Sequence[scan.Match]) -> list[Line]:
+    def _wanted_lines(self, start: Path, matches: Sequence[scan.Match]) -> list[Line]:
         """What was found on disk, without what is held unsaved, protected, or not meant."""
         glob, shown = listing.Glob(self.wanted.glob), dict[str, str | None]()
         for source in {each.source for each in matches}:
@@ -163,7 +163,7 @@ class _Seeker:
         is_unsaved = place.identity in self.unsaved
         return is_open and not is_unsaved and not self.ground.is_closed(place, self.wanted.within)
 
-    async def _unsaved(self, starts: Sequence[Path]) -> list[tuple[Place, str]]:
+    async def _unsaved_texts(self, starts: Sequence[Path]) -> list[tuple[Place, str]]:
         """The unsaved documents that are meant."""
         found = []
         for place, text in self.unsaved.values():
@@ -186,10 +186,10 @@ class _Seeker:
         takes = listing.Glob(self.wanted.glob).takes(path.relative_to(start).as_posix())
         return takes and not listing.Ignored(start, self.ground.is_internal)(path)
 
-    async def _without(self, starts: Sequence[Path]) -> tuple[list[Line], bool]:
+    async def _search_without_ripgrep(self, starts: Sequence[Path]) -> tuple[list[Line], bool]:
         places = dict[str, Place]()
         sources = await in_thread(lambda: list(self._sources(starts, places)))
-        for place, text in await self._unsaved(starts):
+        for place, text in await self._unsaved_texts(starts):
             sources.append(scan.Source(name=place.identity, text=text))
             places[place.identity] = place
         matches, more = await scan.find(self.order, sources)
@@ -202,7 +202,7 @@ class _Seeker:
         """The files to be searched; *places* takes what they are, by their identities."""
         glob = listing.Glob(self.wanted.glob)
         for start in starts:
-            for path in _walked(self.ground, start):
+            for path in _walk(self.ground, start):
                 place = self.ground.resolve(os.fspath(path))
                 takes = path == start or glob.takes(path.relative_to(start).as_posix())
                 if takes and isinstance(place, Place) and self._may_read(place):
@@ -216,14 +216,14 @@ async def _files(ground: Ground, start: Path) -> Sequence[Path]:
             return await ripgrep.files(rg, start, ground.internal)
         except ripgrep.NotDoneError:
             pass  # an old ripgrep, or one that could not read something
-    return await in_thread(_walked, ground, start)
+    return await in_thread(_walk, ground, start)
 
 
-def _walked(ground: Ground, start: Path) -> Sequence[Path]:
+def _walk(ground: Ground, start: Path) -> Sequence[Path]:
     return (start,) if start.is_file() else list(listing.walk(start, ground.is_internal))
 
 
-def _held(ground: Ground, unsaved: Sequence[Document]) -> dict[str, tuple[Place, str]]:
+def _unsaved_by_identity(ground: Ground, unsaved: Sequence[Document]) -> dict[str, tuple[Place, str]]:
     places = ((ground.resolve(document.uri), document.text.content) for document in unsaved)
     return {place.identity: (place, text) for place, text in places if isinstance(place, Place)}
 

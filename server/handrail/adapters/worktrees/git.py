@@ -114,25 +114,25 @@ class Git:
             cannot be read. Raises CheckpointError.
         """
         options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-        ended = self._ended("status", *options, *paths)
+        ended = self._run_to_end("status", *options, *paths)
         found = [(each[:2], each[3:]) for each in split(ended.stdout)]
         own = [each for each in found if each[0][1:] != b" "]  # the others differ only from the commit
         return own, CLOSED.findall(ended.stderr)
 
     def run(self, *args: str, given: bytes = b"") -> bytes:
         """What a command of git says. Raises CheckpointError."""
-        return self._ended(*args, given=given).stdout
+        return self._run_to_end(*args, given=given).stdout
 
     def add(self, *args: str, names: Sequence[bytes]) -> Sequence[bytes]:
         """Have the index hold what lies at *names* now; returns those that git keeps nothing of."""
-        ended = self._ended(
+        ended = self._run_to_end(
             "update-index", "-z", *args, "--stdin", given=b"".join(each + b"\0" for each in names)
         )
         if IGNORED not in ended.stderr:
             return ()
         return [each for each in names if IGNORED + each + b"\n" in ended.stderr]
 
-    def _ended(self, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def _run_to_end(self, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         # What was kept of a work tree can be read when that is gone.
         at = self.work_tree if self.work_tree.is_dir() else self.folder
         own = {**self._variables(), "GIT_WORK_TREE": os.fspath(at)}

@@ -88,7 +88,7 @@ def read_anew(git: Git, names: Set[bytes]) -> None:
     """Have git read *names* anew, whatever it believes of them. Raises CheckpointError."""
     lines = (line for line in _lines(git.run("ls-files", "-v", "-s", "-z")) if line[PATH:] in names)
     entries = map(_entry, lines)
-    _order(git, [order for entry in entries for order in _anew(entry, entry.blob)])
+    _order(git, [order for entry in entries for order in _forget_stat(entry, entry.blob)])
 
 
 def are_attributes(name: bytes) -> bool:
@@ -108,19 +108,19 @@ def distrust(git: Git, user: UserRepository, *, has_attributes: bool) -> None:
     raw = git.run("ls-files", "-v", "-s", "-z")
     if not git.borrows:
         empty = git.run("hash-object", "-w", "--stdin").strip()  # so that what is not empty is found changed
-        _order(git, [order for line in _lines(raw) for order in _anew(_entry(line), empty)])
+        _order(git, [order for line in _lines(raw) for order in _forget_stat(_entry(line), empty)])
         return
     converted = set[bytes]()
     if user.converts:
         converted.update(line[PATH:] for line in _lines(raw))
     elif has_attributes or _have_attributes(user, raw):
-        converted.update(_converted(git, user, [line[PATH:] for line in _lines(raw)]))
+        converted.update(_find_converted(git, user, [line[PATH:] for line in _lines(raw)]))
     orders = list[bytes]()
     # There may be very many, and few are doubtful, so only those are looked at closely.
     for line in _lines(raw):
         if not PLAIN(line) or (converted and line[PATH:] in converted):
             entry = _entry(line)
-            orders += _anew(entry, entry.blob)
+            orders += _forget_stat(entry, entry.blob)
     _order(git, orders)
 
 
@@ -133,7 +133,7 @@ def _lines(raw: bytes) -> Iterator[bytes]:
         at = end
 
 
-def _anew(entry: _Entry, blob: bytes) -> Iterator[bytes]:
+def _forget_stat(entry: _Entry, blob: bytes) -> Iterator[bytes]:
     """What has git forget when it looked at a file, so that it is read anew; it is taken to hold *blob*."""
     if entry.mode == LINK or entry.stage != b"0":
         yield b"0 " + NOTHING + b"\t" + entry.path
@@ -152,7 +152,7 @@ def _entry(line: bytes) -> _Entry:
     return _Entry(mode=mode, blob=blob, stage=stage, path=path)
 
 
-def _converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> set[bytes]:
+def _find_converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> set[bytes]:
     """The paths whose content git may have changed on its way to the disk."""
     given = b"".join(path + b"\0" for path in paths)
     # Without our own overriding attributes, and with the user's beside the files.

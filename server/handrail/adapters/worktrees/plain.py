@@ -58,7 +58,7 @@ def take(roots: Sequence[Path]) -> Plain | None:
             for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))):
                 path = Path(at, name)
                 try:
-                    raw, mode = _held(path)
+                    raw, mode = _read_path(path)
                 except files.TooLargeError:
                     return None
                 except files.NotPlainError:
@@ -73,7 +73,7 @@ def take(roots: Sequence[Path]) -> Plain | None:
     return found
 
 
-def _held(path: Path) -> tuple[bytes, int]:
+def _read_path(path: Path) -> tuple[bytes, int]:
     """What lies at a path: the bytes and mode of a file, or a link as it is."""
     if path.is_symlink():
         return os.fsencode(os.readlink(path)), LINK

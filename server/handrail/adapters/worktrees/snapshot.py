@@ -171,13 +171,13 @@ class Trees:
         known = taken.seen.get(os.fspath(top)) or {}
         names, closed = self._changes(git, known, copied)
         taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
-        chosen = _chosen(top, names, taken, modes.known)
+        chosen = _sort_out(top, names, taken, modes.known)
         if chosen.gone or chosen.there:
             _tree(git).unlink(missing_ok=True)
         if chosen.gone:
-            git.add("--force-remove", "--remove", names=_once(chosen.gone))
+            git.add("--force-remove", "--remove", names=_unique(chosen.gone))
         if chosen.there:
-            refused = git.add("--add", "--replace", "--remove", names=_once(chosen.there))
+            refused = git.add("--add", "--replace", "--remove", names=_unique(chosen.there))
             taken.left_out.update({os.fspath(top / os.fsdecode(name)): REFUSED for name in refused})
         modes.write()
         taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
@@ -193,7 +193,7 @@ class Trees:
             (git.folder / stale).unlink(missing_ok=True)
         if not is_new or user is None:
             return None
-        if not index.begin(git, user, self._above(top)):
+        if not index.begin(git, user, self._excluded_folders(top)):
             git.lean_on_nothing()
         if not git.borrows:
             return None
@@ -227,7 +227,7 @@ class Trees:
             return ()
         return ("--", *(os.path.relpath(root, top) for root in self._roots if root.is_relative_to(top)))
 
-    def _above(self, top: Path) -> Iterator[Path]:
+    def _excluded_folders(self, top: Path) -> Iterator[Path]:
         """The folders in *top* that git is not to look at, but for those on the way to others."""
         for root in self._roots:
             if root.is_relative_to(top):
@@ -252,7 +252,7 @@ def _write_tree(git: Git) -> str:
     return name
 
 
-def _once(names: Sequence[bytes]) -> Sequence[bytes]:
+def _unique(names: Sequence[bytes]) -> Sequence[bytes]:
     return list(dict.fromkeys(names))
 
 
@@ -300,7 +300,7 @@ class _Chosen:
             self.gone.append(name)
 
 
-def _chosen(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int]) -> _Chosen:
+def _sort_out(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int]) -> _Chosen:
     """
     Sort out what may have changed.
 

@@ -29,9 +29,9 @@ class Heard:
         self.journals.append(session, entries)
         self.heard(session, entries)
 
-    async def written(self) -> None:
+    async def wait_until_written(self) -> None:
         """Wait until all is written."""
-        await self.journals.written()
+        await self.journals.wait_until_written()
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries of a session."""

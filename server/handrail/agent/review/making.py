@@ -123,7 +123,7 @@ async def of_command(
         logger.warning("Changes made by a command could not be listed for review: %s", error)
         return []
     of = {each.uri: each for each in plan if not each.is_place}
-    ignored = await ports.workspace.ignored([change.uri for change in effects.changes])
+    ignored = await ports.workspace.ignored_uris([change.uri for change in effects.changes])
     changes = (each for each in effects.changes if each.uri in of and each.uri not in ignored)
     return [(each, as_text(step, call, of[each.uri])) for each in changes]
 

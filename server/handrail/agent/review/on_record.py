@@ -18,7 +18,7 @@ from handrail.ports.review import Records
 async def drop_recorded(records: Records, editor: Editor, documents: Iterable[Pending]) -> list[Pending]:
     """Those of the documents of which the record has changed, without what is on record by now."""
     of = {known.uri: known for known in documents}
-    news = await records.recorded(list(of)) if of else {}
+    news = await records.recorded_ids(list(of)) if of else {}
     found = []
     for uri, blobs in news.items():
         known = of[uri]
@@ -32,7 +32,7 @@ async def drop_recorded(records: Records, editor: Editor, documents: Iterable[Pe
 async def note_records(records: Records, documents: Iterable[Pending]) -> list[Pending]:
     """The documents, with what is on record by now taken for what was there when their hunks landed."""
     of = {known.uri: known for known in documents}
-    news = await records.recorded(list(of), again=True) if of else {}
+    news = await records.recorded_ids(list(of), again=True) if of else {}
     return [replace(of[uri], recorded=blobs) for uri, blobs in news.items()]
 
 

@@ -83,7 +83,7 @@ class Chats:
     async def _from_note(self, name: str) -> ChatPage | None:
         """The page of a file, by what was kept of it; None if it is not ours."""
         try:
-            _, _, session = json.loads(await self.served.kept(name) or "")
+            _, _, session = json.loads(await self.served.kept_note(name) or "")
         except (ValueError, TypeError):
             return None
         if not isinstance(session, str) or not session:

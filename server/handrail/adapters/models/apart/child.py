@@ -62,15 +62,15 @@ class Child:
             if frame.id in self._tasks:
                 self._tasks[frame.id].cancel()
         elif isinstance(frame, Open | Learn | Ask):
-            task = asyncio.ensure_future(self._done(frame))
+            task = asyncio.ensure_future(self._run(frame))
             self._tasks[frame.id] = task
             task.add_done_callback(lambda _: self._tasks.pop(frame.id))
 
     def _send(self, answer: Answer) -> None:
-        self.out.write(frames.packed(answer))
+        self.out.write(frames.pack(answer))
         self.out.flush()
 
-    async def _done(self, frame: Open | Learn | Ask) -> None:
+    async def _run(self, frame: Open | Learn | Ask) -> None:
         try:
             match frame:
                 case Open():

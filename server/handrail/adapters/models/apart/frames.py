@@ -90,13 +90,13 @@ Request = Open | Learn | Ask | Cancel
 Answer = Opened | Said | Failed
 
 
-def packed(frame: Request | Answer) -> bytes:
+def pack(frame: Request | Answer) -> bytes:
     """A frame as it is sent."""
     body = pickle.dumps(frame, pickle.HIGHEST_PROTOCOL)
     return len(body).to_bytes(HEAD_BYTES, "big") + body
 
 
-def unpacked(body: bytes) -> Request | Answer:
+def unpack(body: bytes) -> Request | Answer:
     """The frame of a body, which the other one of the two processes has sent."""
     found: Request | Answer = pickle.loads(body)
     return found
@@ -107,4 +107,4 @@ def read(stream: BinaryIO) -> Request | Answer | None:
     head = stream.read(HEAD_BYTES)
     size = int.from_bytes(head, "big")
     body = stream.read(size) if len(head) == HEAD_BYTES else b""
-    return unpacked(body) if body and len(body) == size else None
+    return unpack(body) if body and len(body) == size else None

@@ -51,7 +51,7 @@ class Running:
         try:
             while True:
                 size = int.from_bytes(await self.process.stdout.readexactly(frames.HEAD_BYTES), "big")
-                frame = frames.unpacked(await self.process.stdout.readexactly(size))
+                frame = frames.unpack(await self.process.stdout.readexactly(size))
                 if isinstance(frame, Opened | Said | Failed) and frame.id in self.waiting:
                     self.waiting[frame.id].put_nowait(frame)
         except (asyncio.IncompleteReadError, OSError):
@@ -79,14 +79,14 @@ class Apart:
         await model.open()
         return model
 
-    async def running(self) -> Running:
+    async def ensure_running(self) -> Running:
         """The process, started if it does not run. Raises ProviderError."""
         async with self._one_at_a_time:
             if self._running is None or not self._running.is_alive:
-                self._running = await _started()
+                self._running = await _start()
         return self._running
 
-    async def asked(self, running: Running, request: Open | Learn | Ask) -> AsyncGenerator[Answer]:
+    async def ask(self, running: Running, request: Open | Learn | Ask) -> AsyncGenerator[Answer]:
         """Ask, and give what is answered to the end. Raises ProviderError."""
         queue = running.waiting[request.id] = asyncio.Queue[Answer]()
         is_over = False
@@ -126,7 +126,7 @@ class Model:
 
     async def open(self) -> tuple[Running, int]:
         """Where it is, and its number there. Raises ProviderError."""
-        running = await self.apart.running()
+        running = await self.apart.ensure_running()
         if self._opened is None or self._opened[0] is not running:
             number = self.apart.number()
             await self._ask(
@@ -150,7 +150,7 @@ class Model:
         """Ask it. Raises ProviderError."""
         running, number = await self.open()
         request = Ask(id=self.apart.number(), model=number, messages=tuple(messages), tools=tuple(tools))
-        async with aclosing(self.apart.asked(running, request)) as answers:
+        async with aclosing(self.apart.ask(running, request)) as answers:
             async for answer in answers:
                 if isinstance(answer, Said):
                     for piece in answer.pieces:
@@ -159,13 +159,13 @@ class Model:
                     self.context_tokens = answer.context_tokens
 
     async def _ask(self, running: Running, request: Open | Learn) -> None:
-        async with aclosing(self.apart.asked(running, request)) as answers:
+        async with aclosing(self.apart.ask(running, request)) as answers:
             async for answer in answers:
                 if isinstance(answer, Opened):
                     self.context_tokens = answer.context_tokens
 
 
-async def _started() -> Running:
+async def _start() -> Running:
     """Start the process. It finds its modules where this one does, and nothing in the folder it is in."""
     try:
         process = await asyncio.create_subprocess_exec(
@@ -188,7 +188,7 @@ async def _started() -> Running:
 async def _send(running: Running, request: frames.Request) -> None:
     assert running.process.stdin is not None
     try:
-        running.process.stdin.write(frames.packed(request))
+        running.process.stdin.write(frames.pack(request))
         await running.process.stdin.drain()
     except (OSError, RuntimeError) as error:
         raise ProviderDown(GONE) from error

@@ -18,9 +18,9 @@ def let_pass(resource: Any, **empty: object) -> None:
     """Have *resource* send the long parts of its requests as they are, and see what is *empty* instead."""
     create: Callable[..., Any] = resource.create
 
-    async def sent(*, extra_body: object = None, **options: object) -> object:
+    async def body_as_is(*, extra_body: object = None, **options: object) -> object:
         long = {name: options.pop(name) for name in LONG if isinstance(options.get(name), list)}
         around = {**(extra_body if isinstance(extra_body, dict) else {}), **long}
         return await create(**{**empty, **options}, extra_body=around)
 
-    resource.create = sent
+    resource.create = body_as_is

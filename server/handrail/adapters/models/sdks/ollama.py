@@ -167,7 +167,7 @@ class Streamed(StreamedResponse):
             if not found:
                 continue
             if not found.startswith("{"):
-                raise no_answer(await _beginning(found, self.rows))
+                raise no_answer(await _read_beginning(found, self.rows))
             said = json.loads(found)
             if not PARTS & said.keys():
                 raise no_answer(found)
@@ -221,7 +221,7 @@ async def _rows(response: httpx2.Response) -> AsyncGenerator[str]:
     yield begun.decode("utf-8", "replace")
 
 
-async def _beginning(row: str, rows: AsyncIterator[str]) -> str:
+async def _read_beginning(row: str, rows: AsyncIterator[str]) -> str:
     """What a body begins with that is no answer."""
     async for each in rows:
         row += f"\n{each}"
@@ -258,12 +258,12 @@ def _tool(tool: ToolDefinition) -> Json:
 def _messages(messages: Sequence[wire.ModelMessage]) -> Iterator[Json]:
     for message in messages:
         if isinstance(message, wire.ModelResponse):
-            yield _said(message)
+            yield _answer_json(message)
         else:
-            yield from _asked(message)
+            yield from _request_json(message)
 
 
-def _said(message: wire.ModelResponse) -> Json:
+def _answer_json(message: wire.ModelResponse) -> Json:
     """What the model has said, with its calls."""
     parts = message.parts
     found: Json = {
@@ -284,7 +284,7 @@ def _said(message: wire.ModelResponse) -> Json:
     return found
 
 
-def _asked(message: wire.ModelRequest) -> Iterator[Json]:
+def _request_json(message: wire.ModelRequest) -> Iterator[Json]:
     """
     What the model is told.
 

@@ -36,7 +36,7 @@ async def shown(state: State) -> Excerpt | None:
 async def _uncommitted(state: State) -> str:
     """The differences between the last commits and what the editor holds, of files that prompts may name."""
     records = state.world.records
-    found = dict(await records.uncommitted(state.folders))
+    found = dict(await records.uncommitted_files(state.folders))
     found |= await _open(state, found)
     shown, room = list[str](), LIMIT_EXCERPTS_CHARS
     for uri, blob in sorted(found.items()):
@@ -54,7 +54,7 @@ async def _open(state: State, found: Mapping[str, str]) -> dict[str, str]:
     """Open documents that git tracks; they may differ although their files do not."""
     known = {document.identity for uri in found if (document := state.documents.find(uri)) is not None}
     uris = [each.uri for each in state.documents if each.identity not in known]
-    recorded = await state.world.records.recorded(uris, again=True) if uris else {}
+    recorded = await state.world.records.recorded_ids(uris, again=True) if uris else {}
     return {uri: committed for uri, (staged, committed) in recorded.items() if staged or committed}
 
 

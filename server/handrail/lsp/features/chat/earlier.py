@@ -67,7 +67,7 @@ async def offered(state: State, typed: str) -> list[tuple[str, str]]:
 
 
 async def _others(state: State, current: str | None) -> list[SessionInfo]:
-    await state.host.archive.journals.written()
+    await state.host.archive.journals.wait_until_written()
     return [each for each in await state.host.archive.journals.list(LIMIT_LOOKED_AT) if each.id != current]
 
 
