@@ -311,8 +311,8 @@ PARTICLES = frozenset(
 )
 NOT_PARTICIPLES = frozenset(
     """
-    bring embed encoding exceed feed heading landing need nothing opening proceed reading seed setting spacing speed
-    sibling spelling spring string succeed thing
+    bring embed encoding exceed feed heading landing need nothing opening proceed reading seed setting sibling
+    spacing speed spelling spring string succeed thing
     """.split()  # noqa: SIM905
 )
 

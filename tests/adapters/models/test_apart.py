@@ -157,7 +157,7 @@ async def main():
     provider = Remote(lambda: address, apart=apart)
     async for piece in provider.complete([], []):
         heavy = [name for name in ("openai", "pydantic_ai") if name in sys.modules]
-        print((await apart.running()).process.pid, heavy, flush=True)
+        print((await apart.ensure_running()).process.pid, heavy, flush=True)
         await asyncio.Event().wait()
 
 asyncio.run(main())

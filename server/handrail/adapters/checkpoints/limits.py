@@ -41,7 +41,7 @@ def used_bytes(folder: Path) -> int:
     return total
 
 
-def outdated_turns(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]:
+def old_turns(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]:
     """The turns that nothing has been added to for too long."""
     oldest = now - timedelta(days=limits.max_age_days)
     return [

@@ -21,7 +21,7 @@ from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands
-from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, outdated_turns, used_bytes
+from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, old_turns, used_bytes
 from handrail.adapters.checkpoints.pack import Entry
 from handrail.adapters.checkpoints.record import Growing, Step, change, join_steps, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
@@ -206,9 +206,8 @@ class Vault:
         for name, step_id in commands.left_behind():
             try:
                 with self._open() as store:
-                    self._end_command(
-                        store, step_id, (name, ""), Meanwhile(edited=commands.edited_documents(name))
-                    )
+                    edited = Meanwhile(edited=commands.edited_documents(name))
+                    self._end_command(store, step_id, (name, ""), edited)
             except CheckpointError as error:
                 logger.warning("The changes that a command made before a crash are unknown: %s", error)
                 commands.forget(name)
@@ -274,9 +273,7 @@ class Vault:
             for name in names:
                 if name not in known:
                     raise unknown(tuple(known), name)
-            gone = [known[name] for name in names] or outdated_turns(
-                known.values(), self.limits, self.clock()
-            )
+            gone = [known[name] for name in names] or old_turns(known.values(), self.limits, self.clock())
             turns.remove(gone)
             housekeeping.drop_unnamed(store)
             removed = [turn.name for turn in gone]
@@ -310,7 +307,7 @@ class Vault:
         """Write a step, once there is room for it."""
         room = self.memory.room
         if not turn.steps and (known := self._remembered_turns(turns)):
-            turns.remove(outdated_turns(known, self.limits, self.clock()))
+            turns.remove(old_turns(known, self.limits, self.clock()))
         there = turn.blobs
         need = Need(size_bytes=bytes_of(each for each in blobs if each.id not in there), keep=step.id.turn)
         if room.use_after(need.size_bytes) > self.limits.max_bytes:

@@ -87,7 +87,7 @@ class FolderInstructions:
         top = self._at_top()
         rights = Rights(rules=self.ports.rules(), grants=await self.ports.grants.load())
         found = [each for folder in folders if (each := await self._read(folder, top, rights)) is not None]
-        ignored = await self.ports.workspace.ignored([uri for each in found for uri in each.uris])
+        ignored = await self.ports.workspace.ignored_uris([uri for each in found for uri in each.uris])
         told = {each.instructions: each for each in instructions_in(messages)}
         limit = min(LIMIT_ALL_CHARS, int(window_tokens * CHARS_PER_TOKEN * WINDOW_SHARE))
         news = list[UserMessage]()
