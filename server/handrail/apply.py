@@ -113,38 +113,38 @@ class _Applying:
                 rehearsal = replace(ports, editor=Rehearsal(ports.editor), checkpoints=checkpoints)
                 turn = _Turn(ports=rehearsal, interrupts=self.interrupts)
                 report = await turn.run(reply)
-            if code := self._rehearsed(turn, report):
+            if code := self._rehearse(turn, report):
                 return code
         turn = _Turn(ports=ports, interrupts=self.interrupts, on_event=self._tell)
         report = await turn.run(reply)
         code = exit_code(values.turn_report(_json(report)), turn.superseded)
         if code == SOMETHING_FAILED and report.checkpoint is not None and not self.options.partial:
-            report = await self._taken_back(turn, report)
+            report = await self._take_back(turn, report)
         return self._end(report, code)
 
-    def _rehearsed(self, turn: _Turn, report: TurnReport) -> int:
+    def _rehearse(self, turn: _Turn, report: TurnReport) -> int:
         """Show why the reply cannot be applied; 0 if it can."""
         code = exit_code(values.turn_report(_json(report)), turn.superseded)
         if code == ALL_LANDED:
             return code
         why = "This edit fits, but another edit of the reply does not. Nothing was changed."
         for event in turn.events:
-            self._tell(_held_back(event, why) if isinstance(event, Outcome) else event)
-        outcomes = tuple(_held_back(outcome, why) for outcome in report.outcomes)
+            self._tell(_hold_back(event, why) if isinstance(event, Outcome) else event)
+        outcomes = tuple(_hold_back(outcome, why) for outcome in report.outcomes)
         return self._end(replace(report, outcomes=outcomes, checkpoint=None), code)
 
-    async def _taken_back(self, turn: _Turn, report: TurnReport) -> TurnReport:
+    async def _take_back(self, turn: _Turn, report: TurnReport) -> TurnReport:
         assert report.checkpoint is not None
         try:
             restored = await restoring.restore(turn.host, Wish(checkpoint=report.checkpoint))
         except CheckpointError as error:
             self.show.note(f"error: the edits that landed could not be undone: {error}")
             return report
-        self.show.restored(values.restore_report(wire.write(convert.restore_report(restored))))
+        self.show.restore_report(values.restore_report(wire.write(convert.restore_report(restored))))
         if restored.conflicts:
             return report
         why = "This edit landed, but another edit of the reply did not, so this one was reverted."
-        return replace(report, outcomes=tuple(_held_back(outcome, why) for outcome in report.outcomes))
+        return replace(report, outcomes=tuple(_hold_back(outcome, why) for outcome in report.outcomes))
 
     def _end(self, report: TurnReport, code: int) -> int:
         json = _json(report)
@@ -186,10 +186,10 @@ class _Applying:
             return None  # only a model asks other questions
         asked = f"{question.diff}Allow {question.tool} on {question.subject}? {question.detail}".strip()
         if asked not in self.answers:
-            self.answers[asked] = self.options.yes or await self._asked(asked)
+            self.answers[asked] = self.options.yes or await self._ask(asked)
         return ALLOW if self.answers[asked] else DENY
 
-    async def _asked(self, question: str) -> bool:
+    async def _ask(self, question: str) -> bool:
         if not terminal.can_ask():
             self.show.note(
                 f"{question} Not allowed, because there is no terminal in which to ask. To allow it, give "
@@ -248,7 +248,7 @@ def _json(report: TurnReport) -> object:
     return wire.write(CONVERTER.turn_report(report))
 
 
-def _held_back(outcome: Outcome, why: str) -> Outcome:
+def _hold_back(outcome: Outcome, why: str) -> Outcome:
     """The outcome of an edit that landed, or would have, and is not to be there."""
     if outcome.status is not Status.LANDED:
         return outcome

@@ -128,7 +128,7 @@ class Play:
         """What the editor does with its next edit."""
 
         async def behave(editor: Editor, given: Json) -> Json | None:
-            uris = editor.desk.named(given)
+            uris = editor.desk.named_uris(given)
             gate: asyncio.Event | None = None
             if reply.late:
                 gate = asyncio.Event()

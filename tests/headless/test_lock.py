@@ -56,16 +56,16 @@ def names(
 
 async def test_each_half_keeps_out_the_other(names: tuple[Path, Path], state: Path) -> None:
     first, second = names
-    async with of_client.held([first]):
+    async with of_client.hold([first]):
         with pytest.raises(of_server.HeldError), of_server.hold(second, state):
             pass
     with of_server.hold(first, state):
         with pytest.raises(EditRefusedError, match="has had its folder locked"):
-            async with of_client.held([second]):
+            async with of_client.hold([second]):
                 pass
-        async with of_client.held([first.parent.parent / "c"]):
+        async with of_client.hold([first.parent.parent / "c"]):
             pass
-    async with of_client.held([second]):
+    async with of_client.hold([second]):
         pass
     assert not state.exists() or not list(state.iterdir()), "nothing is left behind"
 
@@ -79,7 +79,7 @@ async def test_whoever_waits_for_two_folders_in_any_order_gets_both(tmp_path: Pa
 
     async def hold(number: int, wanted: Iterable[Path]) -> None:
         for _ in range(50):
-            async with of_client.held(wanted):
+            async with of_client.hold(wanted):
                 assert not holding
                 holding.add(number)
                 await asyncio.sleep(0)
@@ -89,19 +89,19 @@ async def test_whoever_waits_for_two_folders_in_any_order_gets_both(tmp_path: Pa
 
 
 async def test_two_files_of_one_folder_take_one_lock(tmp_path: Path) -> None:
-    async with of_client.held([tmp_path / "a", tmp_path / "b"]):
+    async with of_client.hold([tmp_path / "a", tmp_path / "b"]):
         pass
 
 
 async def test_of_a_folder_that_is_not_there_the_nearest_is_locked(tmp_path: Path) -> None:
-    async with of_client.held([tmp_path / "x" / "y" / "a"]):
+    async with of_client.hold([tmp_path / "x" / "y" / "a"]):
         with pytest.raises(of_server.HeldError), of_server.hold(tmp_path / "a", None):
             pass
 
 
 async def test_who_holds_the_lock_is_said(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path) as holder, pytest.raises(EditRefusedError) as refused:
-        async with of_client.held([tmp_path / "a"]):
+        async with of_client.hold([tmp_path / "a"]):
             pass
     assert f"process {holder} has had" in str(refused.value)
 
@@ -114,7 +114,7 @@ async def test_without_any_lock_it_is_refused(
 
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.raises(EditRefusedError, match="set XDG_STATE_HOME"):
-        async with of_client.held([tmp_path / "a"]):
+        async with of_client.hold([tmp_path / "a"]):
             pass
 
 
@@ -123,7 +123,7 @@ async def test_waiting_holds_nothing_else_up(tmp_path: Path) -> None:
     order: list[str] = []
 
     async def wait() -> None:
-        async with of_client.held([tmp_path / "a"]):
+        async with of_client.hold([tmp_path / "a"]):
             order.append("locked")
 
     with of_server.hold(tmp_path / "a", None):

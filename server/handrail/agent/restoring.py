@@ -16,7 +16,7 @@ from handrail.agent.restore import restore as documents
 from handrail.agent.restore import rewind
 from handrail.agent.restore.restore import Conversation, GoOn, RestoreReport, Wish, always
 from handrail.agent.restore.rewind import Way
-from handrail.agent.restore.undone import undone
+from handrail.agent.restore.undone import collect_undone
 from handrail.core.checkpoint import Checkpoint, Origin, StepId
 from handrail.core.conversation.label import shorten
 from handrail.core.review.pending import ReviewMode
@@ -139,7 +139,7 @@ async def _way(host: Host, wish: Wish, checkpoint: str) -> Way:
     """How a wish is granted. Raises UnknownId while a command that its turn began still runs."""
     host.background.refuse_restore(wish.checkpoint, following=wish.following)
     own = StepId(session="", turn=checkpoint, number=1, label="", pinned=True)
-    return await rewind.granted(host.ports(), host.archive.of_turn, wish, own)
+    return await rewind.find_way(host.ports(), host.archive.of_turn, wish, own)
 
 
 def _close_undone(host: Host, wish: Wish, report: RestoreReport, gone: Collection[str]) -> None:
@@ -147,7 +147,7 @@ def _close_undone(host: Host, wish: Wish, report: RestoreReport, gone: Collectio
     turn = host.turns.get(wish.checkpoint.partition(".")[0])
     began = turn.began if turn is not None else 0  # a turn of another process was before all of this one
     later = {each.id for each in host.turns.values() if each.began > began or turn is None}
-    found = undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
+    found = collect_undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
     failures = {each.id for each in host.ledger.mutations if found is not None and found.has(each)}
     if failures:
         host.ledger = host.ledger.drop(failures)

@@ -94,7 +94,7 @@ class Turns(dict[str, Turn]):
 
     def _forget(self, ended: str) -> None:
         """Keep the report of the turn that has just *ended*, and no more than enough of those before it."""
-        self.removals.ended(ended)
+        self.removals.on_end(ended)
         self[ended] = self.pop(ended)
         done = [turn.id for turn in self.values() if turn.task.done()]
         for turn in done[:-KEPT_TURNS]:

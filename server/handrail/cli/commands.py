@@ -53,12 +53,12 @@ def _command(options: argparse.Namespace) -> int:
         case "layer":
             from handrail.cli.layers import layer
 
-            options.workspace = options.workspace or _here()
+            options.workspace = options.workspace or _current_folder()
             return layer(options)
         case "apply" if options.jsonl:
             return _apply_lines()
         case _:
-            options.workspace = options.workspace or _here()
+            options.workspace = options.workspace or _current_folder()
             return _on_workspace(options)
 
 
@@ -80,7 +80,7 @@ def _on_workspace(options: argparse.Namespace) -> int:
             return _run(options)
 
 
-def _here() -> Path:
+def _current_folder() -> Path:
     from handrail.cli.folder import workspace_here
 
     try:
@@ -122,7 +122,7 @@ def _with_server(command: Callable[[Start], Coroutine[object, object, int]]) -> 
 def _run(options: argparse.Namespace) -> int:
     from handrail.headless.commands.turn import RunOptions, run
 
-    settings, again = _settings(options), _again(options)
+    settings, again = _settings(options), _resume_options(options)
     return _with_server(
         lambda server: run(
             RunOptions(
@@ -139,7 +139,7 @@ def _run(options: argparse.Namespace) -> int:
     )
 
 
-def _again(options: argparse.Namespace) -> tuple[str, ...]:
+def _resume_options(options: argparse.Namespace) -> tuple[str, ...]:
     """The options that hold for the next turn of a session, too."""
     if not options.settings and not options.approved:
         return ()
@@ -160,7 +160,7 @@ def _chat(options: argparse.Namespace) -> int:
                 settings=_settings(options),
                 yes=options.yes,
                 session=options.session,
-                again=_again(options),
+                again=_resume_options(options),
                 files=lambda: readable_files(options.workspace),
                 model_problem=_model_problem,
                 history=workspace_folder(state_folder(), (options.workspace,)) / "chat-history",
@@ -171,10 +171,10 @@ def _chat(options: argparse.Namespace) -> int:
 
 def _model_problem(model: str) -> str:
     from handrail.adapters.models.providers import unknown_model
-    from handrail.cli.settings import checked
+    from handrail.cli.settings import check
 
     try:
-        checked("model", model)
+        check("model", model)
     except ConfigError as error:
         return str(error)
     return unknown_model(model)
@@ -311,14 +311,14 @@ def _doctor() -> int:
         state_folder,
         defaults,
         {name: os.environ.get(name) for name in (VERIFIER, SANDBOX)},
-        _contained_here(),
+        _containment_here(),
     )
     with contextlib.suppress(BrokenPipeError):
         print("\n".join(lines))
     return 0 if sound else 1
 
 
-def _contained_here() -> Available:
+def _containment_here() -> Available:
     """What contains commands in the folder that one is in."""
     from handrail.cli.serve import containment_of
 

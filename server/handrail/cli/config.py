@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from handrail.adapters.state.config_file import ConfigError, change, config_file, read
-from handrail.cli.settings import checked, setting_named, value_of
+from handrail.cli.settings import check, setting_named, value_of
 from handrail.headless.show import visible
 from handrail.lsp.settings import SETTINGS
 
@@ -23,7 +23,7 @@ def config(options: argparse.Namespace) -> int:
         case "get":
             setting = setting_named(options.name)
             value = read(file).get(setting.name, setting.default)
-            checked(setting.name, value)
+            check(setting.name, value)
             _print(json.dumps(value) if options.json or not isinstance(value, str) else value)
         case "set":
             value = value_of(options.name, options.value)
@@ -38,7 +38,7 @@ def _list(file: Path, *, as_json: bool) -> int:
     given, wrong = read(file), dict[str, str]()
     for name, value in given.items():
         try:
-            checked(name, value)
+            check(name, value)
         except ConfigError as error:
             wrong[name] = str(error)
     rows = [

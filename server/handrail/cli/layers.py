@@ -39,7 +39,7 @@ def _layer(options: argparse.Namespace) -> int:
     if chosen is None:
         raise ConfigError(f"Layer {options.id!r} does not exist. `handrail layer list` shows the layers.")
     target = Path(os.path.realpath(options.to)) if options.to else chosen.folder
-    if not options.yes and not _agreed(list(changes(chosen.lies_in, target)), target):
+    if not options.yes and not _confirm(list(changes(chosen.lies_in, target)), target):
         _ask("Nothing was copied.\n")
         return 1
     done = list(take_over(chosen.lies_in, target))
@@ -48,7 +48,7 @@ def _layer(options: argparse.Namespace) -> int:
         return 0
     for each in done:
         print(_row(each))
-    print(_path(f"{_counted(done) or 'nothing to do'} in {target}"))
+    print(_path(f"{_count(done) or 'nothing to do'} in {target}"))
     return 0
 
 
@@ -62,7 +62,7 @@ def _list(found: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int:
     for each in found:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
         print(_path(each.id))
-        print(_path(f"  {_counted(held[each.id])} in {each.folder}, {when}"))
+        print(_path(f"  {_count(held[each.id])} in {each.folder}, {when}"))
         command = shlex.join(["handrail", "layer", "copy", each.id, "--workspace", str(workspace)])
         print(_path(f"  copy it with: {command}"))
     return 0
@@ -73,7 +73,7 @@ def _json(each: KeptLayer, held: Sequence[Taken]) -> dict[str, object]:
     return {"id": each.id, "folder": str(each.folder), "liesIn": str(each.lies_in), "paths": paths}
 
 
-def _counted(held: Sequence[Taken]) -> str:
+def _count(held: Sequence[Taken]) -> str:
     counts = Counter(each.did for each in held)
     return ", ".join(f"{counts[did]} {did.value}" for did in Did if counts[did])
 
@@ -90,7 +90,7 @@ def _path(text: str) -> str:
     )
 
 
-def _agreed(held: Sequence[Taken], target: Path) -> bool:
+def _confirm(held: Sequence[Taken], target: Path) -> bool:
     rows = [_row(each) for each in held[:SHOWN]]
     if len(held) > SHOWN:
         rows.append(f"... and {len(held) - SHOWN:,} more")

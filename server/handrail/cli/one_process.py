@@ -110,11 +110,11 @@ class _Server:
 
 def _serve(source: BinaryIO, sink: BinaryIO, log: logging.Handler) -> int:
     from handrail.adapters.models.keys import Keys
-    from handrail.cli.serve import attend, joined, log_without
+    from handrail.cli.serve import attend, join, log_without
 
     keys = Keys(os.environ)
     log_without(keys.secrets, log)
-    with joined(keys, None, ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S) as server:
+    with join(keys, None, ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S) as server:
         return attend(server, source, sink, lambda: None)
 
 

@@ -35,7 +35,7 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
 
     keys, watchdog = Keys(os.environ), Watchdog()
     log_without(keys.secrets, logging.StreamHandler(sys.stderr))
-    with joined(keys, clock, answer_timeout_s, command_timeout_s) as server:
+    with join(keys, clock, answer_timeout_s, command_timeout_s) as server:
         return attend(server, sys.stdin.buffer, sys.stdout.buffer, watchdog.begin)
 
 
@@ -49,7 +49,7 @@ def attend(server: Server, source: BinaryIO, sink: BinaryIO, left: Callable[[], 
 
 
 @contextmanager
-def joined(
+def join(
     keys: Keys, clock: Path | None, answer_timeout_s: float, command_timeout_s: float
 ) -> Iterator[Server]:
     """
@@ -105,9 +105,9 @@ def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], clos
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),
         providers=Providers(keys),
-        sessions=SessionLog(_beside(folders, "sessions"), keys.secrets),
+        sessions=SessionLog(_path_beside(folders, "sessions"), keys.secrets),
         clock=SystemClock() if clock is None else FileClock(clock),
-        reviews=ReviewFolder(_beside(folders, "review")),
+        reviews=ReviewFolder(_path_beside(folders, "review")),
         records=GitRecords(),
         owners=OwnerFile(state_folder() / "handrail"),
         served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
@@ -127,7 +127,7 @@ def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], clos
     )
 
 
-def _beside(folders: Folders, name: str) -> Callable[[], Path]:
+def _path_beside(folders: Folders, name: str) -> Callable[[], Path]:
     """Where something of the workspace is kept, beside its checkpoints; other folders have another place."""
     from handrail.adapters.state.home import state_folder, workspace_folder
 

@@ -45,7 +45,7 @@ def of_file(file: Path) -> dict[str, object]:
     values, wrong = read(file), list[str]()
     for name, value in values.items():
         try:
-            checked(name, value)
+            check(name, value)
         except ConfigError as error:
             wrong.append(str(error))
     if wrong:
@@ -99,11 +99,11 @@ def value_of(name: str, text: str) -> object:
         value = text
     if isinstance(setting_named(name).default, str) and not isinstance(value, str):
         value = text
-    checked(name, value)
+    check(name, value)
     return value
 
 
-def checked(name: str, value: object) -> Setting:
+def check(name: str, value: object) -> Setting:
     """The setting of that name, which takes that value. Raises ConfigError."""
     setting = setting_named(name)
     if any(KEY.search(text) or LOGIN.search(text) for text in _texts(value)):

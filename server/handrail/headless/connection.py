@@ -213,12 +213,12 @@ class Connection:
             return
         task = asyncio.create_task(self._answer(request))
         self._answering[request.msg_id] = task
-        task.add_done_callback(lambda done: self._answered(request, done))
+        task.add_done_callback(lambda done: self._end_answer(request, done))
 
     async def _answer(self, request: jsonrpc_base.Request) -> None:
         self._send(await self._peer.async_receive_request(request))
 
-    def _answered(self, request: jsonrpc_base.Request, task: asyncio.Task[None]) -> None:
+    def _end_answer(self, request: jsonrpc_base.Request, task: asyncio.Task[None]) -> None:
         self._answering.pop(request.msg_id, None)
         if task.cancelled():
             self._send(

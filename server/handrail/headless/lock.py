@@ -34,7 +34,7 @@ class _MovedError(Exception):
 
 
 @contextlib.asynccontextmanager
-async def held(paths: Iterable[Path]) -> AsyncIterator[None]:
+async def hold(paths: Iterable[Path]) -> AsyncIterator[None]:
     """
     Hold the locks of files until the end of the block.
 

@@ -105,11 +105,11 @@ class Question:
         """Whether a typed line is one of the answers that can be typed, or nothing."""
         word = typed.strip().lower()
         if not self.asks_leave:
-            return not word or self.takes_text or self.meant(typed) != NO
+            return not word or self.takes_text or self.meant_choice(typed) != NO
         words = {letter.lower() for letter, choice in LETTERS if choice in self.choices}
         return word in {"", "n", "no", *words, *(("yes",) if "y" in words else ())}
 
-    def meant(self, typed: str) -> str:
+    def meant_choice(self, typed: str) -> str:
         """The choice that a typed line means."""
         word = typed.strip().lower()
         if self.asks_leave:

@@ -155,7 +155,7 @@ class Show:
         if not rules:
             self.line("Your answers have not added any rules to this workspace.")
 
-    def restored(self, report: RestoreReport) -> None:
+    def restore_report(self, report: RestoreReport) -> None:
         """Show what taking back did."""
         for uri in report.restored:
             self.line(f"restored   {self.name(uri)}", GREEN)
@@ -186,7 +186,7 @@ class Show:
             is_header = line.startswith(("--- ", "+++ "))
             self.line(line, BOLD if is_header else DIFF_COLOURS.get(line[:1], ""))
 
-    def pruned(self, removed: Iterable[str], bytes_used: int) -> None:
+    def pruned_checkpoints(self, removed: Iterable[str], bytes_used: int) -> None:
         """Show which checkpoints are gone."""
         for checkpoint in removed:
             self.line(f"removed    {checkpoint}")
@@ -208,7 +208,7 @@ class Show:
             said = str(params.get("message", "")).removeprefix("handrail: ")  # as `note` begins
             self.note(f"{kind}: {said}", colour)
 
-    def unsaved(self, unsaved: Iterable[Unsaved]) -> None:
+    def unsaved_documents(self, unsaved: Iterable[Unsaved]) -> None:
         """Show which documents did not reach the disk."""
         for document in unsaved:
             self.note(f"error: {document.path} is not saved: {document.reason}", RED)
@@ -221,7 +221,7 @@ class Show:
             self._err.write(_paint(f"handrail: {visible(text)}", colour if painted else "") + "\n")
             self._err.flush()
 
-    def said(self, text: str) -> None:
+    def sent_message(self, text: str) -> None:
         """Show what the person has sent."""
         first, *others = text.split("\n")
         self.line("\n".join([f"> {first}", *(f"  {line}" for line in others)]), BOLD)
@@ -361,10 +361,10 @@ class Show:
 
 def visible(text: str) -> str:
     """Replace what a terminal would obey or hide instead of showing; line feeds and tabs stay."""
-    return "".join(_shown(character) for character in text.replace("\r\n", "\n"))
+    return "".join(_show(character) for character in text.replace("\r\n", "\n"))
 
 
-def _shown(character: str) -> str:
+def _show(character: str) -> str:
     if character in "\n\t" or (character.isprintable() and not _UNSEEN.match(character)):
         return character
     return character.encode("unicode_escape", "surrogatepass").decode("ascii")

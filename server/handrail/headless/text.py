@@ -155,15 +155,15 @@ def carry(base: str, ours: str, theirs: str) -> Splice | None:
 
 def _difference(before: str, after: str) -> Splice:
     """One splice of whole lines that makes the second text of the first."""
-    start = _same(before, after)
+    start = _count_same(before, after)
     most = min(len(before), len(after)) - start
-    end = len(before) - min(most, _same(before[::-1], after[::-1]))
+    end = len(before) - min(most, _count_same(before[::-1], after[::-1]))
     start = before.rfind("\n", 0, start) + 1
     end = last + 1 if (last := before.find("\n", end)) >= 0 else len(before)
     return Splice(start=start, end=end, new_text=after[start : len(after) - (len(before) - end)])
 
 
-def _same(one: str, other: str) -> int:
+def _count_same(one: str, other: str) -> int:
     """Count the characters that two texts begin with alike."""
     low, high = 0, min(len(one), len(other))
     while low < high:

@@ -137,14 +137,14 @@ def turn_report(json: Any) -> TurnReport:
         state=fields.text("state"),
         reason=fields.text_or_none("reason"),
         answer=fields.text("answer"),
-        outcomes=fields.each("outcomes", outcome),
+        outcomes=fields.read_list("outcomes", outcome),
         checkpoint=fields.text_or_none("checkpoint"),
-        used=_used(fields.get("usage") or {}),
-        used_by_session=_used(fields.get("sessionUsage")),
+        used=_describe_usage(fields.get("usage") or {}),
+        used_by_session=_describe_usage(fields.get("sessionUsage")),
     )
 
 
-def _used(json: Any) -> str:
+def _describe_usage(json: Any) -> str:
     """What turns have used, for people; empty if no model was asked."""
     if json is None:
         return ""
@@ -171,7 +171,7 @@ def outcome(json: Any) -> Outcome:
         diff=fields.text_or_none("diff"),
         failure=None if given is None else failure(given),
         uncovered=fields.text_or_none("uncovered"),
-        notes=fields.each("notes", str) if fields.get("notes") is not None else (),
+        notes=fields.read_list("notes", str) if fields.get("notes") is not None else (),
     )
 
 
@@ -183,10 +183,10 @@ def failure(json: Any) -> Failure:
         id=fields.text("id"),
         code=fields.text("code"),
         message=fields.text("message"),
-        steps=fields.each("steps", str),
+        steps=fields.read_list("steps", str),
         uri=fields.text("uri"),
         line=None if span is None else _lines(span)[0],
-        candidates=fields.each("candidates", _candidate),
+        candidates=fields.read_list("candidates", _candidate),
     )
 
 
@@ -198,8 +198,8 @@ def checkpoint(json: Any) -> Checkpoint:
         id=own,
         label=fields.text("label"),
         time=fields.text("time"),
-        ids=frozenset((own, *fields.each("steps", lambda step: _Fields("step", step).text("id")))),
-        paths=fields.each("paths", lambda path: _pair("path", path, "path", "change")),
+        ids=frozenset((own, *fields.read_list("steps", lambda step: _Fields("step", step).text("id")))),
+        paths=fields.read_list("paths", lambda path: _pair("path", path, "path", "change")),
     )
 
 
@@ -208,11 +208,11 @@ def restore_report(json: Any) -> RestoreReport:
     fields = _Fields("RestoreReport", json)
     session = fields.get("conversation")
     return RestoreReport(
-        restored=fields.each("restored", str),
-        unchanged=fields.each("unchanged", str),
-        deleted=fields.each("deleted", str),
-        partial=fields.each("partial", _conflict) if fields.get("partial") is not None else (),
-        conflicts=fields.each("conflicts", _conflict),
+        restored=fields.read_list("restored", str),
+        unchanged=fields.read_list("unchanged", str),
+        deleted=fields.read_list("deleted", str),
+        partial=fields.read_list("partial", _conflict) if fields.get("partial") is not None else (),
+        conflicts=fields.read_list("conflicts", _conflict),
         checkpoint=fields.text_or_none("checkpoint"),
         conversation=None if session is None else _conversation(session),
     )
@@ -225,7 +225,7 @@ def _conflict(json: Any) -> tuple[str, str, str]:
 
 def _conversation(json: Any) -> tuple[str, int]:
     fields = _Fields("conversation", json)
-    return fields.text("session"), len(fields.each("turns", lambda turn: turn))
+    return fields.text("session"), len(fields.read_list("turns", lambda turn: turn))
 
 
 def diff(json: Any) -> str:
@@ -233,10 +233,10 @@ def diff(json: Any) -> str:
     return _Fields("CheckpointDiff", json).text("text")
 
 
-def pruned(json: Any) -> tuple[tuple[str, ...], int]:
+def pruned_checkpoints(json: Any) -> tuple[tuple[str, ...], int]:
     """Read which checkpoints are gone, and how many bytes the others take; raises ServerGarbledError."""
     fields = _Fields("CheckpointPruned", json)
-    return fields.each("removed", str), fields.number("bytesUsed")
+    return fields.read_list("removed", str), fields.number("bytesUsed")
 
 
 def rules(json: Any) -> tuple[tuple[str, str], ...]:
@@ -266,7 +266,7 @@ def sessions(json: Any) -> list[Session]:
 
 def turns(json: Any) -> tuple[Turn, ...]:
     """Read the turns out of a `SessionResumeResult`; raises ServerGarbledError."""
-    return _Fields("SessionResumeResult", json).each("turns", _turn)
+    return _Fields("SessionResumeResult", json).read_list("turns", _turn)
 
 
 def _turn(json: Any) -> Turn:
@@ -274,7 +274,7 @@ def _turn(json: Any) -> Turn:
     return Turn(turn=fields.text("turn"), prompt=fields.text("prompt"), state=fields.text_or_none("state"))
 
 
-def compacted(json: Any) -> tuple[int, int] | None:
+def compacted_sizes(json: Any) -> tuple[int, int] | None:
     """Read how many tokens a conversation had and has, None if it stays; raises ServerGarbledError."""
     fields = _Fields("SessionCompacted", json)
     if fields.get("before") is None:
@@ -290,7 +290,7 @@ def session_id(json: Any) -> str:
 def soundness(json: Any) -> tuple[int, tuple[str, ...]]:
     """Read how many checkpoints were looked at, and what is wrong; raises ServerGarbledError."""
     fields = _Fields("CheckpointSoundness", json)
-    return fields.number("checkpoints"), fields.each("problems", str)
+    return fields.number("checkpoints"), fields.read_list("problems", str)
 
 
 def turn_id(json: Any) -> str:
@@ -303,7 +303,7 @@ def _candidate(json: Any) -> Candidate:
     first, last = _lines(fields.get("range"))
     score = fields.get("score")
     if not isinstance(score, int | float):
-        raise fields.missing("score")
+        raise fields.missing_field("score")
     return Candidate(first_line=first, last_line=last, score=score)
 
 
@@ -327,7 +327,7 @@ def text(what: str, json: Any, name: str) -> str:
 
 def texts(what: str, json: Any, name: str) -> tuple[str, ...]:
     """The list of texts *name* of a value; raises ServerGarbledError."""
-    return _Fields(what, json).each(name, str)
+    return _Fields(what, json).read_list(name, str)
 
 
 class _Fields:
@@ -343,7 +343,7 @@ class _Fields:
     def text(self, name: str) -> str:
         value = self._json.get(name)
         if not isinstance(value, str):
-            raise self.missing(name)
+            raise self.missing_field(name)
         return value
 
     def text_or_none(self, name: str) -> str | None:
@@ -352,16 +352,16 @@ class _Fields:
     def number(self, name: str) -> int:
         value = self._json.get(name)
         if not isinstance(value, int):
-            raise self.missing(name)
+            raise self.missing_field(name)
         return value
 
-    def each(self, name: str, read: Callable[[Any], T]) -> tuple[T, ...]:
+    def read_list(self, name: str, read: Callable[[Any], T]) -> tuple[T, ...]:
         value = self._json.get(name)
         if not isinstance(value, list):
-            raise self.missing(name)
+            raise self.missing_field(name)
         return tuple(read(item) for item in value)
 
-    def missing(self, name: str) -> ServerGarbledError:
+    def missing_field(self, name: str) -> ServerGarbledError:
         return ServerGarbledError(
             f"The server's {self._what} has no valid `{name}`. Check that client and server have the same "
             f"version."

@@ -82,7 +82,7 @@ class Workspace:
         """
         try:
             operations = parse(workspace_edit)
-            async with lock.held(self._entries(operations)):
+            async with lock.hold(self._entries(operations)):
                 for operation in operations:
                     self._check(operation)
                 for operation_or_edits in _runs(operations):
@@ -112,7 +112,7 @@ class Workspace:
                 self._open[path] = replace(document, stamp=fresh.stamp)
             else:
                 self._open[path] = fresh
-                self._changed(fresh, [{"text": fresh.text}])
+                self._note_change(fresh, [{"text": fresh.text}])
 
     async def save(self, uris: Iterable[str]) -> list[str]:
         """
@@ -155,7 +155,7 @@ class Workspace:
         """What operations make, move or remove on disk; text edits change documents in memory only."""
         found: list[Path] = []
         for operation in operations:
-            with _blaming(operation):
+            with _blame(operation):
                 if not isinstance(operation, DocumentEdit):
                     found.append(disk.entry_path(self.root, operation.uri))
                 if isinstance(operation, RenameFile):
@@ -164,7 +164,7 @@ class Workspace:
 
     def _check(self, operation: Operation) -> None:
         """Refuse what can be known to fail before anything is touched."""
-        with _blaming(operation):
+        with _blame(operation):
             if not isinstance(operation, DocumentEdit):
                 return
             path = disk.document_path(self.root, operation.uri)
@@ -185,13 +185,13 @@ class Workspace:
             case tuple():
                 self._edit(operation)
             case CreateFile():
-                with _blaming(operation):
+                with _blame(operation):
                     self._create(operation)
             case RenameFile():
-                with _blaming(operation):
+                with _blame(operation):
                     self._rename(operation)
             case DeleteFile():
-                with _blaming(operation):
+                with _blame(operation):
                     self._delete(operation)
             case DocumentEdit():  # always in a tuple
                 self._edit((operation,))
@@ -205,7 +205,7 @@ class Workspace:
             by_path.setdefault(disk.document_path(self.root, edit.uri), []).append(edit)
         planned: list[tuple[Document, tuple[text.Splice, ...]]] = []
         for path, of_document in by_path.items():
-            with _blaming(of_document[0]):
+            with _blame(of_document[0]):
                 document = self._open.get(path) or self._read(path, of_document[0].uri)
                 text_edits = [text_edit for edit in of_document for text_edit in edit.edits]
                 planned.append((document, text.plan(document.text, text_edits, self.sync.encoding)))
@@ -219,7 +219,7 @@ class Workspace:
         changed = replace(document, version=next(self._versions), text=text.apply(document.text, splices))
         self._open[document.path] = changed
         incremental = text.content_changes(document.text, splices, self.sync.encoding)
-        self._changed(changed, incremental if self.sync.incremental else [{"text": changed.text}])
+        self._note_change(changed, incremental if self.sync.incremental else [{"text": changed.text}])
 
     def _create(self, create: CreateFile) -> None:
         path = disk.entry_path(self.root, create.uri)
@@ -287,7 +287,7 @@ class Workspace:
         """
         if not self._open[path].is_dirty:
             return
-        async with lock.held([path]):
+        async with lock.hold([path]):
             if (document := self._open.get(path)) is None or not document.is_dirty:
                 return  # closed, or saved, while someone else held the lock
             if disk.document_path(self.root, path.as_uri()) != path:
@@ -324,7 +324,7 @@ class Workspace:
         self._notify("textDocument/didClose", {"textDocument": {"uri": document.uri}})
         return document
 
-    def _changed(self, document: Document, changes: Sequence[Any]) -> None:
+    def _note_change(self, document: Document, changes: Sequence[Any]) -> None:
         identifier = {"uri": document.uri, "version": document.version}
         self._notify("textDocument/didChange", {"textDocument": identifier, "contentChanges": list(changes)})
 
@@ -341,7 +341,7 @@ def _runs(operations: Sequence[Operation]) -> Iterator[Operation | tuple[Documen
 
 
 @contextlib.contextmanager
-def _blaming(operation: Operation) -> Iterator[None]:
+def _blame(operation: Operation) -> Iterator[None]:
     """Let a refusal say which change it is about; a failing disk is a refusal too."""
     try:
         yield

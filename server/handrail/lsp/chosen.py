@@ -35,7 +35,7 @@ class Settled(Protocol):
     has_settled: bool
 
 
-def named(known: Settled) -> str:
+def model_name(known: Settled) -> str:
     """The model's name for people; empty while the client has not told its settings."""
     return known.settings.text(settings.MODEL) if known.has_settled else ""
 

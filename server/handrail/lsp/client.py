@@ -80,7 +80,7 @@ class Client:
         operations = set(edits.resource_operations or ())
         publish = document.publish_diagnostics or lsp.PublishDiagnosticsClientCapabilities()
         watched = workspace.did_change_watched_files
-        opted = _opted(params)
+        opted = _opt_ins(params)
         services = opted.get("services")
         name = params.client_info.name if params.client_info is not None else ""
         is_neovim, is_lsp_mode = name == "Neovim", _is_lsp_mode(params)
@@ -146,7 +146,7 @@ def _is_lsp_mode(params: lsp.InitializeParams) -> bool:
     return said is not None and said.name == "emacs" and (said.version or "").startswith("GNU Emacs")
 
 
-def _opted(params: lsp.InitializeParams) -> Mapping[str, object]:
+def _opt_ins(params: lsp.InitializeParams) -> Mapping[str, object]:
     """What the client said of handrail: in its experimental capabilities, or its initialization options."""
     found: dict[str, object] = {}
     for source in (params.capabilities.experimental, params.initialization_options):

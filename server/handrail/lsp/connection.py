@@ -136,10 +136,10 @@ class LspProtocol(LanguageServerProtocol):
         """Greet the client; offer it what the server will answer to once it is loaded."""
         told_encodings(params)
         result = yield from super().lsp_initialize(params)
-        client, encoding = Client.of(params), _encoding(result.capabilities)
+        client, encoding = Client.of(params), _position_encoding(result.capabilities)
         self._server.greet = lambda: self._server.state.greet(client, params, encoding)
         self._server.phase = Phase.GREETED
-        return {"capabilities": offered(client, encoding), "serverInfo": result.server_info}
+        return {"capabilities": offered_capabilities(client, encoding), "serverInfo": result.server_info}
 
     @lsp_method(lsp.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
@@ -286,7 +286,7 @@ class Server(LanguageServer):
         self.say(f"internal error ({error}). The server keeps running; see its log.")
 
 
-def offered(client: Client, encoding: str) -> dict[str, Any]:
+def offered_capabilities(client: Client, encoding: str) -> dict[str, Any]:
     """Returns the capabilities that a client is told of, as JSON."""
     capabilities: dict[str, Any] = json.loads(CAPABILITIES.read_bytes())
     capabilities["positionEncoding"] = encoding
@@ -302,7 +302,7 @@ def _is_null(data: dict[str, Any]) -> bool:
     return "method" not in data and "id" in data and data.get("result", "") is None
 
 
-def _encoding(capabilities: lsp.ServerCapabilities) -> str:
+def _position_encoding(capabilities: lsp.ServerCapabilities) -> str:
     """The position encoding that was agreed on."""
     agreed = capabilities.position_encoding or lsp.PositionEncodingKind.Utf16
     return agreed.value if isinstance(agreed, lsp.PositionEncodingKind) else agreed

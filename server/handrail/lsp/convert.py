@@ -126,11 +126,13 @@ class Converter:
             severity=SEVERITIES[known.severity],
             code=known.code.value,
             source="handrail",
-            related_information=self._related(known, near[1:]) if self.related and near[1:] else None,
+            related_information=self._related_information(known, near[1:])
+            if self.related and near[1:]
+            else None,
             data={"failure": known.failure} if self.data else None,
         )
 
-    def _related(
+    def _related_information(
         self, known: report.Diagnostic, others: Sequence[Candidate]
     ) -> list[lsp.DiagnosticRelatedInformation]:
         return [

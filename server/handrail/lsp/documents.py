@@ -165,19 +165,19 @@ class Documents:
 
     def find(self, uri: str) -> OpenDocument | None:
         """The open document that *uri* names, in this or another spelling."""
-        return self._open.get(uri) or next(iter(self._of(self._identify(uri))), None)
+        return self._open.get(uri) or next(iter(self._with_identity(self._identify(uri))), None)
 
-    def beside(self, document: OpenDocument) -> tuple[OpenDocument, ...]:
+    def siblings(self, document: OpenDocument) -> tuple[OpenDocument, ...]:
         """The other open documents of the same file, which the client has opened by other URIs."""
-        return tuple(other for other in self._of(document.identity) if other is not document)
+        return tuple(other for other in self._with_identity(document.identity) if other is not document)
 
-    def _of(self, identity: str) -> Iterator[OpenDocument]:
+    def _with_identity(self, identity: str) -> Iterator[OpenDocument]:
         return (document for document in self._open.values() if document.identity == identity)
 
     def __iter__(self) -> Iterator[OpenDocument]:
         return iter(list(self._open.values()))
 
-    def opened(self, item: lsp.TextDocumentItem) -> OpenDocument:
+    def on_open(self, item: lsp.TextDocumentItem) -> OpenDocument:
         """The editor has opened a document."""
         self.count += 1
         document = OpenDocument(
@@ -192,7 +192,7 @@ class Documents:
         self.wake()
         return document
 
-    def changed(
+    def on_change(
         self, uri: str, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent]
     ) -> OpenDocument | None:
         """The editor has changed a document; None if it never opened it."""
@@ -208,7 +208,7 @@ class Documents:
             self.wake()
         return document
 
-    def closed(self, uri: str) -> OpenDocument | None:
+    def on_close(self, uri: str) -> OpenDocument | None:
         """The editor has closed a document; None if it never opened it."""
         document = self.find(uri)
         if document is not None:

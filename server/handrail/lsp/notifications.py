@@ -43,7 +43,7 @@ def decode(body: bytes) -> tuple[str, Decoded] | None:
 # ---- Readers, which raise KeyError, TypeError or _UnlikeError for what is not exactly as LSP has it ----
 
 
-def _opened(params: Any) -> Decoded:
+def _decode_open(params: Any) -> Decoded:
     item = params["textDocument"]
     document = lsp.TextDocumentItem(
         uri=_text(item["uri"]),
@@ -54,7 +54,7 @@ def _opened(params: Any) -> Decoded:
     return lsp.DidOpenTextDocumentParams(document)
 
 
-def _changed(params: Any) -> Decoded:
+def _decode_change(params: Any) -> Decoded:
     named, changes = params["textDocument"], params["contentChanges"]
     if type(changes) is not list:
         raise _UnlikeError
@@ -78,7 +78,7 @@ def _position(value: Any) -> lsp.Position:
     return lsp.Position(_number(value["line"]), _number(value["character"]))
 
 
-def _closed(params: Any) -> Decoded:
+def _decode_close(params: Any) -> Decoded:
     return lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(_text(params["textDocument"]["uri"])))
 
 
@@ -95,7 +95,7 @@ def _number(value: object, least: int = 0) -> int:
 
 
 READERS: dict[str, Callable[[Any], Decoded]] = {
-    lsp.TEXT_DOCUMENT_DID_OPEN: _opened,
-    lsp.TEXT_DOCUMENT_DID_CHANGE: _changed,
-    lsp.TEXT_DOCUMENT_DID_CLOSE: _closed,
+    lsp.TEXT_DOCUMENT_DID_OPEN: _decode_open,
+    lsp.TEXT_DOCUMENT_DID_CHANGE: _decode_change,
+    lsp.TEXT_DOCUMENT_DID_CLOSE: _decode_close,
 }

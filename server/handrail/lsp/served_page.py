@@ -36,7 +36,7 @@ FOREIGN = "foreign"  # the part of lines of which nothing is known
 Edit = Callable[[Page], Page]
 
 
-def same(page: Page) -> Page:
+def unchanged_page(page: Page) -> Page:
     """The page as it is."""
     return page
 
@@ -102,7 +102,7 @@ class ServedPage(ABC):
     async def prepare(self, page: Page) -> None:
         """Make the parts what they should be by now, for a page with these lines of the user's."""
 
-    def cleaned(self, page: Page) -> Page:
+    def clean(self, page: Page) -> Page:
         """The page without those lines of the user's that are done with."""
         return page
 
@@ -151,7 +151,7 @@ class ServedPage(ABC):
         document = self.opened.find(self.uri)
         return uri == self.uri if document is None else self.opened.find(uri) is document
 
-    async def found(self, uri: str) -> None:
+    async def on_open(self, uri: str) -> None:
         """A document was opened that may be it, from an earlier time: bring it up to date."""
         if await self.recognise(uri):
             await self.update()
@@ -173,16 +173,16 @@ class ServedPage(ABC):
         document = self._open()
         if document is not None and self.is_loaded:
             was_unread = self._unread is not None
-            self._observed(document.rows)
+            self._observe(document.rows)
             if was_unread and self._unread is None and not self._is_true():
-                self.changed()  # it was typed in before it was reloaded: the file is to have both
+                self.on_change()  # it was typed in before it was reloaded: the file is to have both
 
-    def saved(self) -> None:
+    def on_save(self) -> None:
         """The client has saved the document."""
         self.look()
         self._saved = self.page
 
-    def changed(self) -> None:
+    def on_change(self) -> None:
         """What it shows has changed: bring it up to date in a moment, if the client holds it."""
         if self._open() is not None and not self._is_waiting:
             self._is_waiting = True
@@ -210,7 +210,7 @@ class ServedPage(ABC):
 
     # ---- Bringing it up to date -------------------------------------------------------------------
 
-    async def bring(self, edit: Edit = same) -> str:
+    async def bring(self, edit: Edit = unchanged_page) -> str:
         """
         Have it show what it should show now.
 
@@ -223,7 +223,7 @@ class ServedPage(ABC):
         async with self._one_at_a_time:
             there = await self.served.read(self.name)
             await self._take_over(there)
-            await self.prepare(edit(self.cleaned(self.page)))
+            await self.prepare(edit(self.clean(self.page)))
             await self._write(edit, None if there is None else there[1])
             await self._keep()
             return self.uri or ""
@@ -231,17 +231,17 @@ class ServedPage(ABC):
     async def _take_over(self, there: tuple[str, str] | None) -> None:
         """Take over what is known of it, and what its file or the client holds; None if there is no file."""
         if there is not None and self._open() is None:
-            self.uri = self._spelled(there[0])
+            self.uri = self._client_uri(there[0])
         await self._load(is_there=there is not None)
         if self._open() is not None:
             self.look()
         elif there is not None:
-            self._observed(split_lines(there[1]))
+            self._observe(split_lines(there[1]))
 
     async def _write(self, edit: Edit, on_disk: str | None) -> None:
         self.look()  # it may have been typed in since
         document, before = self._open(), self.page
-        after = edit(self.cleaned(before))
+        after = edit(self.clean(before))
         now = pages.update(after, self.parts_in(after))
         reloads = document is not None and not self.takes_edits() and now.text != before.text
         if document is None or on_disk is None or reloads:
@@ -251,7 +251,7 @@ class ServedPage(ABC):
                 self.say(written.note)
             self._saved = now
         if document is None:
-            self.uri = self._spelled(written.uri)
+            self.uri = self._client_uri(written.uri)
             self.page = now
             self._remember(now)
             return
@@ -274,7 +274,7 @@ class ServedPage(ABC):
             self.shown()
         self._tries = self._tries + 1 if edits and not self._is_true() else 0
         if 0 < self._tries <= LIMIT_TRIES:  # it was refused, or typed in just then
-            self.changed()
+            self.on_change()
         if edits and was_clean and self._open() is document:
             await self.editor.save([document.uri])
 
@@ -284,10 +284,10 @@ class ServedPage(ABC):
 
     def _is_true(self) -> bool:
         """Whether it shows what it should, as far as is known."""
-        page = self.cleaned(self.page)
+        page = self.clean(self.page)
         return not pages.edits(self.page, pages.update(page, self.parts_in(page)))
 
-    def _spelled(self, uri: str) -> str:
+    def _client_uri(self, uri: str) -> str:
         """The URI by which the client holds it, if it does."""
         document = self.opened.find(uri)
         return uri if document is None else document.uri
@@ -295,7 +295,7 @@ class ServedPage(ABC):
     def _open(self) -> OpenDocument | None:
         return self.opened.find(self.uri) if self.uri is not None else None
 
-    def _observed(self, rows: Sequence[str]) -> None:
+    def _observe(self, rows: Sequence[str]) -> None:
         """Take over what the document holds by now, as it follows from one of its latest texts."""
         rows = tuple(rows)
         if self._unread is not None and rows == tuple(self._unread[0]):
@@ -348,7 +348,7 @@ class ServedPage(ABC):
         self.is_loaded = True  # and not before: what is typed while this waits is looked at once, and now
         document = self._open()
         if document is not None:
-            self._observed(document.rows)
+            self._observe(document.rows)
 
     async def keep(self) -> None:
         """Write down what is known of it."""

@@ -159,7 +159,7 @@ MIRROR: Mapping[str, Callable[[State, Any], None]] = {
 
 def furnish(server: Server, world: World) -> None:
     """Gives a server its state and its handlers; nothing is started."""
-    hooks = Hooks(publish=diagnostics.publish, look=sync.look, settled=configuration.settled)
+    hooks = Hooks(publish=diagnostics.publish, look=sync.look, settled=configuration.wait_for_settings)
     server.state = State(server, world, hooks)
     server.secrets = server.state.secrets
     register(server)
@@ -208,7 +208,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
             if tell and isinstance(error, actions.Offered):
                 server.state.begin(actions.offer(server.state, error))
                 return None
-            raise _refused(request, error) from error
+            raise _refusal(request, error) from error
 
     async def answer(params: Any) -> object:  # pygls would hand an `object` the server
         return wire.write(await run(params, tell=False))
@@ -228,11 +228,11 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
     server.command(request.command)(execute)
 
 
-def _refused(request: protocol.Request, error: Exception) -> JsonRpcException:
+def _refusal(request: protocol.Request, error: Exception) -> JsonRpcException:
     """What the client is told of a request that is wrong, or cannot be done."""
     if isinstance(error, HandrailError):
-        return RequestFailed(message=_shown(str(error)))
-    return JsonRpcInvalidParams(message=_shown(f"{request.name}: {error}"))
+        return RequestFailed(message=_show(str(error)))
+    return JsonRpcInvalidParams(message=_show(f"{request.name}: {error}"))
 
 
 def _register_documents(server: Server) -> None:
@@ -241,9 +241,9 @@ def _register_documents(server: Server) -> None:
         try:
             return lsp.TextDocumentContentResult(text=await virtual.content(server.state, params.uri))
         except Wrong as error:
-            raise JsonRpcInvalidParams(message=_shown(str(error))) from error
+            raise JsonRpcInvalidParams(message=_show(str(error))) from error
         except HandrailError as error:
-            raise RequestFailed(message=_shown(str(error))) from error
+            raise RequestFailed(message=_show(str(error))) from error
 
 
 def _register_places(server: Server) -> None:
@@ -301,7 +301,7 @@ def _register_places(server: Server) -> None:
 
 def _register_standard(server: Server) -> None:
     @server.feature(lsp.INITIALIZED)
-    async def initialized(params: lsp.InitializedParams) -> None:
+    async def on_initialized(params: lsp.InitializedParams) -> None:
         model.take_keys(server.state)
         server.state.begin(configuration.pull(server.state))
         await configuration.register(server.state, server.client_capabilities)
@@ -310,7 +310,7 @@ def _register_standard(server: Server) -> None:
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))
     def did_save(params: lsp.DidSaveTextDocumentParams) -> None:
         sync.did_save(server.state, params)
-        prompts.saved(server.state, params.text_document.uri)
+        prompts.on_save(server.state, params.text_document.uri)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: lsp.DidChangeConfigurationParams) -> None:
@@ -342,6 +342,6 @@ def _register_standard(server: Server) -> None:
         server.state.world.served.close()
 
 
-def _shown(error: str) -> str:
+def _show(error: str) -> str:
     """The message of an error, which editors show like any other."""
     return surfaces.message(error, SHOWN_CHARS)

@@ -80,7 +80,7 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
                 continue
             found = read(setting, value)
             if isinstance(found, Wrong):
-                problems.append(_told(setting, found))
+                problems.append(_complaint(setting, found))
             else:
                 values[setting.name] = found
     return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
@@ -107,7 +107,7 @@ def read(setting: Setting, value: object) -> Value | Wrong:
     return value
 
 
-def _told(setting: Setting, wrong: Wrong) -> str:
+def _complaint(setting: Setting, wrong: Wrong) -> str:
     """What the user is told of a value that is not used."""
     name = f"The setting {SECTION}.{setting.name}"
     if setting.reads is not None:

@@ -128,7 +128,7 @@ class State:
             on_event=self.progress_of,
             on_ledger=self.publish,
             ready=lambda: hooks.settled(self),
-            archive=Archive(journals=Heard(world.sessions, self.chats.hear, self.chats.loaded)),
+            archive=Archive(journals=Heard(world.sessions, self.chats.hear, self.chats.on_load)),
             reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
             mode_of=lambda stated: chosen.mode(self.settings, stated, untrusted=self.client.untrusted),
         )
@@ -144,7 +144,7 @@ class State:
     def discussion(self) -> Discussion:
         """What is said of pending changes."""
         host = self.host
-        return Discussion(host.reviews, host.archive, spelled=self.spelled, new_id=host.new_id)
+        return Discussion(host.reviews, host.archive, spelled=self.client_uri, new_id=host.new_id)
 
     @cached_property
     def languages(self) -> ClientLanguages:
@@ -167,8 +167,8 @@ class State:
 
     def _chat_page(self, session: str, name: str) -> ChatPage:
         view = View(
-            facts=lambda: (chosen.named(self), page.mode or "", share(self.host, session)),
-            question=self._asked,
+            facts=lambda: (chosen.model_name(self), page.mode or "", share(self.host, session)),
+            question=self._question_text,
             redactor=lambda: partial(redact, secrets=self.secrets()),
         )
         held, said = (self.documents, self.editor), (self.say, self.begin)
@@ -187,7 +187,7 @@ class State:
         )
         return page
 
-    def _asked(self, question: str) -> str | None:
+    def _question_text(self, question: str) -> str | None:
         found = next((each for each in self.questions.open if each.id == question), None)
         return None if found is None else words.document(found.question)
 
@@ -200,7 +200,7 @@ class State:
             client=lambda: self.client,
             documents=self.documents,
             reviews=lambda: self.host.reviews,
-            spelled=self.spelled,
+            spelled=self.client_uri,
             begin=self.begin,
             publish=lambda: self.publish(self.host.ledger),
             say=self.say,
@@ -222,7 +222,7 @@ class State:
             related=self.client.related,
             data=self.client.data,
             ledger=lambda: self.host.ledger,
-            spelled=self.spelled,
+            spelled=self.client_uri,
         )
         folders = [folder.uri for folder in params.workspace_folders or ()]
         self.set_folders(folders or ([params.root_uri] if params.root_uri else []))
@@ -240,12 +240,12 @@ class State:
             self._identities[uri] = uri if isinstance(place, Failure) else place.identity
         return self._identities[uri]
 
-    def spelled(self, uri: str) -> str:
+    def client_uri(self, uri: str) -> str:
         """The URI by which the client knows a document: its own while it holds it, whatever its spelling."""
         document = self.documents.find(uri) if uri else None
         return uri if document is None else document.uri
 
-    def shown(self, uri: str) -> str:
+    def show_path(self, uri: str) -> str:
         """A document's path as people read it."""
         place = self.workspace.resolve(uri)
         return uri if isinstance(place, Failure) else place.path
@@ -272,7 +272,7 @@ class State:
         model = self.settings.text(settings.MODEL)
         kind, _, name = model.partition(":")
         if kind == EDITOR:
-            return self.editor_model.named(name)
+            return self.editor_model.by_name(name)
         return self.world.providers(chosen.model(self.settings))
 
     # ---- Settings ---------------------------------------------------------------------------------
@@ -368,13 +368,13 @@ class State:
     def follow(self, task: asyncio.Task[object]) -> None:
         """Keep a task alive; if it fails for a reason of ours, log it and say so once."""
         self._tasks.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._on_end)
 
     def begin(self, work: Coroutine[object, object, object]) -> None:
         """Do something beside the handlers."""
         self.follow(asyncio.ensure_future(work))
 
-    def _done(self, task: asyncio.Task[object]) -> None:
+    def _on_end(self, task: asyncio.Task[object]) -> None:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, JsonRpcException):

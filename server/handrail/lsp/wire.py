@@ -43,7 +43,7 @@ def read(kind: type[T], value: object) -> T:
 
 def explain(error: BaseException, path: str) -> str:
     """What is wrong with a message that cannot be read, and in which field below *path*."""
-    found = [line.rpartition(" @ ") for line in transform_error(error, path=path, format_exception=_said)]
+    found = [line.rpartition(" @ ") for line in transform_error(error, path=path, format_exception=_describe)]
     places = [(what, re.sub(r"_([a-z])", _upper, at).lstrip(".")) for what, _, at in found]
     return "; ".join(f"{what} @ {at}" if at else what for what, at in places)
 
@@ -68,7 +68,7 @@ def _strict(kind: type) -> Callable[[object, type], object]:
     def hook(value: object, _: type) -> object:
         if type(value) is kind or (kind is float and type(value) is int):
             return value
-        raise ValueError(f"expected {NAMES[kind]}, got {_shown(value)}")
+        raise ValueError(f"expected {NAMES[kind]}, got {_show(value)}")
 
     return hook
 
@@ -78,10 +78,10 @@ def _choice(value: object, kind: object) -> object:
     if value in choices:
         return value
     *most, last = map(repr, choices)
-    raise ValueError(f"expected {', '.join(most)} or {last}, got {_shown(value)}")
+    raise ValueError(f"expected {', '.join(most)} or {last}, got {_show(value)}")
 
 
-def _said(error: BaseException, _kind: object) -> str:
+def _describe(error: BaseException, _kind: object) -> str:
     """One thing that is wrong."""
     return "required field missing" if isinstance(error, KeyError) else str(error)
 
@@ -90,7 +90,7 @@ def _upper(part: re.Match[str]) -> str:
     return part[1].upper()
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= SHOWN_CHARS else shown[: SHOWN_CHARS - 1] + "…"
 
@@ -106,20 +106,20 @@ def _converter() -> Converter:
 
     converter.register_structure_hook_func(_is_choice, _choice)
 
-    def named(kind: type) -> dict[str, object]:
+    def renames(kind: type) -> dict[str, object]:
         return {field.name: override(rename=camel(field.name)) for field in fields(kind)}
 
     converter.register_structure_hook_factory(
         _is_list,
-        lambda kind: _only(list, list_structure_factory(kind, converter)),
+        lambda kind: _restrict_to(list, list_structure_factory(kind, converter)),
     )
     converter.register_structure_hook_factory(
         is_dataclass,
-        lambda kind: _only(dict, make_dict_structure_fn(kind, converter, **named(kind))),  # type: ignore[arg-type]  # cattrs types overrides as one parameter
+        lambda kind: _restrict_to(dict, make_dict_structure_fn(kind, converter, **renames(kind))),  # type: ignore[arg-type]  # cattrs types overrides as one parameter
     )
     converter.register_unstructure_hook_factory(
         is_dataclass,
-        lambda kind: make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=True, **named(kind)),  # type: ignore[arg-type]  # as above
+        lambda kind: make_dict_unstructure_fn(kind, converter, _cattrs_omit_if_default=True, **renames(kind)),  # type: ignore[arg-type]  # as above
     )
     return converter
 
@@ -132,12 +132,12 @@ def _is_list(kind: object) -> bool:
     return get_origin(kind) is list
 
 
-def _only(json: type, structure: Callable[..., object]) -> Callable[[object, type], object]:
+def _restrict_to(json: type, structure: Callable[..., object]) -> Callable[[object, type], object]:
     """A hook that takes nothing but an object, or nothing but a list; cattrs would iterate over a string."""
 
     def hook(value: object, kind: type) -> object:
         if not isinstance(value, json):
-            raise ValueError(f"expected {NAMES[json]}, got {_shown(value)}")
+            raise ValueError(f"expected {NAMES[json]}, got {_show(value)}")
         return structure(value, kind)
 
     return hook

@@ -20,17 +20,17 @@ class Removals:
         waiting = (each for sent in self._waiting.values() for each in sent)
         return any(each.identity == identity and each.prompt.text == text for each in waiting)
 
-    def of(self, turn: str, identity: str) -> tuple[SentPrompt, ...]:
+    def sent_prompts(self, turn: str, identity: str) -> tuple[SentPrompt, ...]:
         """Returns the prompts that the next edit of a document by a turn removes."""
         return tuple(each for each in self._waiting.get(turn, ()) if each.identity == identity)
 
-    def edited(self, turn: str, identity: str) -> None:
+    def on_edit(self, turn: str, identity: str) -> None:
         """The turn has edited the document: what was not removed with that stays."""
         left = tuple(each for each in self._waiting.get(turn, ()) if each.identity != identity)
         self._waiting[turn] = left
         if not left:
             del self._waiting[turn]
 
-    def ended(self, turn: str) -> None:
+    def on_end(self, turn: str) -> None:
         """The turn has ended: what it has not removed stays."""
         self._waiting.pop(turn, None)

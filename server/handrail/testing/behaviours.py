@@ -87,7 +87,7 @@ class Reaction:
     def _apply(self, editor: ScriptedEditor, given: Json) -> None:
         if editor.buffers.is_stale(given) and not self.is_forced:
             return  # the editor lets it be, so there is nothing to which the user could react
-        changed = [uri for uri in editor.buffers.named(given) if uri in editor.buffers.documents]
+        changed = [uri for uri in editor.buffers.named_uris(given) if uri in editor.buffers.documents]
         editor.buffers.apply(given, only=self.only, is_forced=self.is_forced)
         for uri in changed:
             if self.formats is not None:

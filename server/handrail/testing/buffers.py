@@ -178,7 +178,7 @@ class Buffers:
     def _text_edits(self, given: Json) -> Iterator[Json]:
         yield from (each for each in self._changes(given) if "kind" not in each)
 
-    def named(self, given: Json) -> list[str]:
+    def named_uris(self, given: Json) -> list[str]:
         """The URIs of the documents whose text an edit changes."""
         return [change["textDocument"]["uri"] for change in self._text_edits(given)]
 

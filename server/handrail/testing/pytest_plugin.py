@@ -38,21 +38,21 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "client_profiles(*names): run this test only as these editors, not as all of them"
     )
-    _known(config.getoption("--client-profiles").split(","), "--client-profiles")
+    _check_names(config.getoption("--client-profiles").split(","), "--client-profiles")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run each test that uses `client_profile` once for each editor that was asked for."""
     if "client_profile" not in metafunc.fixturenames:
         return
-    asked = _known(metafunc.config.getoption("--client-profiles").split(","), "--client-profiles")
+    asked = _check_names(metafunc.config.getoption("--client-profiles").split(","), "--client-profiles")
     marker = metafunc.definition.get_closest_marker("client_profiles")
-    wanted = asked if marker is None else _known(marker.args, metafunc.definition.nodeid)
+    wanted = asked if marker is None else _check_names(marker.args, metafunc.definition.nodeid)
     found = [profile for profile in PROFILES if profile.name in wanted and profile.name in asked]
     metafunc.parametrize("client_profile", found, ids=lambda profile: profile.name, indirect=True)
 
 
-def _known(names: Sequence[str], where: str) -> list[str]:
+def _check_names(names: Sequence[str], where: str) -> list[str]:
     if list(names) == ["all"]:
         return NAMES
     if unknown := [name for name in names if name not in NAMES]:

@@ -256,7 +256,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from handrail.adapters.state import lock
-with lock.held(Path(sys.argv[1]), writes=True):
+with lock.hold(Path(sys.argv[1]), writes=True):
     print("held", flush=True)
     sys.stdin.read()
 """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from handrail.agent.chat.earlier import LIMIT_CHARS, LIMIT_PART_CHARS, told
+from handrail.agent.chat.earlier import LIMIT_CHARS, LIMIT_PART_CHARS, tell_turns
 from handrail.core.conversation.journal import Begun, Entry, Over, Rewound, Said
 from handrail.core.conversation.message import AssistantMessage, UserMessage
 
@@ -41,17 +41,19 @@ COPY = [
     ids=["nothing", "the-last-answer", "no-blank-answer", "no-answer", "taken-back", "forked", "keys"],
 )
 def test_prompts_and_last_answers_are_told(entries: Sequence[Entry], text: str) -> None:
-    assert told(entries, lambda said: said.replace("hush", "****")) == text
+    assert tell_turns(entries, lambda said: said.replace("hush", "****")) == text
 
 
 def test_what_is_long_is_cut_and_older_turns_are_left_out() -> None:
     long = "x" * (LIMIT_PART_CHARS + 12_345)
-    text = told([each for n in range(9) for each in turn(f"t{n}", f"Question {n}?", long)], str)
+    text = tell_turns([each for n in range(9) for each in turn(f"t{n}", f"Question {n}?", long)], str)
     assert len(text) <= LIMIT_CHARS + 100
     assert text.startswith("(5 earlier turns are not shown.)\n\nUser:\nQuestion 5?\n")
     assert text.count("(12,345 more characters are not shown.)") == 4
 
 
 def test_no_part_of_a_key_stays_where_a_text_is_cut() -> None:
-    text = told(turn("t1", "x" * (LIMIT_PART_CHARS - 2) + "hush"), lambda said: said.replace("hush", ""))
+    text = tell_turns(
+        turn("t1", "x" * (LIMIT_PART_CHARS - 2) + "hush"), lambda said: said.replace("hush", "")
+    )
     assert "hu" not in text

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.agent.chat.mentions import Mention, mentions, unfinished, written
+from handrail.agent.chat.mentions import Mention, mentions, unfinished_mention, write_mention
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_what_can_only_be_a_path(name: str, is_path: bool) -> None:
     ],
 )
 def test_what_is_being_named(before: str, found: tuple[str, int] | None) -> None:
-    assert unfinished(before) == found
+    assert unfinished_mention(before) == found
 
 
 @given(st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs", "Cc"]), min_size=1))
 def test_a_path_is_read_as_it_is_written(path: str) -> None:
     if path.strip() != path or "`" in path:
         return
-    said = f"Look: {written(path)} there"
+    said = f"Look: {write_mention(path)} there"
     assert any(path in (each.name, each.full) for each in mentions(said))

@@ -74,7 +74,7 @@ def of(entries: list[Entry]) -> Transcript:
 
 def shown(transcript: Transcript) -> str:
     view = View(facts=lambda: ("model", "", ""), question=lambda question: None, redactor=lambda: str)
-    return "".join(row for part in view.of(transcript).parts for row in part.rows)
+    return "".join(row for part in view.render(transcript).parts for row in part.rows)
 
 
 def test_turns_have_words_calls_and_what_was_said_to_them() -> None:

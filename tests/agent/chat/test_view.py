@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handrail.agent.chat.view import escaped
+from handrail.agent.chat.view import escape
 
 
 @pytest.mark.parametrize(
@@ -34,13 +34,13 @@ from handrail.agent.chat.view import escaped
     ],
 )
 def test_what_is_said_is_shown_and_does_nothing(said: str, shown: str | None) -> None:
-    assert "\n".join(escaped(said)) == (said if shown is None else shown)
+    assert "\n".join(escape(said)) == (said if shown is None else shown)
 
 
 @given(st.text(st.sampled_from("`~<>[]()!#> \\\nab&;-="), max_size=40))
 def test_nothing_outside_of_code_is_live(said: str) -> None:
     """Without fences, and code spans as Markdown finds them in a paragraph, no link, image or tag is left."""
-    text = "\n".join(escaped(re.sub(r"(?m)^ {0,3}(```|~~~).*", "", said)))
+    text = "\n".join(escape(re.sub(r"(?m)^ {0,3}(```|~~~).*", "", said)))
     for paragraph in re.split(r"\n[ \t]*\n", text):
         rest = re.sub(r"(?<![\\`])(`+)(?!`)(.+?)(?<!`)\1(?!`)", "0", paragraph, flags=re.DOTALL)
         assert not re.search(r"(?<!\\)\](?=\()|(?<!\\)<(?=[A-Za-z/!?])", rest), (said, text)

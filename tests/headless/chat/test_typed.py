@@ -141,7 +141,7 @@ def test_only_what_can_be_typed_answers_a_question(
     kind = "command" if "allow" in choices else "question"
     question = Question.of({"kind": kind, "choices": list(choices), "takesText": takes_text})
     assert [typed for typed in clear + unclear if question.is_clear(typed)] == clear
-    assert {question.meant(typed) for typed in ("", "n")} <= {"deny", "n"}
+    assert {question.meant_choice(typed) for typed in ("", "n")} <= {"deny", "n"}
 
 
 def test_history_is_for_its_owner_and_for_several_chats(tmp_path: Path) -> None:

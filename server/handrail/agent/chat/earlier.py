@@ -23,7 +23,7 @@ class _Round:
     answer: str = ""
 
 
-def told(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
+def tell_turns(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
     """
     What the turns of a journal said, oldest first, within `LIMIT_CHARS`.
 

@@ -58,10 +58,10 @@ class Mention:
 
 def mentions(text: str) -> tuple[Mention, ...]:
     """What *text* names, each once, in its order."""
-    return tuple(dict.fromkeys(_found(text)))[:LIMIT]
+    return tuple(dict.fromkeys(_find(text)))[:LIMIT]
 
 
-def _found(text: str) -> Iterator[Mention]:
+def _find(text: str) -> Iterator[Mention]:
     for quoted, lines, plain in _MENTION.findall(_without_code(text)):
         full = _ESCAPED.sub(r"\1", quoted) or plain.rstrip(_AFTER)
         if not full:
@@ -79,7 +79,7 @@ def _without_code(text: str) -> str:
     return _SPAN.sub(" ", _FENCED.sub("\n", text))
 
 
-def unfinished(before: str) -> tuple[str, int] | None:
+def unfinished_mention(before: str) -> tuple[str, int] | None:
     """
     What is being named at the end of a line.
 
@@ -93,7 +93,7 @@ def unfinished(before: str) -> tuple[str, int] | None:
     return found["plain"] if quoted is None else _ESCAPED.sub(r"\1", quoted), len(found[0])
 
 
-def written(path: str) -> str:
+def write_mention(path: str) -> str:
     """A path as it is named."""
     if re.search(r'[\s"@]', path) is None and not path.endswith(tuple(_AFTER)):
         return f"@{path}"

@@ -263,7 +263,7 @@ class Transcript:
                 self._say(message)
 
     def _call(self, call: ToolCall) -> None:
-        known = self._calls[call.id] = _described(call)  # an id may have been another call's before
+        known = self._calls[call.id] = _describe(call)  # an id may have been another call's before
         self.rounds[-1].items.append(known)
 
     def _close(self, entry: Answered | Decided) -> None:
@@ -374,7 +374,7 @@ def _how(end: QuestionEnd, choice: str | None) -> str:
             return "was withdrawn"
 
 
-def _described(call: ToolCall) -> Call:
+def _describe(call: ToolCall) -> Call:
     """What a call does, and where."""
     found, tool = Call(id=call.id, tool=call.name, title=call.name), TOOLS.get(call.name)
     try:

@@ -103,13 +103,13 @@ class View:
     redact: Callable[[str], str] = field(init=False)
     _known: dict[str, tuple[int, Shown]] = field(default_factory=dict)
 
-    def of(self, transcript: Transcript, told: Sequence[Answer] = ()) -> Shown:
+    def render(self, transcript: Transcript, told: Sequence[Answer] = ()) -> Shown:
         """The conversation as it is now; what is *told* stands at its end."""
         found, self.redact = Shown(), self.redactor()
-        title = next(escaped(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
+        title = next(escape(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
         model, mode, share = self.facts()
         title = "".join(surfaces.unset(title, is_code=False))
-        facts = (model, mode or transcript.mode, share, *_used(transcript.usage))
+        facts = (model, mode or transcript.mode, share, *_render_usage(transcript.usage))
         found.parts.append(_part(TITLE, f"# {title}", "", " · ".join(filter(None, facts)), ""))
         known, self._known = self._known, {}
         for each in transcript.rounds:
@@ -124,7 +124,7 @@ class View:
             found.folds |= shown.folds
             found.messages |= shown.messages
         for number, answer in enumerate(told):
-            rows = [*escaped(self.redact(answer.text)), *([""] if number == len(told) - 1 else [])]
+            rows = [*escape(self.redact(answer.text)), *([""] if number == len(told) - 1 else [])]
             found.parts.append(_inert(_part(f"told:{number}", *rows)))
             if answer.checkpoint:
                 found.checkpoints[f"told:{number}"] = answer.checkpoint
@@ -159,11 +159,11 @@ class View:
             elif isinstance(item, Waiting) and not item.end:
                 found.questions[key] = item.question
         if one.coming.strip():
-            found.parts.append(_part(f"coming:{one.turn}", *escaped(self.redact(one.coming)), ""))
+            found.parts.append(_part(f"coming:{one.turn}", *escape(self.redact(one.coming)), ""))
         for number, text in enumerate(one.steered):
             rows = [f"> {surfaces.prose(row)}".rstrip() for row in self.redact(text).split("\n")]
             found.parts.append(_part(f"said:{one.turn}:{number}", f"> {SAID}", ">", *rows, ""))
-        if end := _ended(one):
+        if end := _render_end(one):
             found.parts.append(
                 _part(f"end:{one.turn}", surfaces.inert(surfaces.visible(self.redact(end))), "")
             )
@@ -175,7 +175,7 @@ class View:
     def _item(self, item: Item) -> Iterator[str]:
         match item:
             case Words(text=text):
-                yield from escaped(self.redact(text))
+                yield from escape(self.redact(text))
             case Remark(text=text):
                 yield f"*{surfaces.message(self.redact(text))}*"
             case Told(text=text):
@@ -190,7 +190,7 @@ class View:
             case Call():
                 yield from self._call(item)
             case Waiting():
-                yield from self._waiting(item)
+                yield from self._render_question(item)
 
     def _todos(self, call: Call) -> Iterator[str]:
         """The list of what is to be done as it stands."""
@@ -204,17 +204,17 @@ class View:
         what = surfaces.code(self.redact(call.title), TITLE_CHARS)
         if call.result is None:
             yield f"- {what} …"
-            yield from self._printed(call.output, is_end=True)
+            yield from self._render_output(call.output, is_end=True)
             return
         first, more = headline(call.result, self.redact)
         failed = f"**{call.result.failure.code}** " if call.result.failure is not None else ""
         yield f"- {what}: {failed}{surfaces.message(first, SUMMARY_CHARS)}"
         if call.output:  # it goes on in the background
-            yield from self._printed(call.output, is_end=True)
+            yield from self._render_output(call.output, is_end=True)
         elif more and ((not needs_one_line(call.tool) and not call.todos) or failed):
-            yield from self._printed(more, is_end=ends_with_the_point(call.tool))
+            yield from self._render_output(more, is_end=ends_with_the_point(call.tool))
 
-    def _printed(self, text: str, *, is_end: bool) -> Iterator[str]:
+    def _render_output(self, text: str, *, is_end: bool) -> Iterator[str]:
         text = self.redact(text).strip("\n")
         if not text.strip():
             return
@@ -231,7 +231,7 @@ class View:
             yield ""
             yield f"  … {hidden} more lines"
 
-    def _waiting(self, item: Waiting) -> Iterator[str]:
+    def _render_question(self, item: Waiting) -> Iterator[str]:
         document = self.question(item.question) if not item.end else None
         if document is None:
             what = surfaces.code(self.redact(item.subject), TITLE_CHARS)
@@ -252,7 +252,7 @@ def headline(result: ToolResult, redact: Callable[[str], str]) -> tuple[str, str
     return first, more
 
 
-def escaped(text: str) -> Iterator[str]:
+def escape(text: str) -> Iterator[str]:
     """The rows of a text of the model's, as Markdown that is not taken for ours."""
     fence, is_plain = "", True
     for row in surfaces.prose(text).strip("\n").split("\n"):
@@ -292,7 +292,7 @@ def _spans(row: str) -> list[str] | None:
     return [*found, surfaces.inert(row[at:])]
 
 
-def _ended(one: Round) -> str:
+def _render_end(one: Round) -> str:
     if one.is_running or one.state == "finished":
         return ""
     if one.is_elsewhere:
@@ -306,7 +306,7 @@ def _ended(one: Round) -> str:
     return f"*The turn {what}{f': {one.reason}' if one.reason else '.'}*"
 
 
-def _used(usage: Usage) -> tuple[str, ...]:
+def _render_usage(usage: Usage) -> tuple[str, ...]:
     tokens = usage.input_tokens + usage.output_tokens
     if not tokens:
         return ()

@@ -33,13 +33,17 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
     Returns:
         A unified diff, empty if nothing differs. Raises CheckpointError.
     """
-    pairs = await _left(ports, checkpoint) if against is None else await _between(ports, checkpoint, against)
+    pairs = (
+        await _pairs_of_turn(ports, checkpoint)
+        if against is None
+        else await _between(ports, checkpoint, against)
+    )
     wanted = None if uri is None else identity(ports, uri)
-    shown = (_shown(*pair) for pair in pairs if wanted in (None, identity(ports, pair[0].uri)))
+    shown = (_show(*pair) for pair in pairs if wanted in (None, identity(ports, pair[0].uri)))
     return "".join(shown)
 
 
-def having(ports: Ports, found: Sequence[Checkpoint], uri: str) -> tuple[Checkpoint, ...]:
+def select_document(ports: Ports, found: Sequence[Checkpoint], uri: str) -> tuple[Checkpoint, ...]:
     """Those of *found* that have a document, whatever the spelling of its URI; it is their only path then."""
     name = identity(ports, uri)
     narrowed = (
@@ -70,7 +74,7 @@ async def read_kept(ports: Ports, checkpoint: str, uri: str, *, after: bool) -> 
         CheckpointError if the checkpoint does not have the document.
     """
     name = identity(ports, uri)
-    for kept, before, left in await _left(ports, checkpoint):
+    for kept, before, left in await _pairs_of_turn(ports, checkpoint):
         if identity(ports, kept.uri) == name:
             return left if after else before
     raise CheckpointError(f"The document {uri} is not in checkpoint {checkpoint}.")
@@ -80,14 +84,14 @@ Side = Text | bytes | None  # a text, what is none, nothing
 Pair = tuple[KeptDocument, Side, Side]
 
 
-async def _left(ports: Ports, checkpoint: str) -> Sequence[Pair]:
+async def _pairs_of_turn(ports: Ports, checkpoint: str) -> Sequence[Pair]:
     """What the turn found and what it left, as far as that is known."""
     pairs: list[Pair] = []
     paths = {each.uri: each for each in await ports.checkpoints.kept_documents(checkpoint)}
     for each in await ports.checkpoints.restore_plan(checkpoint):
         before, after = _side(each.before), None if each.after is None else _side(each.after)
         if each.after is None or not each.is_seen:
-            now = await _now(ports, each.uri)
+            now = await _current_document(ports, each.uri)
             after = now if each.after is None or now == before else after  # killed before it was written
         pairs.append((paths[each.uri], before, after))
     return pairs
@@ -99,16 +103,16 @@ async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair
     other = {} if against == NOW else {e.uri: e for e in await ports.checkpoints.kept_documents(against)}
     pairs: list[Pair] = []
     for uri, document in {**first, **other}.items():
-        now = None if uri in first and uri in other else await _at(ports, uri, document.image)
+        now = None if uri in first and uri in other else await _current_side(ports, uri, document.image)
         sides = [_side(kept[uri].image) if uri in kept else now for kept in (first, other)]
         pairs.append((document, sides[0], sides[1]))
     return pairs
 
 
-async def _at(ports: Ports, uri: str, kept: Image) -> Side:
+async def _current_side(ports: Ports, uri: str, kept: Image) -> Side:
     """What there is now of what was *kept*: a document, or what lies at a place."""
     found = await ports.editor.look(uri) if kept.is_link else None
-    return await _now(ports, uri) if found is None else _side(found)
+    return await _current_document(ports, uri) if found is None else _side(found)
 
 
 def _side(image: Image) -> Side:
@@ -120,14 +124,14 @@ def _side(image: Image) -> Side:
     return image.raw if isinstance(text, Failure) else text
 
 
-async def _now(ports: Ports, uri: str) -> Side:
+async def _current_document(ports: Ports, uri: str) -> Side:
     found = await ports.editor.read(uri)
     if isinstance(found, Document):
         return found.text
     return None if found.code is Code.NO_SUCH_FILE else b""
 
 
-def _shown(document: KeptDocument, before: Side, after: Side) -> str:
+def _show(document: KeptDocument, before: Side, after: Side) -> str:
     """One document's part of the diff."""
     path = document.path
     if isinstance(before, bytes) or isinstance(after, bytes):

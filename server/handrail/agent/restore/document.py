@@ -111,7 +111,7 @@ async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> 
         else:
             await _take_back_bytes(ports, each, now.message, found)
         return
-    each = _as_left(each, now.text)
+    each = _cut_after(each, now.text)
     if each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, found)
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
@@ -149,7 +149,7 @@ async def _is_as_left(ports: Ports, each: Restoration) -> bool:
 async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: Found) -> None:
     """What the turn changed in some lines of a document; what it made or deleted has none to go back to."""
     now = await ports.editor.read(each.uri)
-    each = each if isinstance(now, Failure) else _as_left(each, now.text)
+    each = each if isinstance(now, Failure) else _cut_after(each, now.text)
     before = None if isinstance(now, Failure) else _text(each.before, now.text)
     is_elsewhere = each.is_place or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
@@ -212,7 +212,7 @@ async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
     return await ports.editor.put(each.uri, now.raw, before.raw, before.mode) is None
 
 
-def _as_left(each: Restoration, now: Text) -> Restoration:
+def _cut_after(each: Restoration, now: Text) -> Restoration:
     """Up to the step that left what is there *now*: those that follow it have been taken back already."""
     for one in (each, *each.earlier):
         left = _text(one.after, now)

@@ -21,7 +21,7 @@ from handrail.ports import Document, Editor, Ports
 THERE = Failure(code=Code.FILE_EXISTS, message="The file already exists.")
 
 
-async def rehearsed(ports: Ports, each: Restoration, lines: Lines | None) -> Intended | None:
+async def rehearse(ports: Ports, each: Restoration, lines: Lines | None) -> Intended | None:
     """What taking *each* back, or some lines of it, will make of the document; None if nothing."""
     listener = Listener(editor=ports.editor)
     if lines is None:

@@ -14,7 +14,7 @@ from functools import partial
 
 from handrail.agent.restore.compare import identity, place
 from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
-from handrail.agent.restore.dry_run import foresee_one, rehearsed
+from handrail.agent.restore.dry_run import foresee_one, rehearse
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, names, pin_targets, read_held, targets, written_texts
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
@@ -98,7 +98,7 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     Raises:
         CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
     """
-    plan, found = await _planned(ports, wish)
+    plan, found = await _plan(ports, wish)
     # What the turn made goes first: it may lie where something else has to, or lead elsewhere.
     made = tuple(each for each in plan if each.before.raw is None)
     before = await _restore(ports, step, wish, made, found) if made else None
@@ -122,7 +122,7 @@ async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
     Raises:
         CheckpointError: The checkpoint is not known, or cannot be read.
     """
-    plan, found = await _planned(ports, wish)
+    plan, found = await _plan(ports, wish)
     # In the order of `restore`: a file may have its place only once what the turn made there is gone.
     for each in sorted(plan, key=lambda each: each.before.raw is not None):
         if wish.go_on(found.done, found.count):
@@ -132,14 +132,14 @@ async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
     return _report(found, None)
 
 
-async def _planned(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], Found]:
+async def _plan(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], Found]:
     """What a wish means, and what is known already of documents that cannot be restored."""
     plan: tuple[Restoration, ...] = ()
     found = Found()
     if wish.files:
         plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
     if wish.uris is not None:
-        plan, missing = _chosen(ports, plan, wish.uris)
+        plan, missing = _choose(ports, plan, wish.uris)
         reason = "This document is not in the checkpoint."
         found.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
     found.count = len(plan)
@@ -167,7 +167,7 @@ def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) ->
     task.add_done_callback(LATE.discard)
 
 
-def _chosen(
+def _choose(
     ports: Ports, plan: Sequence[Restoration], uris: Sequence[str]
 ) -> tuple[tuple[Restoration, ...], list[str]]:
     """What of a plan *uris* mean, and those that mean nothing of it; a link is meant by its own name."""
@@ -186,7 +186,7 @@ async def _restore(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
 ) -> str:
     """Restore part of it, preceded by a checkpoint, whose id is returned."""
-    plan, before, coming = await _kept(ports, step, wish, plan, found)
+    plan, before, coming = await _keep(ports, step, wish, plan, found)
     left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.open_documents()}
     for each in plan:
         if not wish.go_on(found.done, found.count):
@@ -196,7 +196,7 @@ async def _restore(
         else:
             await take_back_lines(ports, each, wish.lines, found)
         is_open = identity(ports, each.uri) in opened
-        left.append(await _left(ports, each, None if is_open else coming.get(each.uri), found))
+        left.append(await _left_target(ports, each, None if is_open else coming.get(each.uri), found))
     await ports.editor.remove_empty_folders(
         sorted({folder for each in plan for folder in each.made_folders}, key=len, reverse=True)
     )
@@ -204,7 +204,7 @@ async def _restore(
     return before
 
 
-async def _left(ports: Ports, each: Restoration, coming: Intended | None, found: Found) -> Target:
+async def _left_target(ports: Ports, each: Restoration, coming: Intended | None, found: Found) -> Target:
     """
     What a restore has left of a path, without what others write there meanwhile.
 
@@ -232,12 +232,12 @@ async def _targets(
     return [*targets(documents, coming), *places]
 
 
-async def _coming(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict[str, Intended]:
-    found = {each.uri: await rehearsed(ports, each, wish.lines) for each in plan if not each.is_place}
+async def _plan_documents(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict[str, Intended]:
+    found = {each.uri: await rehearse(ports, each, wish.lines) for each in plan if not each.is_place}
     return {uri: intended for uri, intended in found.items() if intended is not None}
 
 
-async def _kept(
+async def _keep(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
 ) -> tuple[tuple[Restoration, ...], str, Mapping[str, Intended]]:
     """
@@ -246,7 +246,7 @@ async def _kept(
     Returns:
         The plan, the checkpoint's id, and what each document is about to become, as far as that is known.
     """
-    coming = await _coming(ports, wish, plan)
+    coming = await _plan_documents(ports, wish, plan)
     try:
         return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan, coming)), coming
     except CheckpointError as error:

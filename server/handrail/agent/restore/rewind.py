@@ -91,7 +91,7 @@ def way_of_turn(
     )
 
 
-async def granted(
+async def find_way(
     ports: Ports,
     of_turn: Callable[[str], Awaitable[tuple[str, list[str]] | None]],
     wish: Wish,

@@ -43,7 +43,7 @@ class Undone:
         return mutation.turn in self.turns
 
 
-def undone(ports: Ports, wish: Wish, report: RestoreReport, turns: Collection[str]) -> Undone | None:
+def collect_undone(ports: Ports, wish: Wish, report: RestoreReport, turns: Collection[str]) -> Undone | None:
     """
     What a restore took back.
 

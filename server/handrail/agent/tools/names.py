@@ -59,7 +59,7 @@ class Asking:
             case None:
                 return spots.NO_ANSWER
             case found:
-                return await spots.listed(found, ports)
+                return await spots.list_spots(found, ports)
 
     def _offset(self, text: Text) -> int | Failure:
         """Where the name begins; of a name such as `a.b` its last part, since that is what is asked about."""
@@ -67,13 +67,13 @@ class Asking:
         lines = [at for at, row in enumerate(text.rows) if self.name in row and pattern.search(row)]
         wanted = lines[0] if self.line_number is None and lines else (self.line_number or 0) - 1
         if wanted not in lines:
-            return self._missing(lines)
+            return self._missing_failure(lines)
         found = pattern.search(text.rows[wanted])
         assert found is not None
         last = re.search(r"\w+\W*\Z", self.name)
         return text.starts[wanted] + found.start() + (last.start() if last is not None else 0)
 
-    def _missing(self, lines: list[int]) -> Failure:
+    def _missing_failure(self, lines: list[int]) -> Failure:
         name, path = (sanitize.clean(each, NAME_CHARS) for each in (self.name, self.path))
         if not lines:
             return Failure(

@@ -86,7 +86,7 @@ def _named_file(arguments: call.Arguments) -> str:
     return found[1] if found else ""
 
 
-def named_in(raw: str) -> str:
+def named_file(raw: str) -> str:
     """The one file that arguments name which cannot be read; empty if that cannot be told."""
     if named := NAMED_PATH.search(raw):
         return named[1].strip()

@@ -42,7 +42,7 @@ class Problems:
     async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
         """A problem in each line; the first lines first."""
         if not self.path:
-            found_in_all = await _all(ports)
+            found_in_all = await _readable_problems(ports)
             return problems.report_all(found_in_all) if found_in_all else NOTHING_KNOWN
         place = places[self.path]
         document = await ports.editor.read(place.uri)
@@ -58,7 +58,7 @@ class Problems:
                 return problems.report_all((), [place.path])
 
 
-async def _all(ports: Ports) -> list[Found]:
+async def _readable_problems(ports: Ports) -> list[Found]:
     """Those of the documents that the model may read without a question."""
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     found = []

@@ -53,11 +53,11 @@ class ReadFile:
             return await _picture(places[self.path], ports) or document
         state = "open in the editor" if document.is_open else "not open in the editor"
         unsaved = ", with unsaved changes" if document.unsaved else ""
-        head = f"{_written(self.path, document.text)}; {state}{unsaved}."
+        head = f"{_describe_encoding(self.path, document.text)}; {state}{unsaved}."
         room = min(LIMIT_CHARS, ports.terms.output_chars) - NOTES_CHARS - len(head)
-        return "\n".join((head, *self._shown(document.text.rows, room)))
+        return "\n".join((head, *self._show(document.text.rows, room)))
 
-    def _shown(self, rows: Sequence[str], room: int) -> Iterator[str]:
+    def _show(self, rows: Sequence[str], room: int) -> Iterator[str]:
         """The wanted lines with their numbers, as far as *room* goes, and what is not shown of them."""
         wanted = min(self.end_line or len(rows), len(rows))
         if self.start_line > max(wanted, 1):
@@ -111,7 +111,7 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
     return call.Seen(text=f"{place.path}: {binary.kind_of(raw)}, {len(raw):,} bytes.", picture=shown)
 
 
-def _written(path: str, text: Text) -> str:
+def _describe_encoding(path: str, text: Text) -> str:
     """How a document is written, in one line."""
     eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line endings, mostly {EOL_NAMES[text.eol]}"
     mark = " with byte order mark" if text.bom else ""

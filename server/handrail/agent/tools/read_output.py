@@ -48,7 +48,7 @@ class ReadOutput:
             return await self._search(self.pattern, ports)
         length = min(PAGE_CHARS, int(ports.terms.output_chars * PAGE_SHARE))
         page = await ports.spills.page(self.spill, self.offset, length)
-        return page if isinstance(page, Failure) else _shown(page)
+        return page if isinstance(page, Failure) else _show(page)
 
     async def _search(self, pattern: str, ports: Ports) -> str | Failure:
         found = await ports.spills.search(self.spill, pattern, ignore_case=self.ignore_case)
@@ -62,7 +62,7 @@ class ReadOutput:
         return "\n".join((head, *(f"{hit.line_number}|{hit.offset}|{hit.row}" for hit in hits)))
 
 
-def _shown(page: Page) -> str:
+def _show(page: Page) -> str:
     """A page that ends with a line, if it has more than one."""
     text = page.text
     end = page.offset + len(text)

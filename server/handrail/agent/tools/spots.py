@@ -38,7 +38,7 @@ class _Read:
     rows: Sequence[str]
 
 
-async def listed(found: Spots, ports: Ports) -> str:
+async def list_spots(found: Spots, ports: Ports) -> str:
     """
     The places, each with its line as the document has it now.
 
@@ -50,16 +50,16 @@ async def listed(found: Spots, ports: Ports) -> str:
     allowed = {uri: place for uri, place in places.items() if _may_read(place, rights)}
     documents = await _documents(allowed, ports)
     lines = {_line(documents[each.uri], each): None for each in spots if each.uri in documents}
-    hidden = [_hidden(each, places.get(each.uri)) for each in spots if each.uri not in documents]
+    hidden = [_why_hidden(each, places.get(each.uri)) for each in spots if each.uri not in documents]
     rows = sorted(lines, key=lambda line: (line.path, line.line_number))
     more = found.more or len(rows) > LIMIT_LINES
     texts = [show_lines(Lines(lines=tuple(rows[:LIMIT_LINES]), more=more))] if rows else []
     if hidden:
-        texts.append(_said(list(dict.fromkeys(hidden))))
+        texts.append(_describe_hidden(list(dict.fromkeys(hidden))))
     return "\n".join(texts) or "The editor's language servers found nothing."
 
 
-def _said(hidden: Sequence[str]) -> str:
+def _describe_hidden(hidden: Sequence[str]) -> str:
     left = len(hidden) - LIMIT_HIDDEN
     rest = [f"  and {left:,} more"] if left > 0 else []
     return "\n".join(("Not shown:", *(f"  {each}" for each in hidden[:LIMIT_HIDDEN]), *rest))
@@ -97,7 +97,7 @@ def _line(document: _Read, spot: Spot) -> Line:
     return Line(path=document.path, line_number=spot.line + 1, row=row[:ROW_CHARS] + name)
 
 
-def _hidden(spot: Spot, place: Place | None) -> str:
+def _why_hidden(spot: Spot, place: Place | None) -> str:
     name = f"{_plain(spot.name, ROW_CHARS)} in " if spot.name else ""
     if place is None:
         return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a readable file, or too many results)"

@@ -47,9 +47,9 @@ class Symbols:
             case None:
                 return spots.NO_ANSWER
             case found:
-                return await spots.listed(self._wanted(found), ports)
+                return await spots.list_spots(self._matching_spots(found), ports)
 
-    def _wanted(self, found: Spots) -> Spots:
+    def _matching_spots(self, found: Spots) -> Spots:
         """A server decides what resembles a query; in a document the name must contain it."""
         if not (self.path and self.query):
             return found

@@ -84,7 +84,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         if isinstance(ran, Failure):
             return ran
         longest_s = timeout_s if is_background else max(ports.terms.timeout_s, ports.terms.longest_s)
-        shown = _shown(ran, (timeout_s, longest_s), console)
+        shown = _show(ran, (timeout_s, longest_s), console)
         return replace(
             shown, layers=ran.layers, appeared=ran.appeared, left=ran.left, unsearched=ran.unsearched
         )
@@ -111,7 +111,7 @@ def _time_s(wanted_s: int | None, ports: Ports) -> float:
     return min(wanted_s, max(ports.terms.timeout_s, ports.terms.longest_s))
 
 
-def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
+def _show(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
     """
     How the command ended, then what it printed, unless that is read apart from it.
 
@@ -120,10 +120,10 @@ def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
     """
     output = "" if console.name else ran.output
     if ran.end is End.UNCOVERED:
-        failure = _uncovered(ran.uncovered)
+        failure = _uncovered_failure(ran.uncovered)
         return Printed(text=sanitize.result_text(failure), failure=failure, withheld=True)
     if ran.end is not End.EXITED:
-        failure = _ended(ran.end, *times_s)
+        failure = _end_failure(ran.end, *times_s)
         if ran.end is End.STOPPED and (console.name or console.stops_alone()):
             failure = STOPPED if console.name else STOPPED_ALONE
         printed = f"It had printed:\n{output}" if output else "It had printed nothing."
@@ -137,12 +137,12 @@ def _shown(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
         remedy = "run them in the foreground" if console.name else "to keep them running, use `background`"
         head += f" It left processes ({ran.left_processes}) running, which were stopped: {remedy}."
     text = f"{head}\n{output}"
-    if ran.code and (note := _denied(ran.output, console.contained)):
+    if ran.code and (note := _denial_note(ran.output, console.contained)):
         text = f"{text.rstrip()}\n{note}"
     return Printed(text=text)
 
 
-def _denied(output: str, contained: Contained) -> str:
+def _denial_note(output: str, contained: Contained) -> str:
     """What containment may have denied a command that failed; empty if nothing looks like that."""
     if contained.profile is not Profile.WORK:
         return ""
@@ -156,7 +156,7 @@ def _denied(output: str, contained: Contained) -> str:
     )
 
 
-def _uncovered(path: str) -> Failure:
+def _uncovered_failure(path: str) -> Failure:
     """Why a command was ended that might have seen what it must not."""
     return Failure(
         code=Code.TOOL_FAILED,
@@ -168,7 +168,7 @@ def _uncovered(path: str) -> Failure:
     )
 
 
-def _ended(end: End, timeout_s: float, longest_s: float) -> Failure:
+def _end_failure(end: End, timeout_s: float, longest_s: float) -> Failure:
     """Why a command was ended before its end."""
     if end is End.STOPPED:
         return Failure(

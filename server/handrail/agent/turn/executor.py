@@ -17,7 +17,7 @@ from functools import partial
 
 from handrail.agent.tools import kind_of, patch
 from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
-from handrail.agent.tools.look import agreed, unless_stopped
+from handrail.agent.tools.look import ask_unless_stopped, unless_stopped
 from handrail.agent.tools.read_file import ReadFile
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
@@ -106,7 +106,9 @@ class Executor:
 
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._correct)
-        self._saver = Saver(edited=self.edited, asks=lambda p: agreed(self.approvals.may_save(p), self._stop))
+        self._saver = Saver(
+            edited=self.edited, asks=lambda p: ask_unless_stopped(self.approvals.may_save(p), self._stop)
+        )
         self.feedback = Feedback(self.ports, self._stop, self.observe)
         self.ports = replace(self.ports, languages=self.feedback.languages)
         self.seen = Seen(ports=self.ports, known=self.known)
@@ -289,7 +291,7 @@ class Executor:
             mutation = self._mutation(ready.call, order)
             found = tuple(output.untried_outcome(mutation, place, failure) for place in ready.places.values())
         elif ready is None and kind_of(refused.call.name) is ToolKind.EDIT:
-            named = patch.named_in(refused.call.arguments)
+            named = patch.named_file(refused.call.arguments)
             place = self.ports.workspace.resolve(named) if named else failure
             meant = place if isinstance(place, Place) and place.kind is PlaceKind.INSIDE else None
             found = (output.untried_outcome(self._mutation(refused.call, order), meant, failure),)

@@ -80,7 +80,7 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
         finally:
             await conversation.end()
             if state.session is not None:
-                server.show.session(state.session, _again(options, state), "chat")
+                server.show.session(state.session, _resume_options(options, state), "chat")
     finally:
         await server.stop()
     return ALL_LANDED
@@ -95,7 +95,7 @@ async def _begin(conversation: Conversation) -> None:
     conversation.show.line("Type a message, or /help. Ctrl-D quits.")
 
 
-def _again(options: ChatOptions, state: ChatState) -> tuple[str, ...]:
+def _resume_options(options: ChatOptions, state: ChatState) -> tuple[str, ...]:
     """The options that continue the session as it is now."""
     words = list(options.again)
     for name, now, before in (

@@ -94,7 +94,7 @@ class Conversation:
         if isinstance(command, slash.Unknown):
             self._spawn(self._send_own(text))
         elif isinstance(command, slash.Command):
-            self.show.said(text.strip())
+            self.show.sent_message(text.strip())
             self._run_command(command)
         else:
             self._send_message(text)
@@ -103,7 +103,7 @@ class Conversation:
         if not _is_encodable(text):
             self.show.note("Not sent: your message is not valid in the terminal's encoding.")
         else:
-            self.show.said(text.rstrip())
+            self.show.sent_message(text.rstrip())
             self._deliver(text)
 
     async def _send_own(self, text: str) -> None:
@@ -256,30 +256,30 @@ class Conversation:
             self._work.cancel()
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        self._work = asyncio.create_task(self._guarded(work))
-        self._work.add_done_callback(self._done)
+        self._work = asyncio.create_task(self._guard(work))
+        self._work.add_done_callback(self._on_end)
         self.console.refresh()
 
-    def _done(self, work: asyncio.Task[None]) -> None:
+    def _on_end(self, work: asyncio.Task[None]) -> None:
         """Begin what was sent meanwhile."""
         self._work, self._is_stopping = None, False
-        self._failed(work)
+        self._on_failure(work)
         if self._next and not self._is_leaving:
             self._begin(self._next.popleft()())
         self.console.refresh()
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.create_task(self._guarded(work))
+        task = asyncio.create_task(self._guard(work))
         self._beside.add(task)
         task.add_done_callback(self._beside.discard)
-        task.add_done_callback(self._failed)
+        task.add_done_callback(self._on_failure)
 
-    def _failed(self, task: asyncio.Task[None]) -> None:
+    def _on_failure(self, task: asyncio.Task[None]) -> None:
         """End the chat at an error of ours; it is raised by whoever runs it."""
         if not task.cancelled() and (error := task.exception()) is not None:
             self.console.fail(error)
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guard(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except ServerGoneError as error:
@@ -308,7 +308,7 @@ class Conversation:
         finally:
             self._turn = None
             self._files.forget()
-            self.show.unsaved(await client.workspace.save_all())
+            self.show.unsaved_documents(await client.workspace.save_all())
         report = values.turn_report(json)
         self.current.used = report.used_by_session
         self.show.report(report, in_chat=True)
@@ -354,7 +354,7 @@ class Conversation:
     async def _review(self, argument: str) -> None:
         client = await self.server.client(self.current.session)
         await requests.review_changes(client, argument.split(), self.show)
-        self.show.unsaved(await client.workspace.save_all())
+        self.show.unsaved_documents(await client.workspace.save_all())
         self._files.forget()
 
     async def _compact(self, session: str) -> None:
@@ -374,7 +374,7 @@ class Conversation:
     async def _undo(self, session: str) -> None:
         client = await self.server.client(session)
         await requests.undo_turn(client, session, self.show)
-        self.show.unsaved(await client.workspace.save_all())
+        self.show.unsaved_documents(await client.workspace.save_all())
         self._files.forget()
 
     async def _stop_command(self, name: str) -> None:

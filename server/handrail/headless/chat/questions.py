@@ -45,5 +45,5 @@ class QuestionQueue:
         if not question.is_clear(typed):
             return False
         if not answered.done():
-            answered.set_result(question.meant(typed))
+            answered.set_result(question.meant_choice(typed))
         return True

@@ -48,7 +48,7 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
     first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
     show.line(f"Undone: {first_line}")
-    show.restored(values.restore_report(json))
+    show.restore_report(values.restore_report(json))
 
 
 async def resume(client: Client, session: str, show: Show) -> None:
@@ -79,7 +79,7 @@ async def compact(client: Client, session: str, show: Show) -> None:
     """Have all but the latest part of a session summarised; this asks the model, which may take long."""
     show.line("Summarising the conversation. Ctrl-C stops that.", DIM)
     json = await client.request("handrail/session/compact", {"session": session}, timeout_s=None)
-    found = values.compacted(json)
+    found = values.compacted_sizes(json)
     if found is None:
         show.line("The conversation is still too short to summarise.")
     else:
@@ -104,7 +104,7 @@ async def review_changes(client: Client, words: Sequence[str], show: Show) -> No
 async def _show_changes(client: Client, show: Show) -> None:
     found = review.read(await review.ask(client, "list", {}))
     for each in found[:LIMIT_CHANGES]:
-        show.line(each.shown(show.name))
+        show.line(each.show(show.name))
         rows = each.diff.split("\n")
         show.diff("\n".join(rows[:LIMIT_ROWS]))
         if cut := rows[LIMIT_ROWS:]:

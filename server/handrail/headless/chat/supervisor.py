@@ -81,7 +81,7 @@ class Supervisor:
         if self._watch is not None:
             self._watch.cancel()
         if client is not None:
-            self.show.unsaved(await client.workspace.save_all())
+            self.show.unsaved_documents(await client.workspace.save_all())
             await client.stop()
 
     def change_model(self, model: str) -> str:

@@ -12,7 +12,7 @@ from handrail.headless.commands.stage import (
     Stage,
     client_of,
     on_stage,
-    typed,
+    read_line,
 )
 from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
 
@@ -83,12 +83,12 @@ async def _diff(options: Options, wish: dict[str, str], stage: Stage) -> int:
 async def _prune(options: Options, checkpoints: list[str], stage: Stage) -> int:
     if checkpoints and not options.yes:
         question = f"Remove {', '.join(checkpoints)} permanently? [y/N]"
-        answer = await typed(question, stage) if terminal.can_ask() else None
+        answer = await read_line(question, stage) if terminal.can_ask() else None
         if answer is None or answer.strip().lower() not in ("y", "yes"):
             raise HeadlessError("Nothing was removed. To remove it, answer y or give --yes.")
     async with client_of(options, stage) as client:
         json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
-    stage.show.pruned(*values.pruned(json))
+    stage.show.pruned_checkpoints(*values.pruned_checkpoints(json))
     if options.as_json:
         stage.show.json(json)
     return ALL_LANDED
@@ -108,7 +108,7 @@ async def _restore(options: Options, wish: dict[str, Any], stage: Stage) -> int:
     async with client_of(options, stage) as client:
         json = await stage.interrupts.guard(_take_back(client, wish))
         report = values.restore_report(json)
-    stage.show.restored(report)
+    stage.show.restore_report(report)
     if options.as_json:
         stage.show.json(json)
     is_whole = not (client.workspace.is_dirty or report.partial or report.conflicts)

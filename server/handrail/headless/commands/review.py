@@ -51,7 +51,7 @@ async def _list(options: Options, wish: Wish, stage: Stage) -> int:
         return ALL_LANDED
     found = read(json)
     for each in found:
-        stage.show.line(each.shown(stage.show.name))
+        stage.show.line(each.show(stage.show.name))
     if not found:
         stage.show.line("No changes are pending.")
     return ALL_LANDED
@@ -70,7 +70,7 @@ async def _show(options: Options, wish: Wish, stage: Stage) -> int:
     if options.as_json:
         stage.show.json(wanted)
     for each in read(wanted) if not options.as_json else ():
-        stage.show.line(each.shown(stage.show.name))
+        stage.show.line(each.show(stage.show.name))
         stage.show.diff(each.diff)
     for each in missing:
         stage.show.note(f"Change {each!r} is not pending. It may have been kept, undone or rewritten.")
@@ -144,7 +144,7 @@ class Hunk:
     kind: str
     renamed_from: str | None
 
-    def shown(self, name: Callable[[str], str]) -> str:
+    def show(self, name: Callable[[str], str]) -> str:
         """
         It in one line.
 

@@ -11,7 +11,7 @@ from handrail.headless.commands.stage import (
     Stage,
     client_of,
     on_stage,
-    typed,
+    read_line,
 )
 from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
 
@@ -89,7 +89,7 @@ async def _rename(options: Options, wanted: tuple[str, str], stage: Stage) -> in
 async def _delete(options: Options, sessions: list[str], stage: Stage) -> int:
     if not options.yes:
         question = f"Delete {', '.join(sessions)} permanently? [y/N]"
-        answer = await typed(question, stage) if terminal.can_ask() else None
+        answer = await read_line(question, stage) if terminal.can_ask() else None
         if answer is None or answer.strip().lower() not in ("y", "yes"):
             raise HeadlessError("Nothing was deleted. To delete it, answer y or give --yes.")
     async with client_of(options, stage) as client:

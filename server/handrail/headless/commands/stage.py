@@ -81,8 +81,8 @@ async def client_of(options: Options, stage: Stage) -> AsyncIterator[Client]:
             stage.show.note(question.unanswered)
             return None
         async with asking:
-            answer = await typed(question.prompt, stage)
-            return None if answer is None else question.meant(answer)
+            answer = await read_line(question.prompt, stage)
+            return None if answer is None else question.meant_choice(answer)
 
     reactions = Reactions(
         update=lambda params: stage.show.update(params, client.workspace.line_text),
@@ -96,11 +96,11 @@ async def client_of(options: Options, stage: Stage) -> AsyncIterator[Client]:
     try:
         yield client
     finally:
-        stage.show.unsaved(await client.workspace.save_all())
+        stage.show.unsaved_documents(await client.workspace.save_all())
         await client.stop()
 
 
-async def typed(prompt: str, stage: Stage) -> str | None:
+async def read_line(prompt: str, stage: Stage) -> str | None:
     """What the person types; an interrupt is None, and cancels the turn as well."""
     stage.show.pause()
     try:

@@ -61,7 +61,7 @@ class EditorModel:
         self._contexts: dict[str, int] = {}
         self.client = Client()
 
-    def named(self, name: str) -> Provider:
+    def by_name(self, name: str) -> Provider:
         """The model that the user calls *name*; the client's choice if that is empty."""
         return _Named(models=self, name=name)
 
@@ -101,13 +101,13 @@ class EditorModel:
             del self._listeners[token]
             if not answered.done():
                 self._server.protocol.notify(lsp.CANCEL_REQUEST, lsp.CancelParams(id=token))
-                answered.add_done_callback(_given_up)  # to cancel it would make an error of the late answer
+                answered.add_done_callback(_take_note)  # to cancel it would make an error of the late answer
 
     def _response(self, name: str, answered: asyncio.Future[object]) -> Response:
         try:
             found = wire.read(protocol.ModelResponse, answered.result())
         except JsonRpcException as error:
-            return _failed(error)
+            return _full_context(error)
         except wire.InvalidParams as error:
             raise ProviderError(f"The editor's model sent an invalid answer: {error}") from error
         if found.context_tokens is not None and found.context_tokens > 0:
@@ -123,7 +123,7 @@ class EditorModel:
         )
 
 
-def _given_up(answered: asyncio.Future[object]) -> None:
+def _take_note(answered: asyncio.Future[object]) -> None:
     """Take note of the error of a request that was given up, so that asyncio does not tell of it."""
     if not answered.cancelled():
         answered.exception()
@@ -148,7 +148,7 @@ class _Named:
                 yield piece
 
 
-def _failed(error: JsonRpcException) -> Response:
+def _full_context(error: JsonRpcException) -> Response:
     """The response that stands for a context that is full. Raises ProviderError for any other error."""
     said = sanitize.clean(error.message, LIMIT_REASON_CHARS)
     if error.code == REQUEST_FAILED:

@@ -49,13 +49,13 @@ class Chats:
         self.latest = session
         async with self._one_at_a_time:
             if session not in self._pages:  # it hears of all that happens from now on
-                page = self._made(session, f"chat-{_tail(session)}.md")
+                page = self._make_page(session, f"chat-{_tail(session)}.md")
                 await page.load()
                 if page.transcript.rounds and await self.served.read(page.name) is None:
                     page.name = f"chat-{_slug(page.transcript)}{_tail(session)}.md"
         return self._pages[session]
 
-    def _made(self, session: str, name: str) -> ChatPage:
+    def _make_page(self, session: str, name: str) -> ChatPage:
         page = self._pages[session] = self.page(session, name)
         page.before = self._before.pop(session, page.before)
         return page
@@ -68,7 +68,7 @@ class Chats:
         """The page of a document, if it is one."""
         return next((page for page in self._pages.values() if page.is_it(uri)), None)
 
-    async def found(self, uri: str) -> None:
+    async def on_open(self, uri: str) -> None:
         """A document was opened that may be a conversation, from an earlier time."""
         async with self._one_at_a_time:
             known, name = self.of_uri(uri), uri.rpartition("/")[2]
@@ -90,16 +90,16 @@ class Chats:
             return None
         page = self._pages.get(session)
         if page is None:
-            page = self._made(session, name)
+            page = self._make_page(session, name)
             self.latest = session
         return page if page.name == name else None
 
     async def knows(self, uri: str) -> None:
         """Wait until it is known whether a document is a conversation, if it may be one."""
         if NAME.fullmatch(uri.rpartition("/")[2]):
-            await self.settled()
+            await self.settle()
 
-    async def settled(self) -> None:
+    async def settle(self) -> None:
         """Wait until it is known of all documents that were opened whether they are conversations."""
         async with self._one_at_a_time:
             pass
@@ -122,7 +122,7 @@ class Chats:
         elif session in self._before:
             self._before[session].wrote(entries)
 
-    def loaded(self, session: str, entries: Sequence[Entry]) -> None:
+    def on_load(self, session: str, entries: Sequence[Entry]) -> None:
         """The journal of a session was read."""
         page = self._pages.get(session)
         if page is not None:

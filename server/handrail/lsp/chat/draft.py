@@ -20,13 +20,13 @@ PLACE = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
 _TYPED_IN = re.compile(re.escape(YOU) + r"(?:[ \t]*:)?[ \t]*(?=[^ \t\r\n])")  # and more in the same row
 
 
-def without(page: Page, sent: Sequence[Line]) -> Page:
+def remove_draft(page: Page, sent: Sequence[Line]) -> Page:
     """The page without the lines of a draft that was sent."""
-    left = Counter(_apart(line.text).rstrip() for line in sent)
+    left = Counter(_cut_heading(line.text).rstrip() for line in sent)
     found, is_draft = list[Line](), False
     for line in page.lines:
         is_draft = is_draft or line.part == ASK
-        row = _apart(line.text).rstrip()
+        row = _cut_heading(line.text).rstrip()
         if is_draft and line.part is None and left[row] > 0:
             left[row] -= 1
         else:
@@ -55,12 +55,12 @@ def with_draft(page: Page, text: str) -> Page:
     lines = page.lines
     if not any(line.part == ASK for line in lines):  # nothing is written yet
         lines = (*lines, *PLACE.lines)
-    written = any(line.part is None and line.text.strip() for line in lines[below(lines) :])
+    written = any(line.part is None and line.text.strip() for line in lines[draft_start(lines) :])
     rows = ["", *text.split("\n")] if written else text.split("\n")
     return Page(lines=(*lines, *(Line(text=f"{row}\n", part=None) for row in rows)))
 
 
-def below(lines: Sequence[Line]) -> int:
+def draft_start(lines: Sequence[Line]) -> int:
     """Where the user's lines begin below our last heading; if it is gone, below our last line."""
     heading = next((at for at, line in enumerate(lines) if line.part == ASK and line.text.strip()), None)
     if heading is not None:
@@ -73,7 +73,7 @@ def below(lines: Sequence[Line]) -> int:
 
 def without_added_blanks(page: Page) -> Page:
     """Returns the page without the blank lines that a formatter has put among ours."""
-    start = below(page.lines)
+    start = draft_start(page.lines)
     found = list[Line]()
     for is_theirs, run in groupby(page.lines[:start], lambda line: line.part is None):
         lines = list(run)
@@ -99,7 +99,7 @@ def with_own_draft(page: Page) -> Page:
 
     Our last heading is ours again if the user has written it once more above the draft.
     """
-    at = below(page.lines)
+    at = draft_start(page.lines)
     lines = [
         line if line.part is None and line.over is None else replace(line, part=None, over=None)
         for line in page.lines[at:]
@@ -113,7 +113,7 @@ def with_own_draft(page: Page) -> Page:
 
 def with_heading(page: Page) -> Page:
     """The page with our last heading above the draft, even if the user has removed it or typed in its row."""
-    at = below(page.lines)
+    at = draft_start(page.lines)
     is_there = has_heading(page.lines)
     if is_there or (at == len(page.lines) and not any(map(is_last_heading, page.lines))):
         return page
@@ -129,11 +129,11 @@ def message(page: Page, written: Sequence[Line]) -> str:
 
 def _without_heading(written: Sequence[Line]) -> list[Line]:
     """The lines of a draft, the first of which may stand in the row of our heading."""
-    if not written or _apart(written[0].text) == written[0].text:
+    if not written or _cut_heading(written[0].text) == written[0].text:
         return [*written]
-    return [Line(text=_apart(written[0].text), part=None), *written[1:]]
+    return [Line(text=_cut_heading(written[0].text), part=None), *written[1:]]
 
 
-def _apart(row: str) -> str:
+def _cut_heading(row: str) -> str:
     """A row without our heading, if there is more in it."""
     return _TYPED_IN.sub("", row, count=1) if _TYPED_IN.match(row) else row

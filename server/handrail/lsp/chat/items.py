@@ -69,11 +69,11 @@ class Items:
     place: Callable[[str], str | None]
     _known: dict[str, tuple[object, ChatItem]] = field(default_factory=dict)
 
-    def of(self, transcript: Transcript, now: Now) -> list[ChatItem]:
+    def make_items(self, transcript: Transcript, now: Now) -> list[ChatItem]:
         """The items as they are now, in order."""
         known, self._known = self._known, {}
         found = list[ChatItem]()
-        for name, state, make in self._wanted(transcript, now):
+        for name, state, make in self._wanted_items(transcript, now):
             before, item = known.get(name, (None, None))
             if item is None or before != state:
                 item = make()
@@ -81,14 +81,14 @@ class Items:
             found.append(item)
         return found
 
-    def _wanted(self, transcript: Transcript, now: Now) -> Iterator[_Wanted]:
+    def _wanted_items(self, transcript: Transcript, now: Now) -> Iterator[_Wanted]:
         """The name of each item, what it depends on, and what makes it."""
         for one in transcript.rounds:
             yield from self._round(one, now)
         begun = {one.turn for one in transcript.rounds}
         for turn, (text, may_begin) in now.queued.items():
             if turn not in begun:
-                yield self._told(f"{turn}:queued", turn, text, "queued" if may_begin else "unread")
+                yield self._told_item(f"{turn}:queued", turn, text, "queued" if may_begin else "unread")
         for number, each in enumerate(now.told):
             name = f"note:{number}"
             yield name, each, partial(self._answer, name, each)
@@ -106,21 +106,21 @@ class Items:
             yield name, (Words, coming), lambda: self._words(name, one.turn, coming)
         for number, text in enumerate(one.steered):
             state_of = "waiting" if one.is_running else "unread"
-            yield self._told(f"{one.turn}:said:{number}", one.turn, text, state_of)
+            yield self._told_item(f"{one.turn}:said:{number}", one.turn, text, state_of)
 
     def _item(self, name: str, one: Round, item: Item, now: Now) -> tuple[object, Callable[[], ChatItem]]:
         match item:
             case Words(text=text):
                 return (Words, text), lambda: self._words(name, one.turn, text)
             case Told(text=text):
-                _, state, make = self._told(name, one.turn, text, "read")
+                _, state, make = self._told_item(name, one.turn, text, "read")
                 return state, make
             case Remark(text=text):
                 return (Remark, text), lambda: self._remark(name, text, one.turn)
             case Waiting():
                 asked = now.questions.get(item.question) if not item.end else None
                 is_open = asked is not None
-                return (Waiting, item.question, item.end, is_open), lambda: self._asked(
+                return (Waiting, item.question, item.end, is_open), lambda: self._question(
                     name, one, item, asked
                 )
             case Call():
@@ -149,7 +149,7 @@ class Items:
     def _words(self, name: str, turn: str, text: str) -> protocol.ChatWords:
         return protocol.ChatWords(kind="words", id=name, turn=turn, text=self.redact(text))
 
-    def _told(self, name: str, turn: str, text: str, state: str) -> _Wanted:
+    def _told_item(self, name: str, turn: str, text: str, state: str) -> _Wanted:
         def make() -> protocol.ChatTold:
             said = self.redact(text.removeprefix(sanitize.PREFIX).strip())
             return protocol.ChatTold(kind="told", id=name, turn=turn, text=said, state=state)  # type: ignore[arg-type]  # one of them
@@ -164,7 +164,7 @@ class Items:
         checkpoint = said.checkpoint or None
         return protocol.ChatRemark(kind="remark", id=name, text=text, checkpoint=checkpoint, session=session)
 
-    def _asked(
+    def _question(
         self, name: str, one: Round, item: Waiting, asked: tuple[protocol.Approval, str] | None
     ) -> protocol.ChatQuestion:
         approval, until = asked or (None, None)

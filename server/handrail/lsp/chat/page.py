@@ -18,7 +18,7 @@ from handrail.lsp.chat import draft as drafts
 from handrail.lsp.chat import messages
 from handrail.lsp.chat.feed import Feed
 from handrail.lsp.protocol import Mode
-from handrail.lsp.served_page import Edit, ServedPage, same
+from handrail.lsp.served_page import Edit, ServedPage, unchanged_page
 from handrail.ports import Question
 from handrail.ports.sessions import Sessions
 
@@ -105,7 +105,7 @@ class ChatPage(ServedPage):
         """Without our last heading, what was typed below our last line is the draft, blank lines included."""
         return page if drafts.has_heading(page.lines) else drafts.with_own_draft(page)
 
-    def cleaned(self, page: Page) -> Page:
+    def clean(self, page: Page) -> Page:
         """The page with our last heading above the draft, even if the user has removed it."""
         return drafts.with_heading(page)
 
@@ -137,11 +137,11 @@ class ChatPage(ServedPage):
         """Read the journal, if it was not read yet, and show what is known by now."""
         await self.load()
         await self._look_elsewhere()
-        self.shown_now = self.view.of(self.transcript, self.told)
+        self.shown_now = self.view.render(self.transcript, self.told)
 
-    def changed(self) -> None:
+    def on_change(self) -> None:
         """Something has changed: bring the document up to date, and tell whoever has read it."""
-        super().changed()
+        super().on_change()
         if self.feed is not None:
             self.feed.note()
 
@@ -164,7 +164,7 @@ class ChatPage(ServedPage):
     def take_up(self, kept: str) -> None:
         """The session is known."""
 
-    async def bring(self, edit: Edit = same) -> str:
+    async def bring(self, edit: Edit = unchanged_page) -> str:
         """Have it show the conversation as it is now. Returns its URI; raises ServedError."""
         clock = asyncio.get_running_loop()
         began = clock.time()
@@ -201,7 +201,7 @@ class ChatPage(ServedPage):
 
     def saved(self) -> None:
         """The client has saved the document, which a formatter may have laid out anew."""
-        super().saved()
+        super().on_save()
         self._may_be_laid_out = True
 
     async def _keep(self) -> None:
@@ -277,7 +277,7 @@ class ChatPage(ServedPage):
             self.before.hear(entries)
         else:
             self.transcript.add(entries, is_now=True)
-            self.changed()
+            self.on_change()
 
     def renew(self, entries: Sequence[Entry]) -> None:
         """The journal was read: if others have written to it, all of it is shown."""
@@ -285,7 +285,7 @@ class ChatPage(ServedPage):
             self.transcript = Transcript()
             self.transcript.add(entries)
             self.transcript.runs(self.running())
-            self.changed()
+            self.on_change()
 
     def tell(self, turn: str, event: Event) -> None:
         """Something happens in a turn of the session."""
@@ -295,7 +295,7 @@ class ChatPage(ServedPage):
             self.before.tell(turn, event)
         else:
             self.transcript.tell(turn, event)
-            self.changed()
+            self.on_change()
 
     # ---- What the user writes ---------------------------------------------------------------------
 
@@ -314,10 +314,10 @@ class ChatPage(ServedPage):
         """The user's lines below our last heading that were not sent."""
         rows, sent = self._page.lines, {id(line) for line in self._sent_lines}
         return tuple(
-            each for each in rows[drafts.below(rows) :] if each.part is None and id(each) not in sent
+            each for each in rows[drafts.draft_start(rows) :] if each.part is None and id(each) not in sent
         )
 
-    def taken(self, sent: Sequence[Line]) -> None:
+    def note_sent(self, sent: Sequence[Line]) -> None:
         """These lines were sent: they go with the next update that the editor takes."""
         self._sent_lines += sent
 
@@ -342,7 +342,7 @@ class ChatPage(ServedPage):
     def begins_at(self, line: int) -> bool:
         """Whether what the user writes begins at a line, counted from 0."""
         rows = self._page.lines
-        first = drafts.below(rows)
+        first = drafts.draft_start(rows)
         return first <= line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
 
     def changed_message(self) -> Round | None:

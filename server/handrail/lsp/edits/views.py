@@ -83,7 +83,7 @@ class Views:
     async def update(self, update: Update, label: str) -> Landing:
         """Make an update of an open document, in all documents of its file unless it is for one alone."""
         document = self._documents.find(update.uri)
-        beside = self._documents.beside(document) if document and not update.is_alone else ()
+        beside = self._documents.siblings(document) if document and not update.is_alone else ()
         if document and beside and (failure := self.check_alike(document)):
             return Rejected(failure=failure)
         landing = await self._send(update, label, update.uri)
@@ -93,7 +93,7 @@ class Views:
 
     def check_alike(self, document: OpenDocument) -> Failure | None:
         """Why no document of a file is edited: the editor holds others of it, with other texts."""
-        beside = self._documents.beside(document)
+        beside = self._documents.siblings(document)
         if all(each.text.content == document.text.content for each in beside):
             return None
         return open_twice([document.uri, *(each.uri for each in beside)])
@@ -202,7 +202,7 @@ class Views:
     def _views(self, update: Update) -> Sequence[OpenDocument]:
         """All documents of the file that an update is of."""
         document = self._documents.find(update.uri)
-        return (document, *self._documents.beside(document)) if document is not None else ()
+        return (document, *self._documents.siblings(document)) if document is not None else ()
 
     def _begin(self, work: Coroutine[object, object, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -43,7 +43,7 @@ def is_ours(state: State, uri: str) -> bool:
     return state.review_page.is_it(uri) or state.chats.of_uri(uri) is not None
 
 
-def wanted(params: lsp.CodeActionParams) -> bool:
+def wants_fixes(params: lsp.CodeActionParams) -> bool:
     """Whether the client asks for quick fixes, among others or alone."""
     kinds = params.context.only
     own = lsp.CodeActionKind.QuickFix.value

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from handrail.agent import restoring
-from handrail.agent.restore.compare import compare, having, read_kept
+from handrail.agent.restore.compare import compare, read_kept, select_document
 from handrail.agent.restore.restore import Wish
 from handrail.agent.restoring import Redo
 from handrail.core.documents.text import Text
@@ -25,7 +25,7 @@ async def list_(state: State, params: protocol.CheckpointListParams) -> list[pro
     """Checkpoints, those of the newest turn first."""
     found = await state.checkpoints.list(params.session)
     if params.uri is not None:
-        found = having(state.host.ports(), found, params.uri)
+        found = select_document(state.host.ports(), found, params.uri)
     return [convert.checkpoint(each) for each in found]
 
 
@@ -91,9 +91,9 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
         turns = len(report.conversation.turns)
         state.say(f"Conversation rewound; {'1 turn remains' if turns == 1 else f'{turns} turns remain'}.")
     for part in report.partial[:CONFLICTS_SHOWN]:
-        state.say(f"Only a part of {state.shown(part.uri)} was restored: {part.reason}")
+        state.say(f"Only a part of {state.show_path(part.uri)} was restored: {part.reason}")
     for conflict in report.conflicts[:CONFLICTS_SHOWN]:
-        state.say(f"{state.shown(conflict.uri)} was not restored: {conflict.reason}")
+        state.say(f"{state.show_path(conflict.uri)} was not restored: {conflict.reason}")
     if more := len(report.partial[CONFLICTS_SHOWN:]):
         state.say(f"{more} more were restored in part.")
     if more := len(report.conflicts[CONFLICTS_SHOWN:]):

@@ -9,14 +9,14 @@ from handrail.lsp.state import State
 
 async def list_(state: State, params: protocol.CommandListParams) -> list[protocol.BackgroundCommand]:
     """The commands that are known, in the order in which they began."""
-    return [_told(each) for each in state.host.background.list_commands(params.session)]
+    return [_to_protocol(each) for each in state.host.background.list_commands(params.session)]
 
 
 async def stop(state: State, params: protocol.CommandStopParams) -> protocol.BackgroundCommand:
     """End a command."""
     command = state.host.background.of_id(params.command)
     await state.host.background.end(command)
-    return _told(command)
+    return _to_protocol(command)
 
 
 async def interrupt(state: State, params: protocol.CommandInterruptParams) -> None:
@@ -29,7 +29,7 @@ def tell(state: State, command: protocol.BackgroundCommand) -> None:
     state.say(f"{command.command} ({command.line}): {command.state}")
 
 
-def _told(command: BackgroundCommand) -> protocol.BackgroundCommand:
+def _to_protocol(command: BackgroundCommand) -> protocol.BackgroundCommand:
     return protocol.BackgroundCommand(
         command=command.id,
         session=command.session,

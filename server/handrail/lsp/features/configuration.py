@@ -19,7 +19,7 @@ KNOWN = "handrail keeps the last known settings."
 STRICTLY = "handrail uses the defaults, and asks before every edit and command."
 
 
-async def settled(state: State) -> None:
+async def wait_for_settings(state: State) -> None:
     """Wait, visibly, until the client has told its settings; then go on with what is known."""
     if state.settled.is_set():
         return

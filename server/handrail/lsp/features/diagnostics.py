@@ -35,14 +35,14 @@ def publish(state: State, ledger: Ledger) -> None:
     for uri in sorted(uris):
         _send(state, uri, shown.get(uri, ()), marks.get(uri, ()))
     state.published = uris
-    state.chats.changed()
+    state.chats.on_change()
 
 
 def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, ...]]:
     """The open failures by the URI by which the client knows their document now."""
     found: dict[str, tuple[report.Diagnostic, ...]] = {}
     for uri, known in report.diagnostics(ledger).items():
-        spelled = state.spelled(uri)
+        spelled = state.client_uri(uri)
         found[spelled] = (*found.get(spelled, ()), *known)
     return found
 
@@ -62,9 +62,9 @@ def _send(
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """The quick fixes for the failures that are shown in the range that the client asks about."""
-    if not actions.wanted(params) or not state.shows_diagnostics():
+    if not actions.wants_fixes(params) or not state.shows_diagnostics():
         return []
-    uri = state.spelled(params.text_document.uri)
+    uri = state.client_uri(params.text_document.uri)
     shown = {each.failure: each for each in _by_uri(state, state.host.ledger).get(uri, ())}
     found: list[lsp.CodeAction] = []
     for known in state.host.ledger.open:
@@ -72,10 +72,10 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
             diagnostic = state.converter.diagnostic(shown[known.id])
             if _meets(diagnostic.range, params.range):
                 found += _fixes(state, known, diagnostic)
-    return [*_offered(state, uri, params.range), *found]
+    return [*_offered_edits(state, uri, params.range), *found]
 
 
-def _offered(state: State, uri: str, place: lsp.Range) -> list[lsp.CodeAction]:
+def _offered_edits(state: State, uri: str, place: lsp.Range) -> list[lsp.CodeAction]:
     """The edits that wait for the user of a client that takes none from us, where they are made."""
     document = state.documents.find(uri)
     if document is None:
@@ -96,7 +96,7 @@ def _ranges(edit: lsp.WorkspaceEdit) -> list[lsp.Range]:
     return [each.range for edits in (*made, *(edit.changes or {}).values()) for each in edits]
 
 
-def _carried(state: State, known: OpenFailure, candidate: int) -> lsp.WorkspaceEdit | None:
+def _fix_edit(state: State, known: OpenFailure, candidate: int) -> lsp.WorkspaceEdit | None:
     """What a fix comes to, for a client that takes no edits from us."""
     document, planned = state.documents.find(known.mutation.uri), offer.plan_at(known, candidate)
     if document is None or known.seen is None or isinstance(planned, Failure):
@@ -125,7 +125,7 @@ def _fixes(state: State, known: OpenFailure, diagnostic: lsp.Diagnostic) -> list
         for each in offers
     ]
     if not state.client.apply_edit:
-        edits = [_carried(state, known, each.candidate) for each in offers]
+        edits = [_fix_edit(state, known, each.candidate) for each in offers]
         both = zip(fixes, edits, strict=True)
         fixes = [attrs.evolve(fix, command=None, edit=edit) if edit else fix for fix, edit in both]
     if len(offers) == 1 and offers[0].is_sure:

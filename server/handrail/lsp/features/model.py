@@ -21,7 +21,7 @@ PATIENCE_S = 120.0  # an editor may ask its user to unlock where it keeps secret
 
 async def list_(state: State, params: protocol.ModelListParams) -> list[protocol.ModelInfo]:
     """The chosen model, and those beside it."""
-    await configuration.settled(state)
+    await configuration.wait_for_settings(state)
     choice = chosen.model(_settings(state, params))
     found = [
         protocol.ModelInfo(

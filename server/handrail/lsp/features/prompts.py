@@ -31,7 +31,7 @@ TITLE_CHARS = 60
 
 async def send(state: State, params: protocol.PromptSendParams) -> protocol.TurnStartResult:
     """Send the comment at a line."""
-    place = sent_from(state, params.uri)
+    place = source_place(state, params.uri)
     content, language = await _text(state, params.uri, place)
     here = prompts_at(prompts(content, language, place.uri), params.line, params.line)
     if not here:
@@ -40,17 +40,17 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
             f"no comment at {where} begins with `handrail:`. It may have been changed or removed. Choose a "
             f"line of such a comment, or write one there."
         )
-    return await _sent(state, place, content, here[0])
+    return await _send(state, place, content, here[0])
 
 
-async def _sent(state: State, place: Place, content: str, prompt: Prompt) -> protocol.TurnStartResult:
+async def _send(state: State, place: Place, content: str, prompt: Prompt) -> protocol.TurnStartResult:
     if state.host.turns.removals.has(place.identity, prompt.text):
         raise Wrong(f"this comment was already sent: {surfaces.line(prompt.text, TITLE_CHARS)}")
     document = state.documents.find(place.uri)
     if document is not None and document.typed is not None:
         document.typed.send(prompt.text)
     excerpt = words.around(place.path, content, prompt.first, prompt.last)
-    begun = await _begun(state, words.of_comment(place.path, prompt), excerpt)
+    begun = await _begin(state, words.of_comment(place.path, prompt), excerpt)
     language = document.language if document is not None else ""
     sent = SentPrompt(
         identity=place.identity, content=content, prompt=prompt, language=language, path=place.uri
@@ -63,15 +63,15 @@ async def fix(state: State, params: protocol.PromptFixParams) -> protocol.TurnSt
     """Ask for a fix of what other programs say of a place."""
     if not params.diagnostics:
         raise Wrong("params.diagnostics must not be empty: name the problems to fix.")
-    place = sent_from(state, params.uri)
+    place = source_place(state, params.uri)
     content, _ = await _text(state, params.uri, place)
     excerpt = words.around(place.path, content, params.range.start.line, params.range.end.line)
-    return await _begun(state, words.of_diagnostics(place.path, params.diagnostics), excerpt)
+    return await _begin(state, words.of_diagnostics(place.path, params.diagnostics), excerpt)
 
 
-async def _begun(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnStartResult:
+async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnStartResult:
     """Begin a turn of the latest session, once those that run have finished."""
-    await configuration.settled(state)
+    await configuration.wait_for_settings(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:
         raise Wrong(
             "`handrail.model` is `paste`, so no model can answer. Set it to a model, then send again."
@@ -82,7 +82,7 @@ async def _begun(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
     return await turn.queue_with(state, redact(prompt, secrets), latest, (excerpt,))
 
 
-def sent_from(state: State, uri: str) -> Place:
+def source_place(state: State, uri: str) -> Place:
     """Where a document is. Raises Wrong if its text is not sent."""
     found = state.workspace.resolve(uri)
     if isinstance(found, Failure):
@@ -107,7 +107,7 @@ async def _text(state: State, uri: str, place: Place) -> tuple[str, str]:
 # ---- On save --------------------------------------------------------------------------------------------
 
 
-def saved(state: State, uri: str) -> None:
+def on_save(state: State, uri: str) -> None:
     """The editor has saved a document: send what the user has typed, if the user wants that."""
     document = state.documents.find(uri)
     if document is None or document.typed is None or document.uri in state.editor.saving:
@@ -117,7 +117,7 @@ def saved(state: State, uri: str) -> None:
     place = state.workspace.resolve(uri)
     if isinstance(place, Failure) or place.kind not in SENT_FROM:
         return
-    if waiting := document.typed.unsent_prompts(typed.found(document)):
+    if waiting := document.typed.unsent_prompts(typed.find_prompts(document)):
         for each in waiting:
             document.typed.send(each.text)
         state.begin(_send_all(state, place, document.text.content, waiting))
@@ -126,7 +126,7 @@ def saved(state: State, uri: str) -> None:
 async def _send_all(state: State, place: Place, content: str, waiting: Sequence[Prompt]) -> None:
     try:
         for each in waiting:
-            await _sent(state, place, content, each)
+            await _send(state, place, content, each)
     except (Wrong, HandrailError) as error:
         state.say(f"A comment was not sent: {error}")
 
@@ -139,16 +139,18 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     uri = params.text_document.uri
     return [
         lens(each.first, SEND, protocol.PROMPT_SEND, {"uri": uri, "line": each.first})
-        for each in _known(state, uri)[:LIMIT_LENSES]
+        for each in _known_prompts(state, uri)[:LIMIT_LENSES]
     ]
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """Send the comments that the selection touches; have what other programs say there fixed."""
-    if not actions.wanted(params):
+    if not actions.wants_fixes(params):
         return []
     uri = params.text_document.uri
-    here = prompts_at(_known(state, uri), params.range.start.line, params.range.end.line)[:LIMIT_LENSES]
+    here = prompts_at(_known_prompts(state, uri), params.range.start.line, params.range.end.line)[
+        :LIMIT_LENSES
+    ]
     found = []
     for each in here:
         title = SEND if len(here) == 1 else f"{SEND}: {surfaces.line(each.text, TITLE_CHARS)}"
@@ -170,7 +172,7 @@ def _fixes(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
                 min((each.range.start for each in told), key=_order),
                 max((each.range.end for each in told), key=_order),
             ),
-            "diagnostics": [_told(each) for each in told],
+            "diagnostics": [_to_request(each) for each in told],
         },
     )
     found.diagnostics = foreign
@@ -181,7 +183,7 @@ def _is_own(found: lsp.Diagnostic) -> bool:
     return (found.source or "").partition(" ")[0] == OWN_SOURCE
 
 
-def _told(found: lsp.Diagnostic) -> dict[str, object]:
+def _to_request(found: lsp.Diagnostic) -> dict[str, object]:
     """A diagnostic as our request takes it."""
     told: dict[str, object] = {
         "range": actions.span(found.range.start, found.range.end),
@@ -198,12 +200,12 @@ def _order(place: lsp.Position) -> tuple[int, int]:
     return place.line, place.character
 
 
-def _known(state: State, uri: str) -> tuple[Prompt, ...]:
+def _known_prompts(state: State, uri: str) -> tuple[Prompt, ...]:
     """The prompts of an open document that can be sent."""
     document: OpenDocument | None = state.documents.find(uri)
     if document is None:
         return ()
-    found = typed.found(document)
+    found = typed.find_prompts(document)
     return found if found and is_sent_from(state, uri) else ()
 
 

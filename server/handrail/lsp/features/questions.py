@@ -56,16 +56,16 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     The document of a question has its choices, no first; every document has *Show* and *No* for each
     question. A yes is offered only where the whole question is in front of the user.
     """
-    if not actions.wanted(params):
+    if not actions.wants_fixes(params):
         return []
-    shown = state.question_documents.of(params.text_document.uri)
+    shown = state.question_documents.question_of(params.text_document.uri)
     found: list[lsp.CodeAction] = []
     for asked in state.questions.open[:LIMIT_SHOWN]:
         if asked.id == shown and state.question_documents.shows_all(asked):
             found = [*_choices(asked), *found]
         else:
             state.begin(state.question_documents.restore(asked))
-            found += _elsewhere(asked)
+            found += _other_actions(asked)
     return found
 
 
@@ -76,7 +76,7 @@ def _choices(asked: OpenQuestion) -> list[lsp.CodeAction]:
     ]
 
 
-def _elsewhere(asked: OpenQuestion) -> list[lsp.CodeAction]:
+def _other_actions(asked: OpenQuestion) -> list[lsp.CodeAction]:
     title = words.title(asked.question)
     shows = actions.action(
         f"Show handrail's question: {title}", protocol.APPROVAL_SHOW, {"approval": asked.id}

@@ -34,7 +34,9 @@ async def list_(state: State, params: protocol.ReviewListParams) -> list[protoco
     reviews = state.host.reviews
     await reviews.refresh()
     found = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
-    return [_told(state, reviews.pending[identity], hunk) for identity in found for hunk in found[identity]]
+    return [
+        _to_protocol(state, reviews.pending[identity], hunk) for identity in found for hunk in found[identity]
+    ]
 
 
 async def base(state: State, params: protocol.ReviewBaseParams) -> protocol.ReviewBase:
@@ -43,18 +45,18 @@ async def base(state: State, params: protocol.ReviewBaseParams) -> protocol.Revi
     await reviews.refresh()
     found = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
     if not found:
-        raise UnknownId(f"Nothing is pending in {state.shown(params.uri)}.")
+        raise UnknownId(f"Nothing is pending in {state.show_path(params.uri)}.")
     ((identity, hunks),) = found.items()
     known = reviews.pending[identity]
     if known.kind is Kind.WHOLE:
         raise UnknownId(f"{known.path} is not a text file, so its earlier contents cannot be shown.")
     text = "".join(base_of(known.document.rows, hunks))
-    return protocol.ReviewBase(uri=state.spelled(known.uri), text=text)
+    return protocol.ReviewBase(uri=state.client_uri(known.uri), text=text)
 
 
 async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.ReviewKept:
     """Keep changes: they are yours from now on."""
-    wanted = _wanted(params)
+    wanted = _read_wanted(params)
     await state.host.reviews.refresh()
     subjects = state.discussion.subjects_of(wanted)
     found = await state.host.reviews.keep(wanted)
@@ -64,7 +66,7 @@ async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.Revi
 
 async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.ReviewUndone:
     """Undo changes."""
-    wanted = _wanted(params)
+    wanted = _read_wanted(params)
     await state.host.reviews.refresh()
     subjects = state.discussion.subjects_of(wanted)
     with state.slow("Undoing changes"):
@@ -77,7 +79,7 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
         conflicts=[
             protocol.ReviewConflict(
                 hunk=each.hunk,
-                uri=state.spelled(each.uri),
+                uri=state.client_uri(each.uri),
                 reason=each.reason,
                 now=each.now,
                 before=each.before,
@@ -92,7 +94,7 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
 def tell_undone(state: State, found: protocol.ReviewUndone) -> None:
     """Say what was not undone: editors drop a command's result."""
     for each in found.conflicts[:CONFLICTS_SHOWN]:
-        path = state.shown(each.uri)
+        path = state.show_path(each.uri)
         texts = f"Now: {_short(each.now)}\nWithout the change: {_short(each.before)}"
         state.say(f"A change in {path} was not undone. {each.reason}\n{texts}")
     if more := len(found.conflicts[CONFLICTS_SHOWN:]):
@@ -105,7 +107,7 @@ def _short(text: str) -> str:
     return surfaces.message(text, TEXT_CHARS).rstrip("\n") or "(nothing)"
 
 
-def _wanted(params: protocol.ReviewKeepParams | protocol.ReviewUndoParams) -> Wanted:
+def _read_wanted(params: protocol.ReviewKeepParams | protocol.ReviewUndoParams) -> Wanted:
     if not params.all and params.hunks is None and params.uri is None and params.turn is None:
         raise Wrong("params needs hunks, uri or turn, or all: true for all pending changes.")
     return Wanted(hunks=params.hunks, uri=params.uri, turn=params.turn)
@@ -131,11 +133,11 @@ async def _step(state: State, params: protocol.ReviewStepParams, way: int) -> pr
     ]
     if not places:
         raise UnknownId("No changes are pending.")
-    here = (state.shown(params.uri) if params.uri is not None else "", params.line)
+    here = (state.show_path(params.uri) if params.uri is not None else "", params.line)
     ahead = [each for each in places if (each[0] > here if way > 0 else each[0] < here)]
     ordered = (ahead or places) if way > 0 else (ahead or places)[::-1]  # after the last one comes the first
     _, known, hunk = ordered[0]
-    return _told(state, known, hunk)
+    return _to_protocol(state, known, hunk)
 
 
 def show(state: State, found: protocol.Hunk) -> None:
@@ -146,7 +148,7 @@ def show(state: State, found: protocol.Hunk) -> None:
         params = lsp.ShowDocumentParams(uri=found.uri, take_focus=True, selection=selection)
         state.server.window_show_document(params)
     else:
-        state.say(f"{state.shown(found.uri)}:{found.range.start.line + 1}")
+        state.say(f"{state.show_path(found.uri)}:{found.range.start.line + 1}")
 
 
 # ---- At the place ---------------------------------------------------------------------------------------
@@ -154,12 +156,12 @@ def show(state: State, found: protocol.Hunk) -> None:
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """What can be done with the changes at the cursor, and with all of the document."""
-    known = _known(state, params.text_document.uri)
-    if known is None or not actions.wanted(params):
+    known = _find_pending(state, params.text_document.uri)
+    if known is None or not actions.wants_fixes(params):
         return []
     uri, here = params.text_document.uri, {"uri": params.text_document.uri}
     found = list[lsp.CodeAction]()
-    here_are = _at(known, params.range.start.line, params.range.end.line)
+    here_are = _hunks_at(known, params.range.start.line, params.range.end.line)
     for hunk in here_are:
         one = {"hunks": [hunk.id]}
         size = _size(known, hunk)
@@ -184,7 +186,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     return found
 
 
-def _at(known: Pending, first: int, last: int) -> Sequence[Hunk]:
+def _hunks_at(known: Pending, first: int, last: int) -> Sequence[Hunk]:
     """The hunks that lines touch; one without rows is at the line that it is shown at."""
     hunks, rows = known.document.hunks, len(known.document.rows)
     begin = bisect_left(hunks, first, key=lambda hunk: max(hunk.end - 1, shown_line(hunk, rows)))
@@ -198,7 +200,7 @@ def shown_line(hunk: Hunk, rows: int) -> int:
 
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """Above each change: how large it is, *Keep* and *Undo*."""
-    known, found = _known(state, params.text_document.uri), list[lsp.CodeLens]()
+    known, found = _find_pending(state, params.text_document.uri), list[lsp.CodeLens]()
     if known is None:
         return found
     for hunk in known.document.hunks:
@@ -214,7 +216,7 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
 
 def hints(state: State, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
     """At the first line of each change: how large it is."""
-    known = _known(state, params.text_document.uri)
+    known = _find_pending(state, params.text_document.uri)
     if known is None:
         return []
     return [
@@ -223,7 +225,7 @@ def hints(state: State, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
             label=f"✎ {_size(known, hunk)} ",
             tooltip="Changed by the agent. Its code actions keep it or undo it.",
         )
-        for hunk in _at(known, params.range.start.line, params.range.end.line)
+        for hunk in _hunks_at(known, params.range.start.line, params.range.end.line)
     ]
 
 
@@ -231,12 +233,12 @@ def marks(state: State) -> dict[str, list[lsp.Diagnostic]]:
     """The changes of open documents as diagnostics of the least severity, where the user wants that."""
     if not state.settings.flag(settings.REVIEW_MARKS):
         return {}
-    uris = [state.spelled(known.uri) for known in state.host.reviews.shown]
+    uris = [state.client_uri(known.uri) for known in state.host.reviews.shown]
     return {uri: _marks(state, uri) for uri in uris if state.documents.find(uri) is not None}
 
 
 def _marks(state: State, uri: str) -> list[lsp.Diagnostic]:
-    known = _known(state, uri)
+    known = _find_pending(state, uri)
     if known is None:
         return []
     return [
@@ -251,7 +253,7 @@ def _marks(state: State, uri: str) -> list[lsp.Diagnostic]:
     ]
 
 
-def _known(state: State, uri: str) -> Pending | None:
+def _find_pending(state: State, uri: str) -> Pending | None:
     """What is pending in an open document, as it is now; None if nothing is."""
     reviews, identity = state.host.reviews, state.identify(uri)
     if identity not in reviews.pending:
@@ -268,8 +270,8 @@ def _size(known: Pending, hunk: Hunk) -> str:
     return f"+{len(hunk.rows)} −{len(hunk.before)}"
 
 
-def _told(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
-    uri = state.spelled(known.uri)
+def _to_protocol(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
+    uri = state.client_uri(known.uri)
     found = _range(hunk)
     is_text = known.kind is not Kind.WHOLE
     return protocol.Hunk(
@@ -285,7 +287,7 @@ def _told(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
         calls=list(dict.fromkeys(step.call for step in hunk.steps)),
         edited_by_user=hunk.is_typed_in,
         kind=known.kind.value,
-        renamed_from=state.spelled(known.origin.uri) if known.origin is not None else None,
+        renamed_from=state.client_uri(known.origin.uri) if known.origin is not None else None,
     )
 
 

@@ -62,10 +62,10 @@ async def comments_(state: State, params: protocol.ReviewCommentsParams) -> list
     await state.review_page.recall()
     discussion = state.discussion
     now = {each.key: each for each in discussion.pending_subjects()}
-    return [_told(name, each, now) for name, each in _named(discussion.comments())]
+    return [_to_protocol(name, each, now) for name, each in _with_ids(discussion.comments())]
 
 
-def _named(found: Sequence[Comment]) -> list[tuple[str, Comment]]:
+def _with_ids(found: Sequence[Comment]) -> list[tuple[str, Comment]]:
     """Comments with their ids, which name the places where they are written."""
     places = [f"{each.remark.part}#{each.remark.number}" for each in found]
     return [
@@ -74,7 +74,7 @@ def _named(found: Sequence[Comment]) -> list[tuple[str, Comment]]:
     ]
 
 
-def _told(name: str, found: Comment, now: Mapping[str, Subject]) -> protocol.ReviewComment:
+def _to_protocol(name: str, found: Comment, now: Mapping[str, Subject]) -> protocol.ReviewComment:
     text = found.remark.text
     if found.subject is None:
         return protocol.ReviewComment(id=name, text=text)
@@ -96,7 +96,7 @@ async def edit(state: State, params: protocol.ReviewEditParams) -> None:
     """Change a comment, or delete it."""
     async with state.review_page.sending:
         await state.review_page.bring()
-        found = dict(_named(state.discussion.comments())).get(params.comment)
+        found = dict(_with_ids(state.discussion.comments())).get(params.comment)
         if found is None:
             raise UnknownId(f"Comment {params.comment!r} does not exist. It may have been sent.")
         if params.was not in (None, found.remark.text):
@@ -117,18 +117,18 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
         if not found:
             raise Wrong("there are no comments. Write one below a change in the review document, then send.")
         latest, own = await discussion.session(found)
-        session = params.session or await _known(state, latest)
+        session = params.session or await _find_session(state, latest)
         prompt = redact(comments.prompt(found, own), state.secrets())
         wish = protocol.TurnStartParams(prompt=prompt, session=session, mode=params.mode)
         begun = await turn.queue(state, wish)
         discussion.took(found, begun.turn)
         await state.review_page.keep()
-    state.begin(_answered(state, begun.turn))
+    state.begin(_show_answer(state, begun.turn))
     await state.review_page.bring()
     return protocol.ReviewSent(session=begun.session, turn=begun.turn, comments=len(found))
 
 
-async def _known(state: State, session: str | None) -> str | None:
+async def _find_session(state: State, session: str | None) -> str | None:
     """A session, taken up again if this server does not know it yet; None if that cannot be."""
     if session is None or session in state.host.sessions:
         return session
@@ -140,14 +140,14 @@ async def _known(state: State, session: str | None) -> str | None:
     return session
 
 
-async def _answered(state: State, begun: str) -> None:
+async def _show_answer(state: State, begun: str) -> None:
     """Show what became of the turn that answers; if it has read nothing, the comments are drafts again."""
     report = await state.host.wait(begun)
     is_unread = report.state is not End.FINISHED and not report.answer and not report.outcomes
     back = state.discussion.gives_back(begun) if is_unread else []
     state.discussion.end_turn(begun, report.state.value)
 
-    def written(page: Page) -> Page:
+    def write_comment(page: Page) -> Page:
         there = {(each.part, each.text) for each in on_page.remarks(page)}
         for each in (each for each in back if (each.part, each.text) not in there):
             page = on_page.with_remark(page, each.part, each.text)
@@ -156,7 +156,7 @@ async def _answered(state: State, begun: str) -> None:
     try:
         await state.review_page.bring()
         if back:
-            await state.review_page.bring(written)
+            await state.review_page.bring(write_comment)
             state.say(
                 "The comments were not sent: the turn ended before it read them. They are drafts again."
             )
@@ -185,7 +185,7 @@ def show_place(state: State, found: protocol.ReviewPlace) -> None:
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """What can be done at a line of the review document."""
-    if not actions.wanted(params) or not state.review_page.is_it(params.text_document.uri):
+    if not actions.wants_fixes(params) or not state.review_page.is_it(params.text_document.uri):
         return []
     state.review_page.look()
     key, _ = state.discussion.page.part_at(params.range.start.line)
@@ -202,7 +202,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
 def comment_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """A comment on what is selected in any other document, while something is pending."""
     uri, is_empty = params.text_document.uri, params.range.start == params.range.end
-    if not actions.wanted(params) or is_empty or actions.is_ours(state, uri):
+    if not actions.wants_fixes(params) or is_empty or actions.is_ours(state, uri):
         return []
     if not state.host.reviews.shown:
         return []
@@ -238,7 +238,7 @@ def _of_part(state: State, key: str) -> list[lsp.CodeAction]:
             action("Keep this change", protocol.REVIEW_KEEP, one),
             action("Undo this change", protocol.REVIEW_UNDO, one),
             action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}),
-            action("Go to this change", protocol.REVIEW_NEXT, _before(subject)),
+            action("Go to this change", protocol.REVIEW_NEXT, _step_before(subject)),
         ]
     return found
 
@@ -247,7 +247,7 @@ def _uris(found: Sequence[Subject], path: str) -> list[str]:
     return [each.uri for each in found if each.path == path and each.status is Status.PENDING]
 
 
-def _before(subject: Subject) -> dict[str, object]:
+def _step_before(subject: Subject) -> dict[str, object]:
     """A place from which the change is the next one."""
     return {"uri": subject.uri, "line": subject.start - 1}
 
@@ -269,7 +269,7 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
             found.append(lens(at, "Keep", protocol.REVIEW_KEEP, one))
             found.append(lens(at, "Undo", protocol.REVIEW_UNDO, one))
             found.append(lens(at, "Undo and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
-            found.append(lens(at, "Go to", protocol.REVIEW_NEXT, _before(subject)))
+            found.append(lens(at, "Go to", protocol.REVIEW_NEXT, _step_before(subject)))
     return found
 
 

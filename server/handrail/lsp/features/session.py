@@ -22,28 +22,28 @@ async def list_(state: State, params: protocol.SessionListParams) -> list[protoc
 
 async def resume(state: State, params: protocol.SessionResumeParams) -> protocol.SessionResumeResult:
     """Take a session up again."""
-    await configuration.settled(state)
+    await configuration.wait_for_settings(state)
     return convert.session(params.session, await state.host.resume(params.session))
 
 
 async def fork(state: State, params: protocol.SessionForkParams) -> protocol.SessionForkResult:
     """Begin a new session with the conversation up to the end of a turn."""
-    await configuration.settled(state)
+    await configuration.wait_for_settings(state)
     return protocol.SessionForkResult(session=await state.host.fork(params.session, params.turn))
 
 
 async def compact(state: State, params: protocol.SessionCompactParams) -> protocol.SessionCompacted:
     """Summarise all but the latest part of a conversation."""
-    await configuration.settled(state)
+    await configuration.wait_for_settings(state)
     if params.session in state.host.sessions:
         await state.host.catch_up(params.session)
     else:
         await state.host.resume(params.session)
-    before, after = await summarised(state, params.session) or (None, None)
+    before, after = await compact_session(state, params.session) or (None, None)
     return protocol.SessionCompacted(before=before, after=after)
 
 
-async def summarised(state: State, session: str) -> tuple[int, int] | None:
+async def compact_session(state: State, session: str) -> tuple[int, int] | None:
     """As `compacting.compact`, shown as progress that the user can stop. Raises HandrailError."""
     with state.slow("Summarising the conversation") as slow:
         work = asyncio.ensure_future(compacting.compact(state.host, session))

@@ -15,29 +15,29 @@ from handrail.lsp.state import State
 
 def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     """The editor holds a document from now on."""
-    document = state.documents.opened(params.text_document)
-    typed.opened(state, document)
+    document = state.documents.on_open(params.text_document)
+    typed.on_open(state, document)
     state.editor.on_change(document)  # it may be a renamed one that shows an edit
     state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
     state.host.reviews.on_open(document.identity)
     if document.uri.endswith(REVIEW):
-        state.begin(state.review_page.found(document.uri))
-    state.begin(requests.found(state, document.uri))
+        state.begin(state.review_page.on_open(document.uri))
+    state.begin(requests.on_open(state, document.uri))
     if state.host.reviews.pending:
-        state.review.touched(document.identity)
+        state.review.on_edit(document.identity)
         state.begin(state.host.reviews.refresh())  # it may be one of them by another name
 
 
 def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
     """The user, or an edit of ours, has changed a document."""
     identifier = params.text_document
-    document = state.documents.changed(identifier.uri, identifier.version, params.content_changes)
+    document = state.documents.on_change(identifier.uri, identifier.version, params.content_changes)
     if document is not None:
-        typed.changed(state, document)
+        typed.on_change(state, document)
         state.editor.on_change(document)
-        state.review.touched(document.identity)
+        state.review.on_edit(document.identity)
         if state.review_page.is_it(document.uri):
             state.review_page.look()
         if (page := state.chats.of_uri(document.uri)) is not None:
@@ -52,16 +52,16 @@ def did_save(state: State, params: lsp.DidSaveTextDocumentParams) -> None:
     if document is not None:
         document.saved = replace(document.text)  # a value of its own: the same text may be saved twice
         state.editor.in_step(document)
-        typed.saved(state, document)
+        typed.on_save(state, document)
         if state.review_page.is_it(document.uri):
-            state.review_page.saved()
+            state.review_page.on_save()
         if (page := state.chats.of_uri(document.uri)) is not None:
-            page.saved()
+            page.on_save()
 
 
 def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
     """The editor holds a document no longer: the disk counts."""
-    document = state.documents.closed(params.text_document.uri)
+    document = state.documents.on_close(params.text_document.uri)
     if document is not None:
         _show_anew(state, document.identity)
         state.chats.follow()

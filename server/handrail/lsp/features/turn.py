@@ -51,8 +51,11 @@ async def _begin(
 ) -> protocol.TurnStartResult:
     if not params.prompt.strip():
         raise Wrong("params.prompt must not be empty: say what to do, or paste a reply with edits.")
-    excerpts = _shown(state, (*await _excerpts(state, params.context or ()), *more))
-    pictures = (*await _pictures(state, params.images or ()), *await _pointed_at(state, params.context or ()))
+    excerpts = _redact_excerpts(state, (*await _excerpts(state, params.context or ()), *more))
+    pictures = (
+        *await _pictures(state, params.images or ()),
+        *await _pointed_pictures(state, params.context or ()),
+    )
     mode = Mode(params.mode) if params.mode is not None else None
     if params.session is not None:
         await state.host.catch_up(params.session)
@@ -99,12 +102,12 @@ async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.Turn
     return protocol.TurnApplied(text="\n\n".join(texts) or report.reason or report.answer, report=report)
 
 
-async def said(
+async def make_message(
     state: State, text: str, context: Sequence[protocol.TurnContext], excerpts: Sequence[Excerpt]
 ) -> UserMessage:
     """Returns a message for a running turn, with what it points at."""
-    shown = _shown(state, (*await _excerpts(state, context), *excerpts))
-    return UserMessage(text=text, context=shown, pictures=await _pointed_at(state, context))
+    shown = _redact_excerpts(state, (*await _excerpts(state, context), *excerpts))
+    return UserMessage(text=text, context=shown, pictures=await _pointed_pictures(state, context))
 
 
 async def cancel(state: State, params: protocol.TurnCancelParams) -> None:
@@ -116,7 +119,7 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
     """What the user shows. Raises Wrong."""
     if not images:
         return ()
-    await configuration.settled(state)
+    await configuration.wait_for_settings(state)
     if not chosen.sees(state.settings):
         model = state.settings.text(settings.MODEL)
         raise Wrong(
@@ -128,7 +131,7 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
     return tuple([await _picture(state, image, f"params.images[{at}]") for at, image in enumerate(images)])
 
 
-async def _pointed_at(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Picture, ...]:
+async def _pointed_pictures(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Picture, ...]:
     """The pictures among what the user points at, for a model that sees."""
     found = []
     for each in context:
@@ -142,7 +145,7 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
     if (image.uri is None) == (image.data is None):
         raise Wrong(f"{where}: give either uri or data.")
     if image.uri is not None:
-        name, raw = state.shown(image.uri), await state.editor.read_bytes(image.uri)
+        name, raw = state.show_path(image.uri), await state.editor.read_bytes(image.uri)
         if raw is None:
             raise Wrong(f"{where}.uri: the file {image.uri} does not exist or cannot be read.")
     else:
@@ -161,7 +164,7 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
     return Picture(path=name, media=media, data=(await asyncio.to_thread(b64encode, raw)).decode("ascii"))
 
 
-def _shown(state: State, excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
+def _redact_excerpts(state: State, excerpts: Sequence[Excerpt]) -> tuple[Excerpt, ...]:
     """Excerpts without keys, and no longer than a prompt can take; of each, what is left out is counted."""
     room, shown, secrets = LIMIT_EXCERPTS_CHARS, list[Excerpt](), state.secrets()
     for each in excerpts:

@@ -34,14 +34,14 @@ class Shown(Protocol):
 def of_checkpoint(checkpoint: str, against: str | None, uri: str | None) -> str:
     """The URI of the document that shows what a checkpoint differs in."""
     found = f"{SCHEME}:///{quote(checkpoint, safe='')}.diff"
-    return found if against is None and uri is None else f"{found}?{_packed([against, uri])}"
+    return found if against is None and uri is None else f"{found}?{_pack([against, uri])}"
 
 
 def of_failure(failure: str, candidate: int | None, text: str) -> str:
     """The URI of the document that shows what a failed edit would change at its candidates, or at one."""
     # Another text has another URI: editors keep what they have read.
     name = f"{crc32(text.encode('utf-8', 'surrogatepass')):08x}.diff"
-    query = _packed([failure, None if candidate is None else str(candidate)])
+    query = _pack([failure, None if candidate is None else str(candidate)])
     return f"{SCHEME}://{FAILURE}{name}?{query}"
 
 
@@ -56,7 +56,7 @@ async def content(state: State, uri: str) -> str:
     checkpoint = unquote(found.path.removeprefix("/")).removesuffix(".diff")
     if found.scheme != SCHEME or not checkpoint:
         raise Wrong(f"{uri} is not one of handrail's documents.")
-    first, second = _unpacked(found.query, uri) if found.query else (None, None)
+    first, second = _unpack(found.query, uri) if found.query else (None, None)
     if not found.path.startswith(FAILURE):
         return await compare(state.host.ports(), checkpoint, first, second)
     if first is None or not (second is None or second.isdecimal()):
@@ -64,12 +64,12 @@ async def content(state: State, uri: str) -> str:
     return offer.show_fixes(state.host.failure(first), None if second is None else int(second))
 
 
-def _packed(asked: list[str | None]) -> str:
+def _pack(asked: list[str | None]) -> str:
     """As letters and digits only: VS Code decodes a query and encodes all of it anew, also what parts it."""
     return urlsafe_b64encode(json.dumps(asked).encode()).decode().rstrip("=")
 
 
-def _unpacked(query: str, uri: str) -> tuple[str | None, str | None]:
+def _unpack(query: str, uri: str) -> tuple[str | None, str | None]:
     try:
         found = json.loads(urlsafe_b64decode(query + "=" * (-len(query) % 4)))
     except ValueError:

@@ -14,19 +14,19 @@ from handrail.lsp.documents import OpenDocument
 from handrail.lsp.state import State
 
 
-def opened(state: State, document: OpenDocument) -> None:
+def on_open(state: State, document: OpenDocument) -> None:
     """The editor has opened a document."""
     document.file = state.editor.stamp(document.uri)
     document.typed = TypedPrompts()
-    document.typed.on_open(found(document))
+    document.typed.on_open(find_prompts(document))
 
 
-def changed(state: State, document: OpenDocument) -> None:
+def on_change(state: State, document: OpenDocument) -> None:
     """A document has been changed, by whomever."""
     if state.has_settled and not state.settings.flag(settings.PROMPTS_ON_SAVE):
         document.typed = None
         return
-    now = found(document)
+    now = find_prompts(document)
     if document.typed is None:
         document.typed = TypedPrompts()
         document.typed.on_open(now)
@@ -34,11 +34,11 @@ def changed(state: State, document: OpenDocument) -> None:
         document.typed.on_change(now, is_typed=state.editor.stamp(document.uri) == document.file)
 
 
-def saved(state: State, document: OpenDocument) -> None:
+def on_save(state: State, document: OpenDocument) -> None:
     """The editor has saved a document."""
     document.file = state.editor.stamp(document.uri)
 
 
-def found(document: OpenDocument) -> tuple[Prompt, ...]:
+def find_prompts(document: OpenDocument) -> tuple[Prompt, ...]:
     """Returns the prompts of an open document."""
     return prompts(document.text.content, document.language, document.uri)

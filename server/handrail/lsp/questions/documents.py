@@ -73,7 +73,7 @@ class QuestionDocuments:
         else:
             await self.show(uri)
 
-    def of(self, uri: str) -> str | None:
+    def question_of(self, uri: str) -> str | None:
         """The question that the document *uri* shows, if one does."""
         identity = self.identify(uri)
         return next((each for each, own in self._uris.items() if self.identify(own) == identity), None)
@@ -104,7 +104,9 @@ class QuestionDocuments:
             await self.served.remove(uri)
             return
         try:
-            await self.served.write(f"question-{asked.id}.md", words.ended(asked.question, end, choice))
+            await self.served.write(
+                f"question-{asked.id}.md", words.closing_words(asked.question, end, choice)
+            )
         except ServedError as error:
             logger.warning("%s", error)
         await self.opened.until(lambda: self.opened.find(uri) is None, FOREVER_S)

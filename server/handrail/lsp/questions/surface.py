@@ -129,7 +129,7 @@ class ClientSurface:
         """What the client answers, None for an error; the request is cancelled with this task."""
         number = str(uuid.uuid4())
         sent = self.server.protocol.send_request_async(method, params, msg_id=number)
-        sent.add_done_callback(_taken)
+        sent.add_done_callback(_take_note)
         try:
             await asyncio.wait([sent])
         except asyncio.CancelledError:
@@ -142,7 +142,7 @@ class ClientSurface:
             return None
 
 
-def _taken(sent: asyncio.Future[object]) -> None:
+def _take_note(sent: asyncio.Future[object]) -> None:
     """Take note of an error that no one waits for any more, so that asyncio does not tell of it."""
     if not sent.cancelled():
         sent.exception()

@@ -97,7 +97,7 @@ def document(question: Question) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def ended(question: Question, end: QuestionEnd, choice: str | None) -> str:
+def closing_words(question: Question, end: QuestionEnd, choice: str | None) -> str:
     """What the document says when the question is open no longer."""
     match end:
         case QuestionEnd.ANSWERED:

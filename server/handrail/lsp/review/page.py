@@ -57,7 +57,7 @@ class ReviewPage(ServedPage):
         """Have the discussion be of what is pending now."""
         await self.discussion().bring(page)
 
-    def cleaned(self, page: Page) -> Page:
+    def clean(self, page: Page) -> Page:
         """The page without comments that were sent."""
         return on_page.remove_remarks(page, self.discussion().old())
 

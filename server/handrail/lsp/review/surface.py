@@ -59,31 +59,31 @@ class ReviewSurface:
     _told: tuple[Comment, ...] = ()
 
     def __post_init__(self) -> None:
-        self.page.turned = self.commented
+        self.page.turned = self.on_comments
 
     def ledger(self, store: ReviewStore, records: Records, mode: Callable[[], str]) -> Reviews:
         """The ledger of pending changes, which tells this surface of each of its own."""
         store.damaged = records.unreadable = self.say
-        return Reviews(store=store, records=records, held=self.held, mode=mode, changed=self.changed)
+        return Reviews(store=store, records=records, held=self.held_rows, mode=mode, changed=self.on_change)
 
-    def held(self, identity: str) -> Sequence[str] | None:
+    def held_rows(self, identity: str) -> Sequence[str] | None:
         """The rows that the editor has of a document; None if it has not opened it."""
         document = next((each for each in self.documents if each.identity == identity), None)
         return None if document is None else document.rows
 
-    def touched(self, identity: str) -> None:
+    def on_edit(self, identity: str) -> None:
         """A document was typed in."""
         if self.reviews().on_change(identity):
             self._touched.add(identity)
             self._pause()
 
-    def changed(self, identity: str, uri: str) -> None:
+    def on_change(self, identity: str, uri: str) -> None:
         """What is pending in a document has changed."""
         self._changed.add(uri)
         self._soon()
         self._watch_records()
 
-    def commented(self) -> None:
+    def on_comments(self) -> None:
         """The review document holds something else, so the comments may be others."""
         self._has_turned = True
         self._soon()
@@ -154,5 +154,5 @@ class ReviewSurface:
         self.refresh()
         if client.refreshes_hints:
             self.server.workspace_inlay_hint_refresh(None)
-        self.page.changed()
+        self.page.on_change()
         self.publish()

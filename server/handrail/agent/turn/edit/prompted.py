@@ -23,7 +23,7 @@ async def add_removals(ports: Ports, step: StepId, files: Sequence[PlannedFile])
     """The files of a call, whose changes also remove the prompts that the turn answers in them."""
     found = []
     for file in files:
-        sent = ports.removals.of(step.turn, _identity(file)) if file.changes else ()
+        sent = ports.removals.sent_prompts(step.turn, _identity(file)) if file.changes else ()
         found.append(await asyncio.to_thread(_add_removal, file, sent) if sent else file)
     return tuple(found)
 
@@ -94,4 +94,4 @@ def settle(ports: Ports, step: StepId, files: Sequence[PlannedFile], landings: S
     for file in files:
         of_file = [next(rest) for _ in file.changes]
         if any(not isinstance(each, Rejected) for each in of_file):
-            ports.removals.edited(step.turn, _identity(file))
+            ports.removals.on_edit(step.turn, _identity(file))

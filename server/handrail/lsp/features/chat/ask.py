@@ -23,9 +23,9 @@ async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAske
     """Write at the end of a conversation, or say something in it."""
     if params.uri is None and surfaces.is_blank(params.text or ""):
         raise Wrong("give `text`, or the `uri` of the document that it is about.")
-    await configuration.settled(state)
-    await state.chats.settled()
-    said = [await _quoted(state, params)] if params.uri is not None else []
+    await configuration.wait_for_settings(state)
+    await state.chats.settle()
+    said = [await _quote(state, params)] if params.uri is not None else []
     said += [params.text.strip("\n")] if params.text and not surfaces.is_blank(params.text) else []
     text = "\n\n".join(said)
     page = await requests.latest(state, params.session)
@@ -41,16 +41,16 @@ async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAske
     return protocol.ChatAsked(session=page.session, uri=uri, text=page.page.text, line=line, turn=turn)
 
 
-async def _quoted(state: State, params: protocol.ChatAskParams) -> str:
+async def _quote(state: State, params: protocol.ChatAskParams) -> str:
     """What the words are about: a document, or a selection as the editor holds it. Raises Wrong."""
     uri = params.uri or ""
-    place = prompts.sent_from(state, uri)
+    place = prompts.source_place(state, uri)
     found = await state.editor.read(uri)
     if isinstance(found, Failure):
         raise Wrong(f"{surfaces.line(place.path)} cannot be read: {found.message}")
     wish = "Change this in" if params.change else "About this in" if params.range else "About"
     if params.range is None:
-        return f"{wish} {mentions.written(place.path)}:"
+        return f"{wish} {mentions.write_mention(place.path)}:"
     text = found.text
     start = convert.offset(text, params.range.start, state.converter.encoding)
     end = max(start, convert.offset(text, params.range.end, state.converter.encoding))
@@ -58,7 +58,7 @@ async def _quoted(state: State, params: protocol.ChatAskParams) -> str:
     lines = f"{first}" if first == last else f"{first}-{last}"
     quoted = redact(text.content[start:end], state.secrets()).rstrip("\r\n")
     if not quoted.strip() or len(quoted) > LIMIT_QUOTE_CHARS:
-        return f"{wish} {mentions.written(place.path)}:{lines}:"
+        return f"{wish} {mentions.write_mention(place.path)}:{lines}:"
     where = f"line {lines}" if first == last else f"lines {lines}"
     return f"{wish} `{surfaces.line(place.path)}`, {where}:\n\n{surfaces.block(quoted)}"
 
@@ -71,7 +71,7 @@ def show(state: State, found: protocol.ChatAsked) -> None:
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """Ask about what is selected, or have it changed."""
     uri, place = params.text_document.uri, params.range
-    if not actions.wanted(params) or place.start == place.end or actions.is_ours(state, uri):
+    if not actions.wants_fixes(params) or place.start == place.end or actions.is_ours(state, uri):
         return []
     if not prompts.is_sent_from(state, uri):
         return []

@@ -35,8 +35,8 @@ async def steer(state: State, params: protocol.TurnSteerParams) -> None:
         raise Wrong("params.text must not be empty.")
     session = state.host.turns.find(params.turn).session
     await _refuse_commands(state, params.text)
-    found = await mentioned.pointed_at(state, params.text, session)
-    state.host.steer(params.turn, await turn.said(state, params.text, found.context, found.excerpts))
+    found = await mentioned.resolve_mentions(state, params.text, session)
+    state.host.steer(params.turn, await turn.make_message(state, params.text, found.context, found.excerpts))
     _tell(state, found)
 
 
@@ -44,11 +44,11 @@ async def _with_mentions(
     state: State, params: protocol.TurnStartParams
 ) -> tuple[protocol.TurnStartParams, mentioned.Pointed]:
     if "@" in params.prompt or params.prompt.lstrip().startswith("/"):
-        await configuration.settled(state)
+        await configuration.wait_for_settings(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
         return params, mentioned.Pointed()
     await _refuse_commands(state, params.prompt)
-    found = await mentioned.pointed_at(state, params.prompt, params.session)
+    found = await mentioned.resolve_mentions(state, params.prompt, params.session)
     there = list(params.context or ())
     there += [each for each in found.context if each not in there]
     return replace(params, context=there or None), found

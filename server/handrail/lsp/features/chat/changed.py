@@ -19,7 +19,7 @@ from handrail.ports import Document
 PENDING, UNCOMMITTED = "Changes that are pending", "Changes that are not committed"
 
 
-async def shown(state: State) -> Excerpt | None:
+async def show_changes(state: State) -> Excerpt | None:
     """What the model is shown; None if nothing has changed."""
     await state.host.reviews.refresh()
     texts = [
@@ -29,11 +29,11 @@ async def shown(state: State) -> Excerpt | None:
     ]
     if texts:
         return Excerpt(path=PENDING, first_line=1, text="\n".join(texts))
-    text = await _uncommitted(state)
+    text = await _uncommitted_diff(state)
     return Excerpt(path=UNCOMMITTED, first_line=1, text=text) if text else None
 
 
-async def _uncommitted(state: State) -> str:
+async def _uncommitted_diff(state: State) -> str:
     """The differences between the last commits and what the editor holds, of files that prompts may name."""
     records = state.world.records
     found = dict(await records.uncommitted_files(state.folders))

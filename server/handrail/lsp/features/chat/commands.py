@@ -49,7 +49,7 @@ async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
 
 
 async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
-    found = await session.summarised(state, page.session)
+    found = await session.compact_session(state, page.session)
     if found is None:
         return ["The conversation is still too short to summarise."]
     before, after = found

@@ -25,7 +25,7 @@ def is_named(name: str) -> bool:
     return name == SESSION or name.startswith(f"{SESSION}:")
 
 
-async def shown(state: State, name: str, current: str | None) -> Excerpt | str:
+async def show_session(state: State, name: str, current: str | None) -> Excerpt | str:
     """
     What the model is shown of a conversation.
 
@@ -38,16 +38,16 @@ async def shown(state: State, name: str, current: str | None) -> Excerpt | str:
     """
     wanted = name.removeprefix(SESSION).removeprefix(":").strip()
     others = await _others(state, current)
-    found = _meant(others, wanted) if wanted else others[:1]
+    found = _matching_sessions(others, wanted) if wanted else others[:1]
     if not found:
         if not wanted:
             return "was not sent: there is no other conversation."
         return "was not sent: no other conversation has this ID or title. `/sessions` lists them."
     if len(found) > 1:
-        return f"was not sent: it may mean {_listed(found)}. Write @{SESSION}:ID for one of them."
+        return f"was not sent: it may mean {_list_sessions(found)}. Write @{SESSION}:ID for one of them."
     (one,) = found
     title = _title(state, one)
-    text = earlier.told(
+    text = earlier.tell_turns(
         await state.host.archive.journals.load(one.id) or (), partial(redact, secrets=state.secrets())
     )
     if not text:
@@ -55,7 +55,7 @@ async def shown(state: State, name: str, current: str | None) -> Excerpt | str:
     return Excerpt(path=f"Earlier conversation {one.id}, {title}", first_line=1, text=text)
 
 
-async def offered(state: State, typed: str) -> list[tuple[str, str]]:
+async def complete_session(state: State, typed: str) -> list[tuple[str, str]]:
     """Conversations that may be meant by an unfinished `@session:…`, newest first, each with its title."""
     wanted = typed.removeprefix(f"{SESSION}:").casefold()
     found = [
@@ -71,7 +71,7 @@ async def _others(state: State, current: str | None) -> list[SessionInfo]:
     return [each for each in await state.host.archive.journals.list(LIMIT_LOOKED_AT) if each.id != current]
 
 
-def _meant(known: Sequence[SessionInfo], wanted: str) -> list[SessionInfo]:
+def _matching_sessions(known: Sequence[SessionInfo], wanted: str) -> list[SessionInfo]:
     """Those that a name may mean: that has this ID, else an ID, this title or a title that begins so."""
     title = wanted.casefold()
     ways = (
@@ -83,7 +83,7 @@ def _meant(known: Sequence[SessionInfo], wanted: str) -> list[SessionInfo]:
     return next((found for found in ways if found), [])
 
 
-def _listed(found: Sequence[SessionInfo]) -> str:
+def _list_sessions(found: Sequence[SessionInfo]) -> str:
     named = [each.id for each in found[:LIMIT_NAMED]]
     if more := len(found) - len(named):
         named.append(f"{more} more")

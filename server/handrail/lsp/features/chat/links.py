@@ -39,7 +39,7 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
         return []
     page.look()
     found, places = [], dict[str, Place | Failure]()
-    pending, failed = _pending(state), _failed(state)
+    pending, failed = _pending_targets(state), _failure_targets(state)
     for at, line in enumerate(page.page.lines):
         call = page.shown_now.calls.get(line.part) if line.part is not None and not line.number else None
         if call is None or line.part is None or not call.path:
@@ -48,11 +48,11 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
             places[call.path] = state.workspace.resolve(call.path)
         if not isinstance(place := places[call.path], Place):
             continue
-        own = Target(uri=state.spelled(place.uri), line=call.line)
+        own = Target(uri=state.client_uri(place.uri), line=call.line)
         key = (page.shown_now.turns[line.part].turn, call.id)
-        landed, missed = ([], []) if key in pending else _told(state, *key)
+        landed, missed = ([], []) if key in pending else _call_targets(state, *key)
         known = (pending.get(key), landed, failed.get(key), missed)
-        target = next((_first(each, own) for each in known if each), own)
+        target = next((_first_target(each, own) for each in known if each), own)
         found.append(_link(state, at, line.text, target))
     return found
 
@@ -65,37 +65,37 @@ def _link(state: State, at: int, row: str, target: Target) -> lsp.DocumentLink:
     return lsp.DocumentLink(range=span, target=f"{target.uri}#L{target.line + 1}")
 
 
-def _first(found: Sequence[Target], own: Target) -> Target:
+def _first_target(found: Sequence[Target], own: Target) -> Target:
     """The first place in the document that the call names; else the first one anywhere."""
     return next((each for each in found if each.uri == own.uri), found[0])
 
 
-def _pending(state: State) -> Edited:
+def _pending_targets(state: State) -> Edited:
     """The places of changes that are neither kept nor undone."""
     found = Edited()
     for identity in list(state.host.reviews.pending):
         state.host.reviews.look_touched(identity)
     for known in state.host.reviews.shown:
-        uri = state.spelled(known.uri)
+        uri = state.client_uri(known.uri)
         for hunk in known.document.hunks:
             for key in dict.fromkeys((step.turn, step.call) for step in hunk.steps):
                 found.setdefault(key, []).append(Target(uri=uri, line=hunk.start))
     return found
 
 
-def _failed(state: State) -> Edited:
+def _failure_targets(state: State) -> Edited:
     """The nearest places of open failures."""
     found = Edited()
     for each in state.host.ledger.open:
         if each.failure.near and each.seen is not None:
             mutation = each.mutation
             line = each.seen.line_at(each.failure.near[0].span.start)
-            target = Target(uri=state.spelled(mutation.uri), line=line)
+            target = Target(uri=state.client_uri(mutation.uri), line=line)
             found.setdefault((mutation.turn, mutation.call), []).append(target)
     return found
 
 
-def _told(state: State, turn: str, call: str) -> tuple[list[Target], list[Target]]:
+def _call_targets(state: State, turn: str, call: str) -> tuple[list[Target], list[Target]]:
     """Where the changes of a call landed, and the nearest places of its failures, as its turn has told."""
     landed, missed = list[Target](), list[Target]()
     ended = state.host.turns.get(turn)
@@ -103,16 +103,16 @@ def _told(state: State, turn: str, call: str) -> tuple[list[Target], list[Target
         if each.mutation.call != call:
             continue
         if each.status is Status.LANDED and each.spans:
-            landed.append(_now(state, each, each.spans[0]))
+            landed.append(_current_target(state, each, each.spans[0]))
         elif each.failure is not None and each.failure.near:
-            missed.append(_now(state, each, each.failure.near[0].span))
+            missed.append(_current_target(state, each, each.failure.near[0].span))
     return landed, missed
 
 
-def _now(state: State, outcome: Outcome, span: Span) -> Target:
+def _current_target(state: State, outcome: Outcome, span: Span) -> Target:
     """Where a place of an outcome's text is in the open document now; else where it was."""
     document, text = state.documents.find(outcome.mutation.uri), outcome.text
-    uri = state.spelled(outcome.mutation.uri)
+    uri = state.client_uri(outcome.mutation.uri)
     if text is None:
         return Target(uri=uri, line=0)
     now = text if document is None else document.text

@@ -47,7 +47,7 @@ class Pointed:
     pictures: int = 0
 
 
-async def pointed_at(state: State, text: str, session: str | None = None) -> Pointed:
+async def resolve_mentions(state: State, text: str, session: str | None = None) -> Pointed:
     """
     What *text* names with an `@`, and the command of the project's that it begins with. Raises Wrong.
 
@@ -55,7 +55,7 @@ async def pointed_at(state: State, text: str, session: str | None = None) -> Poi
         session: The conversation that the text is part of, if it has begun.
     """
     found, body = Pointed(), ""
-    if (command := await own_commands.named(state, text)) is not None:
+    if (command := await own_commands.find_command(state, text)) is not None:
         found.excerpts.append(command.excerpt)
         body = command.text
     elif why := slash.why_sent(text):
@@ -178,7 +178,7 @@ async def _problems(state: State, found: Pointed) -> str:
 
 
 async def _diff(state: State, found: Pointed) -> str:
-    excerpt = await changed.shown(state)
+    excerpt = await changed.show_changes(state)
     if excerpt is None:
         return "matches nothing: no changes are pending or uncommitted."
     found.excerpts.append(excerpt)
@@ -186,7 +186,7 @@ async def _diff(state: State, found: Pointed) -> str:
 
 
 async def _session(state: State, name: str, current: str | None, found: Pointed) -> str:
-    excerpt = await earlier.shown(state, name, current)
+    excerpt = await earlier.show_session(state, name, current)
     if isinstance(excerpt, str):
         return excerpt
     found.excerpts.append(excerpt)
@@ -221,11 +221,11 @@ async def completion(state: State, params: lsp.CompletionParams) -> lsp.Completi
     before = row[: from_units(row.rstrip("\r\n"), place.character, state.documents.encoding)]
     if page.is_ours(place.line):
         return None
-    offers = await offered(state, before, is_first=page.begins_at(place.line))
+    offers = await complete_mention(state, before, is_first=page.begins_at(place.line))
     if offers is None:
         return None
     start = to_units(row, len(before) - len(offers.typed), state.documents.encoding)
-    return _listed(offers, start, params)
+    return _completion_list(offers, start, params)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,32 +246,32 @@ class Offers:
     paths: Sequence[str] = ()
 
 
-async def offered(state: State, before: str, *, is_first: bool) -> Offers | None:
+async def complete_mention(state: State, before: str, *, is_first: bool) -> Offers | None:
     """What may be meant at the end of a line of a message, of which it may be the first one."""
     if before.startswith("/") and is_first:
         own = [each for each in await own_commands.names(state) if each[0] not in slash.NAMES]
         known = dict([*slash.NAMES.items(), *own])
-        return Offers(typed=before, name=before, names=_named("/", known, before)[:LIMIT_OFFERED])
-    typing = mentions.unfinished(before)
+        return Offers(typed=before, name=before, names=_matching_names("/", known, before)[:LIMIT_OFFERED])
+    typing = mentions.unfinished_mention(before)
     if typing is None:
         return None
     typed, size = typing
     found = (await state.chats.paths.index()).matches(typed, LIMIT_OFFERED)
-    sessions = await earlier.offered(state, typed) if typed.startswith(f"{SESSION}:") else []
+    sessions = await earlier.complete_session(state, typed) if typed.startswith(f"{SESSION}:") else []
     return Offers(
         typed=before[len(before) - size :],
         name=f"@{typed}",
-        names=[*_named("@", mentions.NAMES, f"@{typed}"), *sessions],
-        paths=[mentions.written(path) for path in found],
+        names=[*_matching_names("@", mentions.NAMES, f"@{typed}"), *sessions],
+        paths=[mentions.write_mention(path) for path in found],
     )
 
 
-def _named(sign: str, names: Mapping[str, str], typed: str) -> list[tuple[str, str]]:
+def _matching_names(sign: str, names: Mapping[str, str], typed: str) -> list[tuple[str, str]]:
     """The names that begin as *typed*, with what they stand for."""
     return [(f"{sign}{name}", does) for name, does in names.items() if f"{sign}{name}".startswith(typed)]
 
 
-def _listed(offers: Offers, start: int, params: lsp.CompletionParams) -> lsp.CompletionList:
+def _completion_list(offers: Offers, start: int, params: lsp.CompletionParams) -> lsp.CompletionList:
     """As a list, of which each takes the place of what stands from *start* on."""
     end = params.position
     here = lsp.Range(start=lsp.Position(line=end.line, character=start), end=end)

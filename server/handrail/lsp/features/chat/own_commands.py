@@ -36,7 +36,7 @@ class OwnCommand:
         return Excerpt(path=f"Contents of /{self.name} ({self.path})", first_line=1, text=self.text)
 
 
-async def named(state: State, message: str) -> OwnCommand | None:
+async def find_command(state: State, message: str) -> OwnCommand | None:
     """The command that a message begins with, if the project has it. Raises Wrong if it cannot be used."""
     found = _WRITTEN.fullmatch(message.strip())
     if found is None:
@@ -49,13 +49,13 @@ async def named(state: State, message: str) -> OwnCommand | None:
         if text is not None and state.client.untrusted:
             raise Wrong(f"/{name} cannot be used: {path} is in a workspace that you have not trusted.")
         if text is not None:
-            return OwnCommand(name=name, path=path, text=_filled(text, arguments))
+            return OwnCommand(name=name, path=path, text=_fill_in(text, arguments))
     return None
 
 
 async def expect(state: State, message: str) -> None:
     """Make sure that the project has the command that a message begins with. Raises Wrong."""
-    if await named(state, message) is None:
+    if await find_command(state, message) is None:
         own = [name for name, _ in await names(state)]
         raise Wrong(str(slash.parse(message, own)))
 
@@ -77,7 +77,7 @@ async def _read(state: State, path: str, problem: str) -> str | None:
     return held.text.content
 
 
-def _filled(content: str, arguments: str) -> str:
+def _fill_in(content: str, arguments: str) -> str:
     """What a file says, without its front matter, and with the arguments in their places."""
     content = content.replace("\r\n", "\n")
     front = _FRONT.match(content)

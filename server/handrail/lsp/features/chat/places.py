@@ -25,7 +25,7 @@ CARRY_OUT, PLAN = "Carry out this plan", "Carry out this plan."
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """What can be done at a line of a conversation."""
     page = state.chats.of_uri(params.text_document.uri)
-    if page is None or not actions.wanted(params):
+    if page is None or not actions.wants_fixes(params):
         return []
     page.look()
     key, _ = page.page.part_at(params.range.start.line)
@@ -85,7 +85,7 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
     if page.transcript.running is None:
         if _may_retry(page, one):
             yield action(RETRY, protocol.CHAT_RETRY, {"uri": uri, "turn": one.turn})
-        yield action("Send this message again, in a new conversation", *_again(one, uri))
+        yield action("Send this message again, in a new conversation", *_retry_request(one, uri))
     yield action(FORK, protocol.CHAT_FORK, {"uri": uri, "turn": one.turn})
     if may_have_changed(one):
         wanted = {"checkpoint": one.turn}
@@ -112,7 +112,7 @@ def _plan(page: ChatPage) -> tuple[protocol.Request, dict[str, object]] | None:
     return protocol.CHAT_ASK, said
 
 
-def _again(one: Round, uri: str) -> tuple[protocol.Request, dict[str, object]]:
+def _retry_request(one: Round, uri: str) -> tuple[protocol.Request, dict[str, object]]:
     return protocol.CHAT_RESEND, {"uri": uri, "turn": one.turn}
 
 
@@ -162,18 +162,18 @@ def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterat
             yield lens(at, CARRY_OUT, *found)
         yield lens(at, "New conversation", protocol.CHAT_NEW, {})
     elif key in page.shown_now.questions:
-        yield from _above(at, _answers(state, page, key))
+        yield from _lenses_above(at, _answers(state, page, key))
     elif (call := page.shown_now.calls.get(key)) is not None:
-        yield from _above(at, _stops(state, page, call))
+        yield from _lenses_above(at, _stops(state, page, call))
     elif key.startswith("you:") and running is None:
         one = page.shown_now.turns[key]
         if not one.copied and _may_retry(page, one):
             yield lens(at, RETRY, protocol.CHAT_RETRY, {"uri": uri, "turn": one.turn})
         if not one.copied:
-            yield lens(at, "Send again…", *_again(one, uri))
+            yield lens(at, "Send again…", *_retry_request(one, uri))
 
 
-def _above(at: int, found: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
+def _lenses_above(at: int, found: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
     """Code actions as lenses above a line."""
     place = lsp.Position(line=at, character=0)
     for each in found:

@@ -37,8 +37,8 @@ AGAIN, RESTORE = "Send it again, in a new conversation", "Restore the message"
 
 async def open_(state: State, params: protocol.ChatOpenParams) -> protocol.ChatDocument:
     """Write the document of a conversation."""
-    await configuration.settled(state)
-    await state.chats.settled()
+    await configuration.wait_for_settings(state)
+    await state.chats.settle()
     return await _document(await latest(state, params.session))
 
 
@@ -46,12 +46,12 @@ async def latest(state: State, session: str | None) -> ChatPage:
     """The conversation of a session, by default of the latest one, or else of a new one."""
     session = session or state.chats.latest or next(reversed(state.host.sessions), None)
     if session is None:
-        return await begun(state)
-    await known(state, session)
+        return await begin_conversation(state)
+    await ensure_known(state, session)
     return await state.chats.of_session(session)
 
 
-async def known(state: State, session: str) -> None:
+async def ensure_known(state: State, session: str) -> None:
     """
     Resume a session that this server does not know yet, or that another server has continued.
 
@@ -68,17 +68,17 @@ async def known(state: State, session: str) -> None:
         state.host.sessions[session] = Session(id=session)
 
 
-async def found(state: State, uri: str) -> None:
+async def on_open(state: State, uri: str) -> None:
     """Bring a document up to date that was opened, if it is a conversation."""
     await state.chats.found(uri)
 
 
 async def new(state: State, params: protocol.ChatNewParams) -> protocol.ChatDocument:
     """Begin a conversation."""
-    return await _document(await begun(state))
+    return await _document(await begin_conversation(state))
 
 
-async def begun(state: State) -> ChatPage:
+async def begin_conversation(state: State) -> ChatPage:
     """A new conversation."""
     session = state.host.new_id("s")
     state.host.sessions[session] = Session(id=session)
@@ -103,16 +103,16 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
         if command is not None:
             await own_commands.expect(state, text)
         if (changed := page.changed_message()) is not None:
-            raise _offered(state, page, changed)
+            raise _offered_changes(state, page, changed)
         if surfaces.is_blank(text):
             raise Wrong(f"the message is empty. Write below the last `{YOU}` of the document, then send.")
         begun = await say(state, page, text, params.mode)
-        page.taken(sent)
+        page.note_sent(sent)
         await page.bring()
     return protocol.ChatSent(session=page.session, turn=begun.turn)
 
 
-def _offered(state: State, page: ChatPage, changed: Round) -> actions.Offered:
+def _offered_changes(state: State, page: ChatPage, changed: Round) -> actions.Offered:
     """An earlier message has other words by now: what may be done about that."""
     uri = page.uri or ""
 
@@ -146,7 +146,7 @@ async def _ran(
         show(state, await new(state, protocol.ChatNewParams()))
     else:
         page.told = await commands.run(state, page, command)
-    page.taken(sent)
+    page.note_sent(sent)
     await page.bring()
     return protocol.ChatSent(session=page.session, turn=None)
 
@@ -173,7 +173,7 @@ async def say(
 
 async def _begin(state: State, wanted: protocol.TurnStartParams) -> protocol.TurnStartResult:
     session = wanted.session or ""
-    await known(state, session)
+    await ensure_known(state, session)
     over = {each.turn for each in (await state.chats.of_session(session)).transcript.rounds if each.state}
     ending = [each.task for each in state.host.turns.running_turns(session) if each.id in over]
     if ending:  # it has said that it is over, and is about to be
@@ -245,15 +245,15 @@ def _turn(page: ChatPage, turn: str) -> Round:
 
 
 async def _page(state: State, uri: str | None, session: str | None) -> ChatPage:
-    await state.chats.settled()
+    await state.chats.settle()
     found = state.chats.of_uri(uri) if uri is not None else None
     if uri is not None and found is None:
-        raise Wrong(f"params.uri: {state.shown(uri)} is not the document of a conversation.")
+        raise Wrong(f"params.uri: {state.show_path(uri)} is not the document of a conversation.")
     session = session or state.chats.latest
     if found is None and session is None:
         raise Wrong("no conversation is open. Open one with handrail.chat.open, write in it, then send.")
     if found is None and session is not None:
-        await known(state, session)
+        await ensure_known(state, session)
         found = await state.chats.of_session(session)
     assert found is not None
     return found

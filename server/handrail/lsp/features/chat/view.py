@@ -31,8 +31,8 @@ DIFF_CHARS = 4_000
 
 async def read(state: State, params: protocol.ChatReadParams) -> protocol.ChatTranscript:
     """All of a conversation; its changes are told from then on."""
-    await configuration.settled(state)
-    await state.chats.settled()
+    await configuration.wait_for_settings(state)
+    await state.chats.settle()
     page = await requests.latest(state, params.session)
     feed = page.feed or _feed(state, page)
     if SERVICE in state.client.services:
@@ -54,20 +54,20 @@ async def say(state: State, params: protocol.ChatSayParams) -> protocol.ChatSaid
             return await _run(state, page, command)
         if command is not None:
             await own_commands.expect(state, text)
-        begun = await _begun(state, page, text, params)
-    page.changed()
+        begun = await _begin(state, page, text, params)
+    page.on_change()
     return protocol.ChatSaid(session=page.session, turn=begun.turn)
 
 
 async def _run(state: State, page: ChatPage, command: slash.Command) -> protocol.ChatSaid:
     if command.name == "new":
-        return protocol.ChatSaid(session=(await requests.begun(state)).session, turn=None)
+        return protocol.ChatSaid(session=(await requests.begin_conversation(state)).session, turn=None)
     page.told = await commands.run(state, page, command)
-    page.changed()
+    page.on_change()
     return protocol.ChatSaid(session=page.session, turn=None)
 
 
-async def _begun(
+async def _begin(
     state: State, page: ChatPage, text: str, params: protocol.ChatSayParams
 ) -> protocol.TurnStartResult:
     if page.transcript.running is None:
@@ -92,13 +92,13 @@ async def choose(state: State, params: protocol.ChatChooseParams) -> None:
     for name, value in (("mode", params.mode), ("model", params.model)):
         if value is not None:
             await commands.run(state, page, slash.Command(name=name, argument=value))
-    page.changed()
+    page.on_change()
 
 
 async def complete(state: State, params: protocol.ChatCompleteParams) -> protocol.ChatOffers:
     """What may be meant by the end of a message that is being written."""
     first, _, rest = params.before.rpartition("\n")
-    found = await mentioned.offered(state, rest, is_first=not first.strip())
+    found = await mentioned.complete_mention(state, rest, is_first=not first.strip())
     if found is None:
         return protocol.ChatOffers(typed="", offers=[])
     names = [protocol.ChatOffer(name=name, does=does) for name, does in found.names]
@@ -114,7 +114,7 @@ def _feed(state: State, page: ChatPage) -> Feed:
     items = Items(redact=lambda text: redact(text, keys), place=partial(_place, state))
     asked = dict[str, tuple[protocol.Approval, str]]()
 
-    def now() -> Now:
+    def current_state() -> Now:
         nonlocal keys
         keys = state.secrets()  # once for all items: to look through the environment takes its time
         _learn(state, asked)
@@ -141,7 +141,7 @@ def _feed(state: State, page: ChatPage) -> Feed:
 
     return Feed(
         session=page.session,
-        items=lambda: items.of(page.transcript, now()),
+        items=lambda: items.make_items(page.transcript, current_state()),
         status=lambda: _status(state, page),
         tell=tell,
     )
@@ -191,7 +191,7 @@ def _hunks(state: State) -> Mapping[tuple[str, str], list[protocol.ChatHunk]]:
 
 def _place(state: State, path: str) -> str | None:
     place = state.workspace.resolve(path)
-    return state.spelled(place.uri) if isinstance(place, Place) else None
+    return state.client_uri(place.uri) if isinstance(place, Place) else None
 
 
 def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
@@ -202,7 +202,7 @@ def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
     mode = state.host.mode_of(Mode(page.mode) if page.mode else None).value
     return protocol.ChatStatus(
         title=redact(transcript.title, state.secrets()),
-        model=chosen.named(state),
+        model=chosen.model_name(state),
         mode=mode,  # type: ignore[arg-type]  # one of them
         input_tokens=used.input_tokens,
         output_tokens=used.output_tokens,
