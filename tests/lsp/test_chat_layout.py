@@ -103,7 +103,7 @@ def observed(before: Page, text: str) -> Page:
 
 
 def message(page: Page) -> list[Line]:
-    return [line for key, line in messages.owned(page) if key == YOURS.key]
+    return [line for key, line in messages.owned_lines(page) if key == YOURS.key]
 
 
 @pytest.mark.parametrize("formatter", FORMATTERS.values(), ids=list(FORMATTERS))

@@ -154,7 +154,7 @@ async def test_looking_at_a_journal_does_not_make_what_others_wrote_known(
     """A page that shows what another window said must not keep the model from hearing of it."""
     other = SessionLog(lambda: tmp_path / "sessions")
     log.append("s-1", ENTRIES[:1])
-    await log.written()
+    await log.wait_until_written()
     found = await log.read("s-1")
     assert found is not None
     entries, size = found
@@ -163,7 +163,7 @@ async def test_looking_at_a_journal_does_not_make_what_others_wrote_known(
     log.append("s-1", ENTRIES[1:2])
     assert await log.read("s-1", size) is None, "what was written here was heard"
     other.append("s-1", ENTRIES[2:3])
-    await other.written()
+    await other.wait_until_written()
     found = await log.read("s-1", size)
     assert found is not None
     assert found[0] == ENTRIES[:3]

@@ -133,17 +133,17 @@ def list_objects(pack: Path) -> Listed:
     index, size = pack.with_suffix(".idx"), pack.stat().st_size
     there = index.stat()
     if there.st_size > CACHED_BYTES:
-        return _listed(index, size)
-    return _listed_as(index, size, (there.st_size, there.st_mtime_ns, there.st_ino))
+        return _list(index, size)
+    return _list_once(index, size, (there.st_size, there.st_mtime_ns, there.st_ino))
 
 
 @lru_cache(maxsize=64)
-def _listed_as(index: Path, size: int, stamp: tuple[int, int, int]) -> Listed:
+def _list_once(index: Path, size: int, stamp: tuple[int, int, int]) -> Listed:
     """What a small index says, which is read again once its *stamp* is another one."""
-    return _listed(index, size)
+    return _list(index, size)
 
 
-def _listed(index: Path, size: int) -> Listed:
+def _list(index: Path, size: int) -> Listed:
     raw = index.read_bytes()
     try:
         if not raw.startswith(INDEX_MAGIC):

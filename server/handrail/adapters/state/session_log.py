@@ -85,7 +85,7 @@ class SessionLog:
 
     async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
         """All entries and the size of a journal, unless it is as it was, or as it was left here."""
-        await self.written()
+        await self.wait_until_written()
         file = self._file(session)
         if file is None or (since >= 0 and await in_thread(_size, file) in (since, self._sizes.get(file))):
             return None

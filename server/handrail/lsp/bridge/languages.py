@@ -87,7 +87,7 @@ class ClientLanguages:
         if PROBLEMS not in self.offers or not (named or beside):
             return found | {uri: Unwatched() for uri in named}
         asked, more = (
-            [_versioned(each) for uri in part if (each := opened[uri]) is not None]
+            [_add_version(each) for uri in part if (each := opened[uri]) is not None]
             for part in (named, beside)
         )
         wait_ms = int(wait_s * CLIENT_SHARE * 1_000)
@@ -219,7 +219,7 @@ def _texts(answer: object, name: str) -> frozenset[str]:
     )
 
 
-def _versioned(document: OpenDocument) -> protocol.VersionedDocument:
+def _add_version(document: OpenDocument) -> protocol.VersionedDocument:
     return protocol.VersionedDocument(uri=document.uri, version=document.version)
 
 

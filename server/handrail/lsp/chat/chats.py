@@ -77,7 +77,7 @@ class Chats:
             if known is not None:
                 await known.recognise(uri)
         if known is not None:
-            await known.found(uri)
+            await known.on_open(uri)
             self.follow()
 
     async def _from_note(self, name: str) -> ChatPage | None:
@@ -108,7 +108,7 @@ class Chats:
         """Follow what other windows write down of the conversations that the client shows by now."""
         self.others.follow(page for page in self._pages.values() if page.is_shown)
 
-    def changed(self) -> None:
+    def on_change(self) -> None:
         """Something has changed that calls of any conversation may be about, such as failures."""
         for page in self._pages.values():
             if page.feed is not None:

@@ -34,7 +34,7 @@ def remove_draft(page: Page, sent: Sequence[Line]) -> Page:
     return Page(lines=tuple(found))
 
 
-def without_said(page: Page, sent: Collection[int], said: Collection[str]) -> Page:
+def remove_said(page: Page, sent: Collection[int], said: Collection[str]) -> Page:
     """
     The page without the lines of a draft that was sent before; they stay if one of them is not shown above.
 
@@ -42,7 +42,7 @@ def without_said(page: Page, sent: Collection[int], said: Collection[str]) -> Pa
         sent: The identities of lines that were sent.
         said: The letters of the rows that are shown as said by the user.
     """
-    at = below(page.lines)
+    at = draft_start(page.lines)
     again = {id(line) for line in page.lines[at:] if line.part is None and id(line) in sent}
     is_shown = all(
         layout.letters(line.text) in said for line in page.lines if id(line) in again and line.text.strip()

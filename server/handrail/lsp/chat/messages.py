@@ -18,35 +18,35 @@ def is_heading(line: Line) -> bool:
 
 def words(lines: Sequence[Line]) -> str:
     """What is said, without its layout."""
-    said = (counted(line)(line.text) for line in lines if not is_heading(line))
+    said = (counting_rule(line)(line.text) for line in lines if not is_heading(line))
     return " ".join(filter(None, said))
 
 
-def counted(line: Line) -> Counted:
+def counting_rule(line: Line) -> Counted:
     """What counts of a line of a message: its words, and in code all of them as they are."""
     is_code = line.is_code or (line.over is not None and line.over.is_code)
     return layout.message_code if is_code else layout.message
 
 
-def left_of(part: Part, there: Sequence[Line]) -> Part:
+def keep_left(part: Part, there: Sequence[Line]) -> Part:
     """What is left of the rows of a part; the rows around it are there in any case."""
     around = {0, 1, len(part.rows) - 1}
     kept = sorted(around | {line.number for line in there if line.part == part.key})
     return Part(key=part.key, rows=tuple(part.rows[at] for at in kept), numbers=tuple(kept))
 
 
-def owned(page: Page) -> Iterator[tuple[str, Line]]:
+def owned_lines(page: Page) -> Iterator[tuple[str, Line]]:
     """Each line with the key of the part that it is in, or is written in."""
-    key, below = "", drafts.below(page.lines)
+    key, below = "", drafts.draft_start(page.lines)
     for at, line in enumerate(page.lines):
         key = ASK if at == below else line.part or (line.over.part if line.over is not None else None) or key
         yield key, line
 
 
-def restored(page: Page, part: Part) -> Page:
+def restore_part(page: Page, part: Part) -> Page:
     """The page with a part as it was, and without what the user has written in it."""
     found, is_there = list[Line](), False
-    for key, line in owned(page):
+    for key, line in owned_lines(page):
         if key != part.key:
             found.append(line)
         elif not is_there:

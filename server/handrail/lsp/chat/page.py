@@ -98,7 +98,8 @@ class ChatPage(ServedPage):
         """A message that the user has changed stays as it is, until it is sent again or restored."""
         changed = self._changed_messages(page)
         return [
-            messages.left_of(part, changed[part.key]) if part.key in changed else part for part in self.parts
+            messages.keep_left(part, changed[part.key]) if part.key in changed else part
+            for part in self.parts
         ]
 
     def assign(self, page: Page) -> Page:
@@ -126,7 +127,7 @@ class ChatPage(ServedPage):
             return page_reading.plain(line)
         if line.part == ASK:
             return layout.message
-        return messages.counted(line) if line.part.startswith(SAID) else layout.letters
+        return messages.counting_rule(line) if line.part.startswith(SAID) else layout.letters
 
     @property
     def pause_s(self) -> float:
@@ -174,12 +175,12 @@ class ChatPage(ServedPage):
         if self._open() is None or self._may_be_laid_out:
             tidy, self._may_be_laid_out = drafts.without_added_blanks, False
         else:
-            tidy = same
+            tidy = unchanged_page
 
-        def left(page: Page) -> Page:
-            return drafts.without(self._without_gone(edit(tidy(page))), sent)
+        def remove_sent(page: Page) -> Page:
+            return drafts.remove_draft(self._remove_gone(edit(tidy(page))), sent)
 
-        found = await super().bring(lambda page: _with_back(left(page), back))
+        found = await super().bring(lambda page: _give_back(remove_sent(page), back))
         if self.takes_edits() or self._is_read():  # else they stand in what the client holds
             stands = {id(line) for line in self.page.lines}
             self._gone_lines += (line for line in self._sent_lines if id(line) not in stands)
@@ -191,15 +192,15 @@ class ChatPage(ServedPage):
         self._took_s = clock.time() - began
         return found
 
-    def _without_gone(self, page: Page) -> Page:
+    def _remove_gone(self, page: Page) -> Page:
         """The page without what was sent, and stands there again because the user has undone our edit."""
         gone = {id(line) for line in self._gone_lines}
         if not any(id(line) in gone for line in page.lines):
             return page
         said = (row for part in self.parts if part.key.startswith(SAID) for row in part.rows)
-        return drafts.without_said(page, gone, frozenset(map(layout.letters, said)))
+        return drafts.remove_said(page, gone, frozenset(map(layout.letters, said)))
 
-    def saved(self) -> None:
+    def on_save(self) -> None:
         """The client has saved the document, which a formatter may have laid out anew."""
         super().on_save()
         self._may_be_laid_out = True
@@ -246,7 +247,7 @@ class ChatPage(ServedPage):
         before = self.is_elsewhere
         await self._look_elsewhere()
         if self.is_elsewhere != before:
-            self.changed()
+            self.on_change()
 
     async def _read_news(self) -> None:
         found = None if self.journals is None else await self.journals.read(self.session, self._read_bytes)
@@ -359,7 +360,7 @@ class ChatPage(ServedPage):
         key = f"you:{turn}"
         rows = (
             line.text
-            for own, line in messages.owned(self._page)
+            for own, line in messages.owned_lines(self._page)
             if own == key and not messages.is_heading(line)
         )
         return "\n".join(row.rstrip("\r\n") for row in rows).strip("\n")
@@ -367,7 +368,7 @@ class ChatPage(ServedPage):
     def _changed_messages(self, page: Page) -> dict[str, list[Line]]:
         """By part the lines of the user's messages that have other words by now than were sent."""
         there = dict[str, list[Line]]()
-        for key, line in messages.owned(page):
+        for key, line in messages.owned_lines(page):
             if key.startswith(SAID):
                 there.setdefault(key, []).append(line)
         sent = self.shown_now.messages
@@ -378,5 +379,5 @@ class ChatPage(ServedPage):
         }
 
 
-def _with_back(page: Page, text: str) -> Page:
+def _give_back(page: Page, text: str) -> Page:
     return drafts.with_draft(page, text) if text else page

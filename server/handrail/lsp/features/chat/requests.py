@@ -70,7 +70,7 @@ async def ensure_known(state: State, session: str) -> None:
 
 async def on_open(state: State, uri: str) -> None:
     """Bring a document up to date that was opened, if it is a conversation."""
-    await state.chats.found(uri)
+    await state.chats.on_open(uri)
 
 
 async def new(state: State, params: protocol.ChatNewParams) -> protocol.ChatDocument:
@@ -134,7 +134,7 @@ async def restore(state: State, params: protocol.ChatTurnParams) -> protocol.Cha
         part = page.shown_now.messages.get(params.turn)
         if part is None:
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
-        await page.bring(lambda now: messages.restored(now, part))
+        await page.bring(lambda now: messages.restore_part(now, part))
     return await _document(page)
 
 
@@ -206,7 +206,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
         other = await state.chats.of_session(session)
         await _begin(state, protocol.TurnStartParams(prompt=text, session=session))
         if params.text is None:
-            await page.bring(lambda now: messages.restored(now, page.shown_now.messages[params.turn]))
+            await page.bring(lambda now: messages.restore_part(now, page.shown_now.messages[params.turn]))
     return await _document(other)
 
 
