@@ -36,6 +36,6 @@ def _forget(task: asyncio.Future[Any]) -> None:
         task.exception()  # looked at, so asyncio does not report it as forgotten
 
 
-async def ask_unless_stopped(asked: Coroutine[Any, Any, bool], stop: asyncio.Event) -> bool:
+async def agrees(asked: Coroutine[Any, Any, bool], stop: asyncio.Event) -> bool:
     """Whether the user says yes before the turn is stopped, which does not wait for an answer."""
     return bool(await unless_stopped(asked, stop))

@@ -17,7 +17,7 @@ from functools import partial
 
 from handrail.agent.tools import kind_of, patch
 from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
-from handrail.agent.tools.look import ask_unless_stopped, unless_stopped
+from handrail.agent.tools.look import agrees, unless_stopped
 from handrail.agent.tools.read_file import ReadFile
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
@@ -106,9 +106,7 @@ class Executor:
 
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._correct)
-        self._saver = Saver(
-            edited=self.edited, asks=lambda p: ask_unless_stopped(self.approvals.may_save(p), self._stop)
-        )
+        self._saver = Saver(edited=self.edited, asks=lambda p: agrees(self.approvals.may_save(p), self._stop))
         self.feedback = Feedback(self.ports, self._stop, self.observe)
         self.ports = replace(self.ports, languages=self.feedback.languages)
         self.seen = Seen(ports=self.ports, known=self.known)

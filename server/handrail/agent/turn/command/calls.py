@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console
-from handrail.agent.tools.look import ask_unless_stopped
+from handrail.agent.tools.look import agrees
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.command import run as foreground
@@ -114,5 +114,5 @@ class CommandCalls:
             tell=lambda text: self.observe(CallOutput(call=call.id, text=text)),
             notice=lambda text, warns: self.observe(output.notice(call, text, self.ports, is_warning=warns)),
             named=self.named,
-            keeps=lambda *what: ask_unless_stopped(self.approvals().keeps(*what), self.stop),
+            keeps=lambda *what: agrees(self.approvals().keeps(*what), self.stop),
         )
