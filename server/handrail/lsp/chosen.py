@@ -89,12 +89,12 @@ def provider(found: Settings) -> str:
     return "" if kind in WITHOUT_ADDRESS else kind
 
 
-def without(found: Settings, names: Iterable[str]) -> Settings:
+def drop_settings(found: Settings, names: Iterable[str]) -> Settings:
     """The settings without these values."""
     return replace(found, values={**found.values, **dict.fromkeys(names, "")})
 
 
-def ignored(found: Settings, names: Sequence[str], owner: str) -> str:
+def report_ignored(found: Settings, names: Sequence[str], owner: str) -> str:
     """Tells the user which settings another provider's model does not use."""
     listed = " and ".join(f"handrail.{name} ({found.values[name]})" for name in names)
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")

@@ -56,7 +56,7 @@ def provider_of(model: str) -> str:
 class Owners(Protocol):
     """For which providers the user has set an address or the name of a key."""
 
-    def of(self, setting: str, value: str) -> frozenset[str]:
+    def providers_of(self, setting: str, value: str) -> frozenset[str]:
         """The providers for which a setting had this value; empty if that is unknown."""
         ...
 
@@ -71,13 +71,13 @@ class UnkeptOwners:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], frozenset[str]] = {}
 
-    def of(self, setting: str, value: str) -> frozenset[str]:
+    def providers_of(self, setting: str, value: str) -> frozenset[str]:
         """The providers for which a setting had this value."""
         return self._known.get((setting, value), frozenset())
 
     def add(self, setting: str, value: str, provider: str) -> None:
         """Notes that the user has set this value for a provider."""
-        self._known[(setting, value)] = self.of(setting, value) | {provider}
+        self._known[(setting, value)] = self.providers_of(setting, value) | {provider}
 
 
 RECORDED = re.compile(r"record:.*?\.json:", re.DOTALL)

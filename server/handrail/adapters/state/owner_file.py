@@ -23,7 +23,7 @@ class OwnerFile:
     def __init__(self, folder: Path) -> None:
         self._file = folder / NAME
 
-    def of(self, setting: str, value: str) -> frozenset[str]:
+    def providers_of(self, setting: str, value: str) -> frozenset[str]:
         """The providers for which a setting had this value."""
         return frozenset(_read(self._file).get(f"{setting} {value}", ()))
 

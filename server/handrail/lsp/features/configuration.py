@@ -94,7 +94,7 @@ def _own(state: State, found: Settings) -> Settings:
     before, own.told = own.told, {each.name: found.text(each) for each in chosen.OF_A_PROVIDER}
     foreign: dict[str, str] = {}
     for name, value in own.told.items():
-        known = owners.of(name, value) if value and provider else frozenset()
+        known = owners.providers_of(name, value) if value and provider else frozenset()
         if not value or not provider or provider in known:
             continue
         if not known or before.get(name, value) != value:
@@ -103,9 +103,9 @@ def _own(state: State, found: Settings) -> Settings:
             foreign[name] = " and ".join(sorted(known))
     new = [name for name in foreign if (provider, name, own.told[name]) not in own.pointed_out]
     if new:
-        state.say(chosen.ignored(found, new, foreign[new[0]]))
+        state.say(chosen.report_ignored(found, new, foreign[new[0]]))
     own.pointed_out |= {(provider, name, own.told[name]) for name in new}
-    return chosen.without(found, foreign) if foreign else found
+    return chosen.drop_settings(found, foreign) if foreign else found
 
 
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:
