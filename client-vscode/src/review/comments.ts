@@ -51,6 +51,8 @@ export class ReviewComments implements Disposable {
   private readonly subscriptions: Disposable[];
   private isStale = false;
   private isReading = false;
+  /** Where comments can be begun, as VS Code was last told. */
+  private places = "[]";
 
   constructor(
     private readonly connection: Connection,
@@ -58,7 +60,7 @@ export class ReviewComments implements Disposable {
     private readonly log: LogOutputChannel,
   ) {
     this.controller.options = { prompt: l10n.t("Comment on this change"), placeHolder: l10n.t("What should the agent do differently?") };
-    this.offer();
+    this.renew();
     this.subscriptions = [
       pending.onDidChange(() => {
         this.offer();
@@ -95,11 +97,19 @@ export class ReviewComments implements Disposable {
     });
   }
 
-  /**
-   * Says where comments can be begun. VS Code asks once for a document that it shows, and again when the provider is new: so it
-   * gets a new one whenever something else is pending.
-   */
+  /** Has VS Code ask again where comments can be begun, if that has changed. */
   private offer(): void {
+    const places = JSON.stringify(this.pending.all.map(({ uri, range }) => [uri, range]));
+    if (places === this.places) return;
+    this.places = places;
+    this.renew();
+  }
+
+  /**
+   * Has VS Code ask where comments can be begun, and draw the threads anew, in every editor that it shows. It asks only once for
+   * an editor, and again when the provider is new.
+   */
+  private renew(): void {
     this.controller.commentingRangeProvider = {
       provideCommentingRanges: (document) => this.pending.of(document.uri).map((hunk) => rangeIn(document, hunk)),
     };
@@ -170,17 +180,25 @@ export class ReviewComments implements Disposable {
     }
   }
 
+  /**
+   * Shows the comments, and no others. An editor that is being opened draws the threads that were there when VS Code began to
+   * ask where comments can be begun in it, and forgets one that was created since: so it is asked to begin anew.
+   */
   private show(said: readonly ReviewComment[]): void {
     const ids = new Set(said.map(({ id }) => id));
     for (const id of [...this.shown.keys()].filter((each) => !ids.has(each))) this.forget(id);
-    for (const each of said) this.showOne(each);
+    const created = said.filter((each) => this.showOne(each));
+    if (created.length > 0) this.renew();
   }
 
-  /** One that is being edited stays as the person has it. One about no lines is in the review document alone. */
-  private showOne(said: ReviewComment): void {
-    if (said.uri === undefined || said.range === undefined) return;
+  /**
+   * Shows a comment; returns whether it got a new thread. One that is being edited stays as the person has it. One about no
+   * lines is in the review document alone.
+   */
+  private showOne(said: ReviewComment): boolean {
+    if (said.uri === undefined || said.range === undefined) return false;
     const before = this.shown.get(said.id);
-    if (before?.draft.mode === CommentMode.Editing) return;
+    if (before?.draft.mode === CommentMode.Editing) return false;
     const range = rangeOfLines(said.range);
     if (before?.draft.said.uri !== said.uri) {
       this.forget(said.id);
@@ -190,12 +208,13 @@ export class ReviewComments implements Disposable {
       thread.label = said.hunk === undefined ? l10n.t("Your comment") : l10n.t("Your comment on this change");
       thread.collapsibleState = CommentThreadCollapsibleState.Expanded;
       this.shown.set(said.id, { thread, draft });
-      return;
+      return true;
     }
-    if (JSON.stringify(before.draft.said) === JSON.stringify(said)) return;
+    if (JSON.stringify(before.draft.said) === JSON.stringify(said)) return false;
     before.thread.range = range;
     before.draft = new Draft(said, CommentMode.Preview);
     before.thread.comments = [before.draft];
+    return false;
   }
 
   private forget(id: string): void {
