@@ -95,7 +95,7 @@ async def test_no_key_is_sent_to_the_address_that_was_set_for_another_provider(
         model_server(Say(text="New."), Say(text="New again.")) as new,
     ):
         usual = gateway(old.url("openai-chat"))
-        both = {"environment": keys(new.url("anthropic")), "options": opting_in("save")}
+        both = {"environment": keys(new.url("anthropic")), "options": opting_in("save", "chat")}
         editor = await stage.start(habits, settings=usual, **both)
         await editor.turn("Hello?")
         await change(editor, **{**usual, "model": "anthropic:m"})
@@ -132,3 +132,26 @@ async def test_an_address_that_is_set_again_counts_for_the_provider_that_is_chos
         answer = (await editor.turn("Hello?"))["answer"]
     assert (answer, there.keys) == ("There.", [NEW])
     assert len(warnings(editor)) == 1
+
+
+async def test_where_settings_are_written_in_a_file_what_stands_there_at_the_start_counts(
+    stage: Stage, habits: Habits
+) -> None:
+    """A command line, or an editor without lists of models: it could not be set again."""
+    async with model_server(Say(text="Old.")) as there:
+        options = {"environment": {"GATEWAY_KEY": OLD}, "options": opting_in()}
+        usual = gateway(there.url("openai-chat"))
+        first = await stage.start(habits, settings=usual, **options)
+        await first.turn("Hello?")
+        await first.leave()
+        there.pages = LISTS
+        told = []
+        for _ in range(2):
+            other = await stage.start(habits, settings={**usual, "model": "anthropic:m"}, **options)
+            await other.request("model.list", like="anthropic:any")
+            told += [each.message for each in other.messages if " before. " in each.message]
+    assert set(there.looked_with) == {OLD}
+    assert told == [
+        f"handrail: handrail.baseUrl ({usual['baseUrl']}) and handrail.keyName (GATEWAY_KEY) were set for "
+        "openai before. handrail now uses them for anthropic. Clear them if you do not want that."
+    ]

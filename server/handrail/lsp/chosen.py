@@ -94,9 +94,22 @@ def drop_settings(found: Settings, names: Iterable[str]) -> Settings:
     return replace(found, values={**found.values, **dict.fromkeys(names, "")})
 
 
+def _listed(found: Settings, names: Sequence[str]) -> str:
+    return " and ".join(f"handrail.{name} ({found.values[name]})" for name in names)
+
+
+def report_taken_over(found: Settings, names: Sequence[str], owner: str) -> str:
+    """Tells the user which settings another provider's model uses from now on."""
+    was, them = ("was", "it") if len(names) == 1 else ("were", "them")
+    return (
+        f"{_listed(found, names)} {was} set for {owner} before. handrail now uses {them} for "
+        f"{provider(found)}. Clear {them} if you do not want that."
+    )
+
+
 def report_ignored(found: Settings, names: Sequence[str], owner: str) -> str:
     """Tells the user which settings another provider's model does not use."""
-    listed = " and ".join(f"handrail.{name} ({found.values[name]})" for name in names)
+    listed = _listed(found, names)
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")
     return (
         f"{listed} {was} set for {owner}, so handrail does not use {them} for {provider(found)}: no key is "

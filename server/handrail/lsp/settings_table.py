@@ -68,8 +68,9 @@ BASE_URL = Setting(
         "variable of the provider (such as OPENAI_BASE_URL) is used, otherwise the provider's own address. "
         "The key of the provider of `handrail.model` is sent to this address. The address belongs to the "
         "provider that was chosen when you set it: handrail ignores it, and `handrail.keyName`, for any "
-        "other. If you choose a model of another provider in a conversation, that provider's own "
-        "address is used."
+        "other. Editors without lists of models, and commands, use what their settings say when they "
+        "start, and tell you if the provider is another one. If you choose a model of another provider in "
+        "a conversation, that provider's own address is used."
     ),
 )
 KEY_NAME = Setting(

@@ -15,6 +15,7 @@ from handrail.lsp.state import State
 TIMEOUT_S = 5.0
 SETTLE_S = 90.0  # a turn goes on with what is known if the client has not told its settings by then
 LOOK_S = 0.1  # how soon it is seen that the user has stopped waiting
+SETS_MODELS = "chat"  # the service of clients in which models and addresses are chosen from lists
 KNOWN = "handrail keeps the last known settings."
 STRICTLY = "handrail uses the defaults, and asks before every edit and command."
 
@@ -88,10 +89,12 @@ def _own(state: State, found: Settings) -> Settings:
     The settings without an address and a key's name that were set for another provider.
 
     A value belongs to the provider that was chosen when it was set. The user is told once of each that is
-    ignored.
+    ignored. Where settings are written in a file or as options, not in an editor's list, what stands there at
+    the start counts for the provider that stands beside it: nobody could set it again. The user is told that.
     """
     provider, owners, own = chosen.provider(found), state.world.owners, state.belongings
     before, own.told = own.told, {each.name: found.text(each) for each in chosen.OF_A_PROVIDER}
+    counts_at_once = not before and SETS_MODELS not in state.client.services
     foreign: dict[str, str] = {}
     for name, value in own.told.items():
         known = owners.providers_of(name, value) if value and provider else frozenset()
@@ -101,6 +104,11 @@ def _own(state: State, found: Settings) -> Settings:
             owners.add(name, value, provider)
         else:
             foreign[name] = " and ".join(sorted(known))
+    if foreign and counts_at_once:
+        state.say(chosen.report_taken_over(found, list(foreign), next(iter(foreign.values()))))
+        for name in foreign:
+            owners.add(name, own.told[name], provider)
+        return found
     new = [name for name in foreign if (provider, name, own.told[name]) not in own.pointed_out]
     if new:
         state.say(chosen.report_ignored(found, new, foreign[new[0]]))
