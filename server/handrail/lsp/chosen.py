@@ -94,7 +94,7 @@ def drop_settings(found: Settings, names: Iterable[str]) -> Settings:
     return replace(found, values={**found.values, **dict.fromkeys(names, "")})
 
 
-def _listed(found: Settings, names: Sequence[str]) -> str:
+def _name_values(found: Settings, names: Sequence[str]) -> str:
     return " and ".join(f"handrail.{name} ({found.values[name]})" for name in names)
 
 
@@ -102,14 +102,14 @@ def report_taken_over(found: Settings, names: Sequence[str], owner: str) -> str:
     """Tells the user which settings another provider's model uses from now on."""
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")
     return (
-        f"{_listed(found, names)} {was} set for {owner} before. handrail now uses {them} for "
+        f"{_name_values(found, names)} {was} set for {owner} before. handrail now uses {them} for "
         f"{provider(found)}. Clear {them} if you do not want that."
     )
 
 
 def report_ignored(found: Settings, names: Sequence[str], owner: str) -> str:
     """Tells the user which settings another provider's model does not use."""
-    listed = _listed(found, names)
+    listed = _name_values(found, names)
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")
     return (
         f"{listed} {was} set for {owner}, so handrail does not use {them} for {provider(found)}: no key is "
