@@ -84,7 +84,7 @@ const NAME_COMMANDS = [
 const TOO_OLD = l10n.t(
   "This server is too old for a workspace that you have not trusted. Trust the workspace, or clear the setting handrail.serverPath.",
 );
-const GIVEN_UP = l10n.t("The server ended several times within a short time, so it was not started again.");
+const GIVEN_UP = l10n.t("The server ended several times within a short time, so it was not restarted.");
 const NOT_STARTED = l10n.t("The server could not be started. The log may say why.");
 const MODEL_TEXT = new ProgressType<{ delta: string }>();
 

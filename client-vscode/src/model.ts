@@ -13,10 +13,10 @@ import type { ModelCall, ModelMessage, ModelParams, ModelResponse } from "./prot
 const JUSTIFICATION = vscode.l10n.t("Handrail's turns use this model because the setting handrail.model is “editor”.");
 const REFUSALS: Record<string, string> = {
   NoPermissions: vscode.l10n.t(
-    "VS Code was not allowed to use its language model for Handrail. Begin the turn again and allow it, or manage the access in the Accounts menu.",
+    "VS Code was not allowed to use its language model for Handrail. Start the turn again and allow it, or manage the access in the Accounts menu.",
   ),
   Blocked: vscode.l10n.t("The editor's language model is blocked for now, by a quota or a filter."),
-  NotFound: vscode.l10n.t("The editor's language model is gone. Begin the turn again to take another one."),
+  NotFound: vscode.l10n.t("The editor's language model is gone. Start the turn again to use another one."),
 };
 
 /** Whether this editor has language models that can call tools. */

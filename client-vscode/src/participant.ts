@@ -45,7 +45,7 @@ export async function answer(
   { stream, token }: Response,
 ): Promise<vscode.ChatResult> {
   try {
-    if (prompt.trim() === "") throw new UserError(vscode.l10n.t("Say what is to be done after @handrail."));
+    if (prompt.trim() === "") throw new UserError(vscode.l10n.t("Write what you want done after @handrail."));
     await connection.start();
     if (!connection.offers(CHAT_SAY)) throw new UserError(TOO_OLD);
     const report = await turn(connection, door, prompt, { stream, token });

@@ -117,13 +117,13 @@ export class Questions implements Disposable {
   async removeRule(): Promise<void> {
     const rules = await this.connection.request(RULES_LIST, {});
     if (rules.length === 0) {
-      tell(l10n.t("no answer has added a rule."));
+      tell(l10n.t("your answers have added no rules."));
       return;
     }
     const items = rules.map(({ id, text, scope }) => {
       return { id, label: text, description: scope === "session" ? l10n.t("for a session") : l10n.t("in this workspace") };
     });
-    const chosen = await pick(items, { title: l10n.t("Handrail: Rules"), placeholder: l10n.t("Remove a rule that an answer has added") });
+    const chosen = await pick(items, { title: l10n.t("Handrail: Rules"), placeholder: l10n.t("Remove a rule that your answer added") });
     if (chosen !== undefined && chosen !== BACK) await this.connection.request(RULES_REMOVE, { rule: chosen.id });
   }
 

@@ -76,7 +76,7 @@ export class Restores implements Disposable {
     const report = await showProgress({ location: ProgressLocation.Window, title }, act);
     this.restored.fire();
     if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
-    const nothing = isOfLines ? l10n.t("that turn left nothing in these lines.") : l10n.t("everything was already as it was then.");
+    const nothing = isOfLines ? l10n.t("that turn changed nothing in these lines.") : l10n.t("everything was already as it was then.");
     announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length + report.partial.length === 0, this.ways(report));
     return report;
   }
@@ -102,15 +102,15 @@ function summary({ restored, deleted, partial, conflicts, conversation }: Restor
     parts.push(
       counted(
         turns,
-        l10n.t("The conversation has 1 turn now; the next prompt goes on from there."),
-        l10n.t("The conversation has {0} turns now; the next prompt goes on from there.", turns),
+        l10n.t("The conversation has 1 turn now; the next prompt continues from there."),
+        l10n.t("The conversation has {0} turns now; the next prompt continues from there.", turns),
       ),
     );
   }
   for (const { uri, reason } of partial.slice(0, SHOWN)) parts.push(l10n.t("Only a part of {0} was restored: {1}", name(uri), reason.replace(/\.?$/, ".")));
-  if (partial.length > SHOWN) parts.push(l10n.t("So it is with {0} more.", partial.length - SHOWN));
-  for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(l10n.t("{0} was left alone: {1}", name(uri), reason.replace(/\.?$/, ".")));
-  if (conflicts.length > SHOWN) parts.push(l10n.t("So were {0} more.", conflicts.length - SHOWN));
+  if (partial.length > SHOWN) parts.push(l10n.t("The same applies to {0} more.", partial.length - SHOWN));
+  for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(l10n.t("{0} was not changed: {1}", name(uri), reason.replace(/\.?$/, ".")));
+  if (conflicts.length > SHOWN) parts.push(l10n.t("The same applies to {0} more.", conflicts.length - SHOWN));
   return parts.join(" ");
 }
 

@@ -38,7 +38,7 @@ export function offerTools(connection: Connection): vscode.Disposable {
 
 function editsOf(input: unknown): string {
   const edits = (input as Partial<Record<keyof Input, unknown>> | null)?.edits;
-  if (typeof edits !== "string") throw new UserError(vscode.l10n.t("The argument “edits” must be a text that holds the edits."));
+  if (typeof edits !== "string") throw new UserError(vscode.l10n.t("The argument “edits” must be a string with the edits."));
   return edits;
 }
 

@@ -16,7 +16,7 @@ const HEADINGS: Record<ApprovalKind, string> = {
   command: l10n.t("May this command run?"),
   file: l10n.t("May these files be used?"),
   outside: l10n.t("May these files outside the workspace be used?"),
-  tool: l10n.t("May this be done?"),
+  tool: l10n.t("May this tool be used?"),
   question: l10n.t("The model asks:"),
   saving: l10n.t("May these documents be saved?"),
   appeared: l10n.t("May these files stay?"),

@@ -15,7 +15,7 @@ const LISTS = ["application/vnd.code.uri-list", "text/uri-list"]; // VS Code's o
 const LONGEST_NAME = 40; // characters
 
 export class Attachments {
-  readonly element = h("ul", { id: "pictures", "aria-label": l10n.t("Pictures that go along") });
+  readonly element = h("ul", { id: "pictures", "aria-label": l10n.t("Attached pictures") });
   private pictures: Picture[] = [];
 
   constructor(

@@ -79,8 +79,8 @@ export class Composer {
     this.stopButton.hidden = !this.isRunning;
     this.queueButton.hidden = !this.isRunning || this.turn !== undefined;
     this.planButton.hidden = status.plan === undefined;
-    this.sendButton.title = this.isRunning && this.turn === undefined ? l10n.t("Say this to the turn that runs (Enter)") : l10n.t("Send (Enter)");
-    this.input.placeholder = this.isRunning ? l10n.t("Say something to the turn that runs") : l10n.t("Ask, or say what is to be done. @path shows a file.");
+    this.sendButton.title = this.isRunning && this.turn === undefined ? l10n.t("Send to the running turn (Enter)") : l10n.t("Send (Enter)");
+    this.input.placeholder = this.isRunning ? l10n.t("Add something to the running turn") : l10n.t("Ask, or say what you want done. @path shows a file.");
     this.modes.value = status.mode;
     this.model.textContent = status.model === "" ? l10n.t("Model") : status.model;
     this.model.setAttribute("aria-label", l10n.t("Model: {0}. Choose another one", status.model));

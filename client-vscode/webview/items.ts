@@ -24,7 +24,7 @@ export interface Surroundings {
 }
 
 const TOLD: Record<ChatTold["state"], string> = {
-  read: l10n.t("Said while the turn ran:"),
+  read: l10n.t("Sent while the turn was running:"),
   waiting: l10n.t("You said this; the model reads it before its next step:"),
   unread: l10n.t("The model has not read this:"),
   queued: l10n.t("This is sent when the turn has finished:"),
@@ -34,7 +34,7 @@ const ENDS: Partial<Record<ChatPrompt["state"], string>> = {
   stopped: l10n.t("The turn was stopped."),
   cancelled: l10n.t("The turn was stopped."),
   failed: l10n.t("The turn failed."),
-  broken: l10n.t("This turn did not come to its end."),
+  broken: l10n.t("This turn did not finish."),
 };
 
 /** An item on the page: its element, and what made it. */
@@ -160,7 +160,7 @@ function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { 
     actions.push(
       button(l10n.t("Fork here"), "fork", () => {
         send({ type: "fork", turn });
-      }, { title: l10n.t("Begin a new conversation that has everything up to the end of this turn") }),
+      }, { title: l10n.t("Start a new conversation with everything up to the end of this turn") }),
     );
   }
   if (changes === true) {
@@ -183,7 +183,7 @@ function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { 
 /** How a turn ended, with the reason. */
 function endOf(state: ChatPrompt["state"], reason: string): string {
   if (state === "failed") return l10n.t("The turn failed: {0}", reason);
-  if (state === "broken") return l10n.t("This turn did not come to its end: {0}", reason);
+  if (state === "broken") return l10n.t("This turn did not finish: {0}", reason);
   return l10n.t("The turn was stopped: {0}", reason);
 }
 

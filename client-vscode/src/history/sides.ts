@@ -24,7 +24,7 @@ export class Sides implements Disposable {
   async compare(checkpoint: string, label: string, paths: readonly CheckpointPath[]): Promise<void> {
     const [only] = paths;
     const title = makeVisible(label);
-    if (only === undefined) tell(l10n.t("this checkpoint has no document."));
+    if (only === undefined) tell(l10n.t("this checkpoint contains no documents."));
     else if (paths.length > 1) {
       const sides = paths.map((path) => [Uri.parse(path.uri), beforeOf(checkpoint, path), afterOf(checkpoint, path)]);
       await commands.executeCommand("vscode.changes", title, sides);

@@ -69,7 +69,7 @@ export class ReviewActions {
     const hunks = conflicts.map(({ hunk }) => hunk);
     const typed = listed.filter(({ id, editedByUser, kind }) => hunks.includes(id) && editedByUser && kind === "changed");
     const said = conflicts.slice(0, SHOWN).map(({ uri, reason }) => l10n.t("A change in {0} was not undone. {1}", nameOf(Uri.parse(uri)), reason));
-    if (conflicts.length > SHOWN) said.push(l10n.t("So it is with {0} more.", conflicts.length - SHOWN));
+    if (conflicts.length > SHOWN) said.push(l10n.t("The same applies to {0} more.", conflicts.length - SHOWN));
     const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
     const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
     if (typed.length === hunks.length) {

@@ -159,7 +159,7 @@ export class ReviewComments implements Disposable {
     const line = range.end.line;
     const hunks = await this.connection.request(REVIEW_LIST, { uri: uri.toString() });
     const hunk = hunkAt(hunks, line, Number.MAX_SAFE_INTEGER);
-    if (hunk === undefined) throw new UserError(l10n.t("Nothing is pending at line {0} any more, so the comment was not written.", line + 1));
+    if (hunk === undefined) throw new UserError(l10n.t("Nothing is pending at line {0} now, so the comment was not written.", line + 1));
     await this.connection.request(REVIEW_COMMENT, { hunk: hunk.id, text });
   }
 

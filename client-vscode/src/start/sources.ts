@@ -85,7 +85,7 @@ export class Sources {
       title: TITLE,
       prompt,
       ignoreFocusOut: true,
-      validateInput: (text) => (/\s/.test(text.trim()) ? l10n.t("A name has no blanks.") : undefined),
+      validateInput: (text) => (/\s/.test(text.trim()) ? l10n.t("A name cannot contain spaces.") : undefined),
     });
     return name === undefined || name.trim() === "" ? undefined : use(prefix + name.trim(), { place });
   }
@@ -131,7 +131,7 @@ async function choosePlace(prefix: string, provider: string): Promise<Place | un
     { label: l10n.t("{0}’s own address", provider), detail: l10n.t("The setting handrail.baseUrl is cleared"), place: OWN_PLACE },
     { label: baseUrl, detail: l10n.t("The setting handrail.baseUrl; a key of {0} is sent there", provider), place: kept },
   ];
-  const chosen = await pick(places, { title: TITLE, placeholder: l10n.t("Where is {0} reached?", provider) });
+  const chosen = await pick(places, { title: TITLE, placeholder: l10n.t("What is the address of {0}?", provider) });
   return chosen === undefined || chosen === BACK ? undefined : chosen.place;
 }
 

@@ -146,7 +146,7 @@ module.exports = {
     await inView({ sees: "May this command run?" });
     const [server] = servers();
     process.kill(server, "SIGKILL");
-    await inView({ sees: "This turn did not come to its end", lacks: "May this command run?", picture: "killed" });
+    await inView({ sees: "This turn did not finish", lacks: "May this command run?", picture: "killed" });
     const { calls } = await inView({ sees: "Once more.", reads: { calls: ".call.lost .title" } });
     assert.deepEqual(calls, ["Run touch never.txt"]);
     assert(!ran("never.txt"));

@@ -85,11 +85,11 @@ module.exports = {
   },
   "it is deleted, once that is confirmed": async () => {
     const kept = command("handrail.client.deleteChat");
-    await user({ sees: "for good?", does: [ENTER], picture: "delete" }); // the first answer keeps it
+    await user({ sees: "permanently?", does: [ENTER], picture: "delete" }); // the first answer keeps it
     await kept;
     await inView({ sees: "<b>Taxes</b>" });
     const deleted = command("handrail.client.deleteChat");
-    await user({ sees: "for good?", does: [["type", "Delete"], ENTER] });
+    await user({ sees: "permanently?", does: [["type", "Delete"], ENTER] });
     await deleted;
     await inView({ sees: "New conversation", lacks: "Like this:" });
     assert(!(await command("handrail.session.list", {})).some(({ title }) => title.includes("Taxes")));
@@ -103,7 +103,7 @@ module.exports = {
     await until("it is renamed", async () => (await titles()).includes("Kept apart"));
     chosen = command("handrail.client.chooseChat");
     await user({ sees: "Kept apart", does: [["hover", "option", "Kept apart"], ["click", "button", "Delete"]] });
-    await user({ sees: "for good?", does: [["type", "Delete"], ENTER] });
+    await user({ sees: "permanently?", does: [["type", "Delete"], ENTER] });
     await chosen;
     await until("it is deleted", async () => !(await titles()).includes("Kept apart"));
     await inView({ sees: "New conversation" });

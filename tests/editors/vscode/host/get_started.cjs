@@ -72,7 +72,7 @@ module.exports = {
     await withUser(
       "handrail.client.useKey",
       { sees: "Whose models should answer?", does: [["type", "OpenAI"], ENTER] },
-      { sees: "Where is OpenAI reached?", does: [["type", address()], ENTER], picture: "address" },
+      { sees: "What is the address of OpenAI?", does: [["type", address()], ENTER], picture: "address" },
       { sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ENTER] },
       { sees: "openai:gpt-tests", does: [ENTER], picture: "key" },
     );
@@ -84,7 +84,7 @@ module.exports = {
     await withUser(
       "handrail.client.useKey",
       { sees: "Whose models should answer?", does: [["type", "Anthropic"], ENTER] },
-      { sees: "Where is Anthropic reached?", does: [ENTER] },
+      { sees: "What is the address of Anthropic?", does: [ENTER] },
       { sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ENTER] },
       { sees: "Type the name of the model, as Anthropic spells it", does: [["type", "claude-tests"], ENTER], picture: "name" },
     );

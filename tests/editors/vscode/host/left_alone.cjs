@@ -91,10 +91,10 @@ module.exports = {
     await turn.report;
     assert.equal((await command("handrail.rules.list", {})).length, 1);
     const removed = command("handrail.client.removeRule");
-    await user({ sees: "Remove a rule that an answer has added", does: [["press", "Enter"]], picture: "rules" });
+    await user({ sees: "Remove a rule that your answer added", does: [["press", "Enter"]], picture: "rules" });
     await removed;
     assert.deepEqual(await command("handrail.rules.list", {}), []);
     await command("handrail.client.removeRule"); // says that there is none
-    await user({ sees: "no answer has added a rule" });
+    await user({ sees: "your answers have added no rules" });
   },
 };

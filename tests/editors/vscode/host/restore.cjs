@@ -85,7 +85,7 @@ module.exports = {
     await until("the line is back", () => stock.getText() === "apples 10\npears 20\nplums 3\nfigs 4\n");
     await user({ sees: "1 document restored." });
     await withUser("handrail.client.restoreLines", { sees: "Undo what a turn changed", does: [DOWN, ENTER] });
-    await user({ sees: "that turn left nothing in these lines." });
+    await user({ sees: "that turn changed nothing in these lines." });
   },
   "back with the conversation, and undone with it": async () => {
     await command("notifications.clearAll");
@@ -99,8 +99,8 @@ module.exports = {
     const prompts = report.conversation.turns.map(({ prompt }) => prompt.split("\n")[0]);
     assert.deepEqual(prompts.slice(1), ["Begin the day.", "Raise it all.", "Raise again."]);
     const undo = ["click", "button", "Undo Restore"];
-    await user({ sees: "The conversation has 4 turns now; the next prompt goes on from there.", does: [undo] });
-    await user({ sees: "The conversation has 5 turns now; the next prompt goes on from there." });
+    await user({ sees: "The conversation has 4 turns now; the next prompt continues from there.", does: [undo] });
+    await user({ sees: "The conversation has 5 turns now; the next prompt continues from there." });
     assert.equal(stock.getText(), "apples 10\npears 20\nplums 3\nfigs 4\n");
     assert.equal((await turn("Rename.", block("stock.txt", "plums 3", "prunes 3"))).session, session);
   },
