@@ -42,7 +42,7 @@ module.exports = {
     await command("handrail.client.review.focus");
     const { rows, badge } = await until("all rows are there", async () => {
       const found = await view("Created", { picture: "view" });
-      return found.rows.length === 12 && found.badge !== "" && found;
+      return found.rows.length === 12 && found.badge.length > 0 && found;
     });
     assert.deepEqual(rows, [
       "Number them anew4 changes", // what a row says more stands apart on the screen
