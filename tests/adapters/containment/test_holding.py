@@ -19,6 +19,7 @@ from handrail.adapters.commands import crowd, room
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter, ground
 from handrail.adapters.containment.containment import Containment
+from handrail.adapters.containment.holding import Holding, identities
 from handrail.adapters.containment.taken_away import LIMIT_BYTES, TakenAway
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
@@ -423,3 +424,18 @@ async def test_what_is_shown_of_much_that_appears_is_bounded(root: Path) -> None
     texts = [text for each in found.appeared for _, text in each.files if text]
     assert 1 < sum(map(len, texts)) <= LIMIT_BYTES
     assert all(each.lies_in for each in found.appeared)
+
+
+def test_a_hidden_file_that_was_replaced_stays_known_as_such(tmp_path: Path) -> None:
+    """Once a file is gone the system may give its number to the next one, which then looks like it."""
+    secret, saved = tmp_path / ".env", tmp_path / "saved"
+    secret.write_text("KEY=0\n")
+    made = Holding(
+        program="", arguments=(), takes_name=False, is_bounded=False, mounted=identities([str(secret)])
+    )
+    with made.pin_mounted():
+        assert made.replaced_file() is None
+        for number in range(20):
+            saved.write_text(f"KEY={number}\n")
+            saved.replace(secret)
+            assert made.replaced_file() == str(secret)

@@ -11,6 +11,7 @@ import pytest
 
 from agent.turn.test_taken_back import Contained, landlocked, namespaces
 from handrail.adapters.containment import containment
+from handrail.agent.turn.feedback import feedback
 from handrail.core.conversation.message import UserMessage
 from handrail.core.ledger.report import Notice
 from handrail.core.policy.checks import Check, Format
@@ -50,6 +51,13 @@ def by(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "Landlock":
         monkeypatch.setattr(containment, "find", lambda *_: (None, "not here"))
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How busy the machine is does not matter here: what is awaited in a turn is awaited long enough."""
+    monkeypatch.setattr(feedback, "LIMIT_S", 60.0)
+    monkeypatch.setattr(feedback, "BEFORE_S", 30.0)
 
 
 @pytest.fixture

@@ -121,7 +121,8 @@ class Processes:
         if run.name:
             self._named[run.name] = holding
         try:
-            found = await self._run(run, folder, holding, stop, tell)
+            with holding.pin_mounted():
+                found = await self._run(run, folder, holding, stop, tell)
             return found if isinstance(found, Failure) else await in_thread(self._take_away, found, holding)
         except asyncio.CancelledError:
             await in_thread(self._containment.take_away, holding)

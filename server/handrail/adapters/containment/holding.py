@@ -8,7 +8,8 @@ import errno
 import os
 import socket
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from handrail.adapters.containment.profile import GIT_RUNS, Layer
 from handrail.core.policy.containment import Need
 
 LIMIT_PROCESSES = 4_000
+LIMIT_PINS = 200  # files that are held open for one command
 # Forks without end are ended with the command, and the machine can be worked with until then.
 BOUNDED = f'{{ ulimit -u {LIMIT_PROCESSES} || ulimit -p {LIMIT_PROCESSES}; }} 2>/dev/null; exec "$@"'
 Identity = tuple[int, int]
@@ -101,6 +103,15 @@ class Holding:
         bounded = ("/bin/sh", "-c", BOUNDED, "sh") if self.is_bounded else ()
         telling = ("--json-status-fd", str(told))
         return (*self.arguments, *telling, *named, "--chdir", folder, "--", *bounded, program, *arguments)
+
+    @contextmanager
+    def pin_mounted(self) -> Iterator[None]:
+        """Keep the number of a mounted file that is replaced from being given to another one."""
+        with ExitStack() as pins:
+            for path in list(self.mounted)[:LIMIT_PINS] if hasattr(os, "O_PATH") else ():
+                with suppress(OSError):
+                    pins.callback(os.close, os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
+            yield
 
     def replaced_file(self) -> str | None:
         """A file that was hidden or kept, and is another one now: that is not hidden."""
