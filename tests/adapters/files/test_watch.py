@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +12,9 @@ import pytest
 
 from handrail.adapters.files.disk import uri_of
 from handrail.adapters.files.watch import FileWatch
+
+if sys.platform == "linux":
+    import resource
 
 SOON_S = 20
 
@@ -58,3 +63,26 @@ async def test_a_folder_that_is_made_later_is_watched_once_it_is_followed_again(
     assert await changes.get() == uri_of(path)
     path.write_text("there")
     assert await asyncio.wait_for(changes.get(), SOON_S) == uri_of(path)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a watch is no open file")
+async def test_where_the_system_refuses_to_watch_all_else_goes_on(
+    watch: FileWatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.txt"
+    changes = asyncio.Queue[str]()
+    usual, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    next_one = os.dup(0)
+    os.close(next_one)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next_one, most))
+    try:
+        watch.follow([uri_of(path)], changes.put_nowait)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (usual, most))
+    assert await changes.get() == uri_of(path)
+    assert "cannot be watched" in caplog.text
+    other = tmp_path / "b.txt"
+    watch.follow([uri_of(other)], changes.put_nowait)
+    assert await changes.get() == uri_of(other)
+    other.write_text("there")
+    assert await asyncio.wait_for(changes.get(), SOON_S) == uri_of(other)

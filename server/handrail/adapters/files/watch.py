@@ -8,9 +8,10 @@ the event loop; what has changed is for the caller to read.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from watchdog.events import FileSystemEvent, FileSystemEventHandler
@@ -19,6 +20,8 @@ from watchdog.observers.api import BaseObserver
 
 from handrail.adapters.files.files import path_of
 from handrail.ports import Stamp
+
+logger = logging.getLogger(__name__)
 
 
 class FileWatch(FileSystemEventHandler):
@@ -44,7 +47,17 @@ class FileWatch(FileSystemEventHandler):
         if wanted == self._uris and folders == self._folders:
             return
         self._uris, self._folders, self._loop = wanted, folders, asyncio.get_running_loop()
-        if self._observer is None and wanted:
+        try:
+            self._watch(folders)
+        except OSError as error:  # the user's other programs watch as much as the system lets them
+            logger.warning("Files cannot be watched for changes by other programs: %s", error)
+            self._folders = set()  # it is tried again
+        for uri in wanted.values():
+            self._loop.call_soon(self._on_change, uri)
+
+    def _watch(self, folders: Iterable[Path]) -> None:
+        """Watch these folders instead of the earlier ones. Raises OSError."""
+        if self._observer is None and self._uris:
             self._observer = Observer()
             self._observer.daemon = True
             self._observer.start()
@@ -52,8 +65,6 @@ class FileWatch(FileSystemEventHandler):
             self._observer.unschedule_all()
             for folder in folders:
                 self._observer.schedule(self, str(folder), recursive=False)
-        for uri in wanted.values():
-            self._loop.call_soon(self._on_change, uri)
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         """Hand a change over to the event loop; called on watchdog's thread."""
