@@ -194,7 +194,7 @@ async def test_a_lost_model_ends_the_turn_and_nothing_else(bench: Bench) -> None
     bench.says(answer("", replace("a.txt", "one", "ONE")))
     report = await bench.turn()
     assert report.state is State.FAILED
-    assert "asks for one more" in (report.reason or "")
+    assert "needs one more" in (report.reason or "")
     assert [outcome.status for outcome in report.outcomes] == [Status.LANDED]
     assert (bench.root / "a.txt").read_bytes() == b"ONE\n"
 
