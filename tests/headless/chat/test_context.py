@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,17 @@ async def test_what_cannot_be_shown_is_said(place: Place) -> None:
             await talk.until("/help")
             assert sent(server) == prompt
             assert f"handrail: warning: {why}" in talk.shown
+
+
+async def test_a_picture_is_sent_to_a_model_that_sees(place: Place) -> None:
+    async with model_server(Say(text="A dot.")) as server:
+        settings = {"model": "openai:gpt-4o", "baseUrl": server.url("openai-chat")}
+        files = readable_files(place.root)
+        async with place.chat(settings=settings, columns=200, files=files) as talk:
+            await talk.say("What is in @dot.png now?", "A dot.")
+            await talk.until("/help")
+    (message,) = [each for each in server.asked[-1]["messages"] if each["role"] == "user"]
+    assert json.dumps(message).count(f"data:image/png;base64,{b64encode(PNG).decode()}") == 1
 
 
 def users(server: ModelServer) -> list[str]:
