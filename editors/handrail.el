@@ -812,7 +812,7 @@ Point and marks stay at their text."
 
 (defconst handrail--most-found 1000 "So many problems of a document, and so many places, are of use to the server.")
 (defconst handrail--quiet 0.2 "Servers that report in parts send the next part within so many seconds.")
-(defconst handrail--settled 3 "A server that has not reported on a buffer within so many seconds has found nothing.")
+(defconst handrail--settled 3 "A server that is silent for so many seconds after a buffer opens found nothing.")
 (defconst handrail--most-on-others 101 "So many problems of a document that was not asked for; the server ignores more.")
 (defconst handrail--look-every 0.05 "How many seconds pass until the reports that came are looked at again.")
 (defconst handrail--most-vain 3 "A server that never reports anything is waited for so many times.")

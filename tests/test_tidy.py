@@ -61,7 +61,9 @@ FOLDERS = sorted({module.parent for module in MODULES})
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_a_folder_is_one_package(folder: Path) -> None:
     names = [module.stem for module in folder.glob("*.py") if module.stem != "__init__"]
-    assert len(names) <= MODULES_OF_A_FOLDER
+    assert len(names) <= MODULES_OF_A_FOLDER, (
+        "the folder is full: move modules that belong together into a package"
+    )
     assert not [name for name in names if name.startswith(f"{folder.name}_")]
 
 
