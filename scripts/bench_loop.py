@@ -355,7 +355,9 @@ class Passed(NoLanguages):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    async def problems(self, uris: Sequence[str], wait_s: float) -> Mapping[str, Report | Unwatched]:
+    async def problems(
+        self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
+    ) -> Mapping[str, Report | Unwatched]:
         """The same problems, whatever the text."""
         found = tuple(
             Problem(line=line, message="This is bad.", source="bench") for line in range(0, 2_000, 10)
