@@ -134,6 +134,15 @@ async def test_an_address_that_is_set_again_counts_for_the_provider_that_is_chos
     assert len(warnings(editor)) == 1
 
 
+async def test_a_password_in_an_address_is_not_shown(stage: Stage, habits: Habits) -> None:
+    usual = {"model": "openai:m", "baseUrl": "http://user:hush-hush@127.0.0.1:9/v1"}
+    editor = await stage.start(habits, settings=usual)
+    await editor.request("model.list", like="paste")  # answered when the settings are known
+    await change(editor, **{**usual, "model": "anthropic:m"})
+    (warning,) = warnings(editor)
+    assert "handrail.baseUrl (http://127.0.0.1:9/v1) was set for openai" in warning
+
+
 async def test_where_settings_are_written_in_a_file_what_stands_there_at_the_start_counts(
     stage: Stage, habits: Habits
 ) -> None:

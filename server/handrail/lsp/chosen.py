@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
@@ -65,6 +66,7 @@ def at_base_url(found: Settings, model: str, base_url: str) -> Settings:
     return replace(moved, values={**moved.values, settings.BASE_URL.name: base_url})
 
 
+PASSWORD = re.compile(r"//[^/?#]*@")  # and user, in an address
 # What belongs to one provider: an address, and the name of the key that is sent there.
 OF_A_PROVIDER = (settings.BASE_URL, settings.KEY_NAME)
 
@@ -95,7 +97,8 @@ def drop_settings(found: Settings, names: Iterable[str]) -> Settings:
 
 
 def _name_values(found: Settings, names: Sequence[str]) -> str:
-    return " and ".join(f"handrail.{name} ({found.values[name]})" for name in names)
+    values = {name: PASSWORD.sub("//", str(found.values[name])) for name in names}
+    return " and ".join(f"handrail.{name} ({value})" for name, value in values.items())
 
 
 def report_taken_over(found: Settings, names: Sequence[str], owner: str) -> str:

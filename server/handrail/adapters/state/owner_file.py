@@ -1,11 +1,13 @@
 """
 For which providers an address or the name of a key was set, kept for this user in the state folder.
 
-A file that cannot be read says nothing; one that cannot be written is no reason to stop.
+Only digests of the values are kept, since an address may contain a password. If the file cannot be read,
+nothing is known; if it cannot be written, that is logged.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import os
@@ -25,11 +27,11 @@ class OwnerFile:
 
     def providers_of(self, setting: str, value: str) -> frozenset[str]:
         """The providers for which a setting had this value."""
-        return frozenset(_read(self._file).get(f"{setting} {value}", ()))
+        return frozenset(_read(self._file).get(_name(setting, value), ()))
 
     def add(self, setting: str, value: str, provider: str) -> None:
         """Notes that the user has set this value for a provider."""
-        known, key = _read(self._file), f"{setting} {value}"
+        known, key = _read(self._file), _name(setting, value)
         if provider in known.get(key, ()):
             return
         known[key] = [*known.pop(key, ()), provider]
@@ -40,6 +42,10 @@ class OwnerFile:
             beside.replace(self._file)
         except OSError as error:
             logger.warning("The provider of the setting %s could not be stored: %s", setting, error)
+
+
+def _name(setting: str, value: str) -> str:
+    return f"{setting} {hashlib.sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def _read(file: Path) -> dict[str, list[str]]:

@@ -1,8 +1,8 @@
 """
-Keep conversations up to date with which another window or process goes on.
+Keep conversations up to date that another window or process continues.
 
-A journal is watched as long as the client shows its conversation. A process that is killed writes nothing any
-more, so while another one runs a turn it is also looked whether it still does.
+A journal is watched as long as the client shows its conversation. A process that is killed writes nothing, so
+while another process runs a turn, its lock is checked every two seconds as well.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from handrail.ports import Watch
 logger = logging.getLogger(__name__)
 
 PAUSE_S = 0.2  # between two looks
-CHECK_S = 2.0  # until it is looked whether the other process is still there
+CHECK_S = 2.0  # between two checks whether the other process still runs
 
 
 @dataclass(kw_only=True)
