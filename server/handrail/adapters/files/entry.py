@@ -1,5 +1,5 @@
 """
-A name in a folder that is held open, so that no one can put another folder in its place meanwhile.
+A name in a folder that is held open, so that no one can put another folder in its place.
 
 A path is checked first and used later; in between a folder of it may be replaced by a link that leads out of
 the workspace. So the folders of a path are opened one by one, none of them through a link, and files are then

@@ -350,7 +350,7 @@ def remove_empty_folder(folder: Path) -> bool:
             folders.append(at)
         for each in reversed(folders):
             os.rmdir(each)
-    except OSError:  # someone has put something there meanwhile: it stays
+    except OSError:  # someone has just put something there: it stays
         return False
     return bool(folders)
 

@@ -32,6 +32,7 @@ class FileWatch(FileSystemEventHandler):
         self._observer: BaseObserver | None = None
         self._uris: dict[str, str] = {}
         self._folders: set[Path] = set()  # that are watched
+        self._is_refused = False  # by the system, when it was tried last
         self._tell: Callable[[str], None] = lambda uri: None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -50,8 +51,11 @@ class FileWatch(FileSystemEventHandler):
         try:
             self._watch(folders)
         except OSError as error:  # the user's other programs watch as much as the system lets them
-            logger.warning("Files cannot be watched for changes by other programs: %s", error)
-            self._folders = set()  # it is tried again
+            level = logging.DEBUG if self._is_refused else logging.WARNING  # it is tried again and again
+            logger.log(level, "Files cannot be watched for changes by other programs: %s", error)
+            self._folders, self._is_refused = set(), True
+        else:
+            self._is_refused = False
         for uri in wanted.values():
             self._loop.call_soon(self._on_change, uri)
 

@@ -30,7 +30,7 @@ def hold(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
 
     Args:
         path: The file that is the lock, in a folder that exists.
-        writes: Whether no one else may hold it meanwhile; else only no one who writes.
+        writes: Whether to keep out everyone else; otherwise only those who write.
         wait_s: How long to wait for whoever holds it, if not `WAIT_S`; 0 is one attempt.
 
     Raises:

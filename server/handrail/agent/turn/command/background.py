@@ -297,7 +297,7 @@ class Background:
         await asyncio.gather(*map(self.end, self.list_commands()))
 
     async def _wait(self, command: BackgroundCommand, seconds: float | None) -> None:
-        """Wait for the end of a command; no one else is told of it meanwhile."""
+        """Wait for the end of a command; until then, no one else is told of it."""
         if command.task is None or command.task.done():
             return
         command.waiters += 1
