@@ -208,6 +208,23 @@ class ServedPage(ABC):
             await self._take_over(there)
             await self.prepare(self.page)
 
+    async def rename(self, name: str) -> None:
+        """Have its file another name, if there is something to know it by and the client does not hold it."""
+        async with self._one_at_a_time:
+            if self._open() is not None:
+                return
+            there, note = await self.served.read(self.name), await self.served.kept_note(self.name)
+            if there is None:
+                self.name = name
+                return
+            if note is None or self.opened.find(there[0]) is not None:
+                return
+            uri = await self.served.rename(self.name, name)
+            if uri is None:
+                return
+            await self.served.keep(name, note)  # the other one stays, for an editor that comes with that name
+            self.name, self.uri = name, self._client_uri(uri)
+
     # ---- Bringing it up to date -------------------------------------------------------------------
 
     async def bring(self, edit: Edit = unchanged_page) -> str:
@@ -291,6 +308,11 @@ class ServedPage(ABC):
         """The URI by which the client holds it, if it does."""
         document = self.opened.find(uri)
         return uri if document is None else document.uri
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the client holds it."""
+        return self._open() is not None
 
     def _open(self) -> OpenDocument | None:
         return self.opened.find(self.uri) if self.uri is not None else None

@@ -54,6 +54,15 @@ class ServedDocuments(Protocol):
         """The note about a document that was kept last; None if there is none, or it is not ours."""
         ...
 
+    async def rename(self, name: str, to: str) -> str | None:
+        """
+        Give a document another name; a document of that name is replaced.
+
+        Returns:
+            Its URI; None if it cannot be renamed.
+        """
+        ...
+
     async def remove(self, uri: str) -> None:
         """Remove a document that was written here, if it is there."""
         ...

@@ -112,6 +112,27 @@ class ServedFolder:
         except OSError:
             return None
 
+    async def rename(self, name: str, to: str) -> str | None:
+        """Give a document another name."""
+        if not PLAIN.fullmatch(to):
+            return None
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._rename, name, to)
+
+    def _rename(self, name: str, to: str) -> str | None:
+        if self._is_closed:
+            return None
+        try:
+            folder, _ = self._folder(says=False)
+            os.replace(folder / name, folder / to)
+        except OSError as error:
+            logger.warning("%s could not be renamed to %s: %s", name, to, error)
+            return None
+        if folder / name in self._written:
+            self._written.discard(folder / name)
+            self._written.add(folder / to)
+        return uri_of(folder / to)
+
     async def remove(self, uri: str) -> None:
         """Remove a document that was written here."""
         path = path_of(uri)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from handrail.agent.chat.before import Before
-from handrail.agent.chat.transcript import Transcript
 from handrail.core.conversation.journal import Entry
 from handrail.core.ledger.report import Ended, Event
+from handrail.lsp.chat import naming
 from handrail.lsp.chat.elsewhere import OtherWindows
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
 from handrail.ports.served import ServedDocuments
 
-NAME = re.compile(r"chat-[a-z0-9-]{1,60}\.md")
-SLUG_CHARS = 40
-TAIL_CHARS = 6  # of a session's id
+CLOSED_S = 1.0  # a document that is opened again before was not closed: some editors reload one so
 
 
 @dataclass(kw_only=True)
@@ -48,12 +45,32 @@ class Chats:
         """The page of a session, made if it has none yet."""
         self.latest = session
         async with self._one_at_a_time:
-            if session not in self._pages:  # it hears of all that happens from now on
-                page = self._make_page(session, f"chat-{_tail(session)}.md")
+            page = self._pages.get(session)
+            if page is None:  # it hears of all that happens from now on
+                page = self._make_page(session, naming.first_name(session))
                 await page.load()
-                if page.transcript.rounds and await self.served.read(page.name) is None:
-                    page.name = f"chat-{_slug(page.transcript)}{_tail(session)}.md"
-        return self._pages[session]
+                await self._name_by_title(page)
+        return page
+
+    async def _name_by_title(self, page: ChatPage) -> None:
+        """Name the file by its title, unless the client holds it or another file has the name."""
+        first, titled = (
+            naming.first_name(page.session),
+            naming.titled_name(page.session, page.transcript.title),
+        )
+        if page.is_open or page.name != first or not page.transcript.rounds or titled == first:
+            return
+        if await self.served.read(titled) is None or await self._session_of(titled) == page.session:
+            await page.rename(titled)
+
+    async def on_close(self, uri: str) -> None:
+        """The client holds the document of a conversation no longer."""
+        page = self.of_uri(uri)
+        self.follow()
+        if page is not None:
+            await asyncio.sleep(CLOSED_S)
+            async with self._one_at_a_time:
+                await self._name_by_title(page)
 
     def _make_page(self, session: str, name: str) -> ChatPage:
         page = self._pages[session] = self.page(session, name)
@@ -72,7 +89,7 @@ class Chats:
         """A document was opened that may be a conversation, from an earlier time."""
         async with self._one_at_a_time:
             known, name = self.of_uri(uri), uri.rpartition("/")[2]
-            if known is None and NAME.fullmatch(name):
+            if known is None and naming.NAME.fullmatch(name):
                 known = await self._from_note(name)
             if known is not None:
                 await known.recognise(uri)
@@ -82,21 +99,28 @@ class Chats:
 
     async def _from_note(self, name: str) -> ChatPage | None:
         """The page of a file, by what was kept of it; None if it is not ours."""
-        try:
-            _, _, session = json.loads(await self.served.kept_note(name) or "")
-        except (ValueError, TypeError):
-            return None
-        if not isinstance(session, str) or not session:
+        session = await self._session_of(name)
+        if session is None:
             return None
         page = self._pages.get(session)
         if page is None:
             page = self._make_page(session, name)
             self.latest = session
+        elif page.name != name:  # the client has kept it by a name that it had before
+            await page.rename(name)
         return page if page.name == name else None
+
+    async def _session_of(self, name: str) -> str | None:
+        """The session of which a file is the document, by what was kept of it."""
+        try:
+            _, _, session = json.loads(await self.served.kept_note(name) or "")
+        except (ValueError, TypeError):
+            return None
+        return session if isinstance(session, str) and session else None
 
     async def knows(self, uri: str) -> None:
         """Wait until it is known whether a document is a conversation, if it may be one."""
-        if NAME.fullmatch(uri.rpartition("/")[2]):
+        if naming.NAME.fullmatch(uri.rpartition("/")[2]):
             await self.settle()
 
     async def settle(self) -> None:
@@ -139,13 +163,3 @@ class Chats:
             self._before.pop(session, None)
         else:
             self._before.setdefault(session, Before()).tell(turn, event)
-
-
-def _tail(session: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", session.lower())[-TAIL_CHARS:] or "session"
-
-
-def _slug(transcript: Transcript) -> str:
-    """What a session is called, as the beginning of a file's name."""
-    found = "-".join(re.findall(r"[a-z0-9]+", transcript.title.lower()))[:SLUG_CHARS].strip("-")
-    return f"{found}-" if found else ""

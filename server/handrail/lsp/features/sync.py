@@ -64,7 +64,7 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
     document = state.documents.on_close(params.text_document.uri)
     if document is not None:
         _show_anew(state, document.identity)
-        state.chats.follow()
+        state.begin(state.chats.on_close(document.uri))
         state.look(document.uri)
         state.begin(state.host.reviews.on_close(document.identity))
 
