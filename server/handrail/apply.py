@@ -88,7 +88,7 @@ async def _read(source: str) -> str:
     except OSError as error:
         raise HeadlessError(f"The reply {source} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise HeadlessError(f"The reply {source} is not UTF-8 ({error}): convert it first.") from error
+        raise HeadlessError(f"The reply {source} is not UTF-8 ({error}). Save it in UTF-8.") from error
     if not reply.strip():
         raise HeadlessError(f"The reply {source} is empty.")
     return reply

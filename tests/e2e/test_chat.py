@@ -191,7 +191,7 @@ async def test_what_is_sent_while_a_turn_runs_steers_it(stage: Stage, habits: Ha
     await editor.request("approval.answer", approval=asked["id"], choice="allow")
     await editor.request("turn.wait", turn=turn)
     text = await shows(editor, uri, "In French: fait.")
-    assert "> While this turn was running, the model was told:\n>\n> In French, please.\n" in text
+    assert "> While this turn was running, handrail told the model:\n>\n> In French, please.\n" in text
     assert "You sent this while" not in text
 
 

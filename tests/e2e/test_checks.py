@@ -330,7 +330,10 @@ async def test_the_tool_lists_what_checks_find(stage: Stage) -> None:
     assert before == "No problems are known. Give a path to ask about one file."
     old = f"poem.txt:2: {NEW}"
     assert of_poem.startswith(f"{old}\nUnknown: The check `no-such-checker` could not be run")
-    assert of_other == "Unknown: nothing reports problems in other.md, or only while it is open."
+    assert of_other == (
+        "Unknown: no language server or check has reported on other.md; some report only while the file is "
+        "open in the editor."
+    )
     rows = [f"poem.txt:{number}: {NEW}" for number in range(4, 29)]
     assert "\n".join([*rows[:20], "5 more are not shown; the problems tool lists them."]) in edited
     assert after == "\n".join([old, *rows])

@@ -79,7 +79,7 @@ def _describe_containment(found: Available) -> str:
             f"change files"
         )
     if not found.works:
-        more = ", but in this folder only commands that only read"
+        more = ", but in this folder only if they are read-only"
     else:
         more = ", and handrail asks before those that may change files" if found.is_weak else ""
     why = f": {found.why_not}" if found.why_not else ""

@@ -52,8 +52,8 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
-        help="seconds after which a command that edits is answered with null and continues, because some "
-        "editors block until it is answered (default: 0.5)",
+        help="seconds after which a command that edits is answered with null while it continues, because "
+        "some editors block until it is answered (default: 0.5)",
     )
     server.add_argument(
         "--clock",

@@ -202,7 +202,9 @@ def _sync(answer: Any) -> Sync:
         raise ServerGarbledError(f"The server {speaks}; this client needs version {PROTOCOL_VERSION}.")
     encoding = capabilities.get("positionEncoding", "utf-16")
     if encoding not in ENCODINGS:
-        raise ServerGarbledError(f"The server counts positions in {encoding}, which was not offered.")
+        raise ServerGarbledError(
+            f"The server counts positions in {encoding}, which this client did not offer."
+        )
     sync = capabilities.get("textDocumentSync")
     kind = _object(sync).get("change") if isinstance(sync, dict) else sync
     saves = bool(_object(sync).get("save"))

@@ -112,7 +112,7 @@ class Connection:
             elif waited := await self._give_up(reply, timeout_s):
                 self.notify("$/cancelRequest", {"id": call.msg_id})
                 raise ServerSilentError(
-                    f"The server did not answer `{method}` within {waited}.\n{self._next_step()}"
+                    f"The server did not answer `{method}`: it {waited}.\n{self._next_step()}"
                 )
             return call.parse_response(reply.result())
         except jsonrpc_base.ProtocolError as error:
@@ -141,8 +141,8 @@ class Connection:
             is_idle = step_s <= LEAST_SHARE * pause_s and not self._server.is_runnable()
             idle = idle + 1 if is_idle else 0
             if idle == LOOKS:
-                return f"{timeout_s:g} seconds without activity"
-        return f"{worked_s:.0f} seconds of work; it seems to be stuck"
+                return f"did nothing for {timeout_s:g} seconds"
+        return f"worked for {worked_s:.0f} seconds and seems to be stuck"
 
     def notify(self, method: str, params: dict[str, Any] | None) -> None:
         """Tell the server, unless it is gone."""

@@ -198,7 +198,7 @@ class Show:
         for problem in wrong:
             self.line(problem, RED)
         if not wrong:
-            self.line(f"{count} checkpoints, all sound", GREEN)
+            self.line(f"{count} checkpoints, none damaged", GREEN)
 
     def message(self, params: Json) -> None:
         """Show a `window/showMessage` if a person must see it."""

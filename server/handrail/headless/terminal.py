@@ -135,7 +135,7 @@ async def read_prompt(argument: str) -> str:
             prompt = argument
             prompt.encode("utf-8")  # Python smuggles other bytes through arguments as lone surrogates
     except UnicodeError as error:
-        raise HeadlessError(f"The prompt is not UTF-8 ({error}): convert it first.") from error
+        raise HeadlessError(f"The prompt is not UTF-8 ({error}). Convert it to UTF-8.") from error
     if not prompt.strip():
         raise HeadlessError(
             "The prompt is empty: give it as an argument, or `-` to read it from standard input."

@@ -128,7 +128,7 @@ async def test_without_a_snapshot_it_runs_if_the_user_has_set_so(bench: Bench) -
     assert "The command's changes cannot be undone: The checkpoints in" in ran
     told = [event for event in bench.events if isinstance(event, Notice)]
     assert [each.is_warning for each in told] == [True, True]
-    assert "a.txt was changed although the change cannot be undone" in told[0].text
+    assert "a.txt was changed without a checkpoint, so the change cannot be undone" in told[0].text
     # What can be kept is.
     bench.state.unlink()
     bench.says(answer("", call("write_file", path="a.txt", content="three\n")), answer("Done."))

@@ -67,7 +67,7 @@ async def test_without_a_checkpoint_it_is_made_if_the_user_has_set_so(bench: Ben
     fixed = await bench.host.apply(failure, 0)
     assert fixed.outcome.status is Status.LANDED
     assert fixed.outcome.uncovered is not None
-    assert "a.txt was changed although the change cannot be undone" in fixed.warnings[0]
+    assert "a.txt was changed without a checkpoint, so the change cannot be undone" in fixed.warnings[0]
     assert (bench.root / "a.txt").read_bytes() == MENDED
     assert not bench.host.ledger.open
 
@@ -78,6 +78,6 @@ async def test_what_came_of_it_cannot_be_kept_and_it_has_landed_all_the_same(
     bench.editor = Loses(bench.state)
     fixed = await bench.host.apply(failure, 0)
     assert fixed.outcome.status is Status.LANDED
-    assert fixed.warnings[0].startswith("A restore will compare with the intended text")
+    assert fixed.warnings[0].startswith("The checkpoint has the text that was planned")
     assert (bench.root / "a.txt").read_bytes() == MENDED
     assert not bench.host.ledger.open

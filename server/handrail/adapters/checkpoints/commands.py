@@ -265,7 +265,7 @@ class Commands:
             note: dict[str, Any] = json.loads((self._home / NOTES / f"{name}.json").read_bytes())
             return note
         except (ValueError, FileNotFoundError) as error:
-            raise CheckpointError(f"The snapshot before the command cannot be read: {error}") from error
+            raise CheckpointError(f"The snapshot taken before the command cannot be read: {error}") from error
 
 
 def _lives(process: int) -> bool:

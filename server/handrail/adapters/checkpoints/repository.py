@@ -376,7 +376,7 @@ class Vault:
         except OSError as error:
             words, step = reason(error)
             raise CheckpointError(
-                f"The checkpoints in {store.folder} cannot be reached: {words}. {step}"
+                f"The checkpoints in {store.folder} cannot be used: {words}. {step}"
             ) from error
         finally:
             store.close()

@@ -35,7 +35,7 @@ PLACES = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
 LOOK_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
 LAST_CHARS = 20_000  # of what a command in the background has printed, when it ends
 LINGER_S = 0.5  # for output that is still on its way when the command has ended
-GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder in which to run the command does not exist.")
+GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder to run the command in does not exist.")
 
 
 class Processes:

@@ -100,7 +100,9 @@ class Containment:
         by = f"bubblewrap {version} ({found.program})"
         why = self._no_work()
         if not why and not found.overlays:
-            return Available(by=by, works=True, why_not="without layers, ignored folders are read-only")
+            return Available(
+                by=by, works=True, why_not="it has no overlays, so ignored folders are read-only"
+            )
         return Available(by=by, works=not why, why_not=why)
 
     def _container(self) -> tuple[Bubblewrap | Landlock | None, str]:

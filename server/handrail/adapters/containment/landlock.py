@@ -61,15 +61,15 @@ def fails(name, work):
     else:
         found[name] = False
 seen, hidden, made = (os.path.join(trial, name) for name in ("seen", "hidden", "made"))
-found["reads files"] = open(seen).read() == "seen"
-fails("hides files", lambda: open(hidden).read())
-fails("keeps folders", lambda: open(made, "w"))
-fails("keeps files", lambda: open(seen, "a"))
-fails("keeps modes", lambda: os.chmod(seen, 0o777))
-fails("keeps names", lambda: os.rename(seen, made))
-fails("has no network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
-fails("has no sockets", lambda: socket.socket(socket.AF_UNIX))
-fails("sends no signals", lambda: os.kill(int(sys.argv[3]), 0))
+found["read files"] = open(seen).read() == "seen"
+fails("hide files", lambda: open(hidden).read())
+fails("protect folders", lambda: open(made, "w"))
+fails("protect files", lambda: open(seen, "a"))
+fails("protect permissions", lambda: os.chmod(seen, 0o777))
+fails("prevent renames", lambda: os.rename(seen, made))
+fails("block the network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
+fails("block sockets", lambda: socket.socket(socket.AF_UNIX))
+fails("block signals", lambda: os.kill(int(sys.argv[3]), 0))
 print(json.dumps(found))
 """
 # The same, for one that writes.
@@ -85,22 +85,22 @@ def fails(name, work):
     else:
         found[name] = False
 hidden, kept, new = (os.path.join(trial, name) for name in ("hidden", "kept", "new"))
-fails("hides files", lambda: open(hidden).read())
-fails("keeps files", lambda: open(hidden, "a"))
-fails("keeps folders", lambda: open(os.path.join(kept, "new"), "w"))
-fails("keeps names", lambda: os.rename(kept, new))
-fails("keeps modes", lambda: os.chmod(hidden, 0o777))
-fails("keeps what is elsewhere", lambda: open(os.path.join(os.path.dirname(trial), "new"), "w"))
-fails("has no network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
-fails("has no sockets", lambda: socket.socket(socket.AF_UNIX))
-fails("sends no signals", lambda: os.kill(int(server), 0))
+fails("hide files", lambda: open(hidden).read())
+fails("protect files", lambda: open(hidden, "a"))
+fails("protect folders", lambda: open(os.path.join(kept, "new"), "w"))
+fails("prevent renames", lambda: os.rename(kept, new))
+fails("protect permissions", lambda: os.chmod(hidden, 0o777))
+fails("protect other folders", lambda: open(os.path.join(os.path.dirname(trial), "new"), "w"))
+fails("block the network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
+fails("block sockets", lambda: socket.socket(socket.AF_UNIX))
+fails("block signals", lambda: os.kill(int(server), 0))
 try:
     os.mkdir(new)
     with open(os.path.join(new, "file"), "w") as file:
         file.write("new")
-    found["writes"] = open(os.path.join(new, "file")).read() == "new"
+    found["write files"] = open(os.path.join(new, "file")).read() == "new"
 except OSError:
-    found["writes"] = False
+    found["write files"] = False
 print(json.dumps(found))
 """
 
@@ -174,7 +174,7 @@ def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *,
         return f"Landlock does not run here: {str(error)[:SAID_CHARS]}"
     broken = [name for name, holds in said.items() if not holds]
     if broken or not said:
-        return f"Landlock does not work: it never {' and never '.join(broken) or 'reports what it restricts'}"
+        return f"Landlock does not work: it fails to {' and to '.join(broken) or 'report what it restricts'}"
     return ""
 
 

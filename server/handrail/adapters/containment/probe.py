@@ -42,25 +42,25 @@ def checked(result):
     if result:
         raise OSError(ctypes.get_errno(), "refused")
 hidden, kept, layer = (os.path.join(trial, name) for name in ("hidden", "kept", "layer"))
-fails("hides files", lambda: open(hidden).read())
-fails("keeps folders", lambda: open(os.path.join(kept, "new"), "w"))
-fails("keeps mounts from being taken away", lambda: checked(libc.umount2(hidden.encode(), 2)))
+fails("hide files", lambda: open(hidden).read())
+fails("protect folders", lambda: open(os.path.join(kept, "new"), "w"))
+fails("prevent unmounting", lambda: checked(libc.umount2(hidden.encode(), 2)))
 remount = lambda: checked(libc.mount(None, kept.encode(), None, 32 | 4096, None))
-fails("keeps mounts from being changed", remount)
-fails("has no network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
+fails("prevent remounting", remount)
+fails("block the network", lambda: socket.create_connection(("127.0.0.1", int(outer)), timeout=2))
 try:
     file = os.open(root, os.O_TMPFILE | os.O_RDWR, 0o600)
     os.write(file, b"x")
-    found["writes as the owner"] = os.fstat(file).st_uid == os.getuid()
+    found["write as the owner"] = os.fstat(file).st_uid == os.getuid()
 except OSError:
     try:  # file systems without files that have no name
         made = os.path.join(trial, "made")
         open(made, "w").close()
-        found["writes as the owner"] = os.access(root, os.W_OK) and os.stat(made).st_uid == os.getuid()
+        found["write as the owner"] = os.access(root, os.W_OK) and os.stat(made).st_uid == os.getuid()
     except OSError:
-        found["writes as the owner"] = False
+        found["write as the owner"] = False
 processes = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-found["sees its own processes only"] = bool(processes) and len(processes) < 8 and max(processes) < 100
+found["hide other processes"] = bool(processes) and len(processes) < 8 and max(processes) < 100
 try:
     with open(os.path.join(layer, "old"), "w") as file:
         file.write("new")
@@ -130,7 +130,7 @@ def _try(program: str, roots: Sequence[Path], folder: Path, port: int) -> Bubble
         return "does not run here: its self-test did not answer"
     broken = [name for name, holds in result.items() if not holds]
     if broken:
-        return f"does not work: it never {' and never '.join(broken)}"
+        return f"does not work: it fails to {' and to '.join(broken)}"
     return Bubblewrap(program=program, version=version, overlays=has_layers)
 
 

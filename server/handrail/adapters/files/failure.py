@@ -16,7 +16,7 @@ from handrail.core.failure import Code, Failure
 
 # What went wrong, in words, and what to do about it.
 REASONS: dict[int, tuple[str, str]] = {
-    errno.EACCES: ("permission is denied", "Give this user the permission."),
+    errno.EACCES: ("permission is denied", "Change the permissions of the file or its folder."),
     errno.EPERM: ("the system does not permit it", "Check the file's owner and attributes."),
     errno.EROFS: ("the file system is read-only", "Use a folder that you can write to."),
     errno.ENOSPC: ("the disk is full", "Free some space and try again."),
@@ -150,7 +150,7 @@ def other_content(path: Path) -> Failure:
     return Failure(
         code=Code.NOT_AS_WRITTEN,
         message=f"{files.show_name(path)} was written, but another program has changed it since.",
-        steps=("Read the document again.", "Then send what is missing."),
+        steps=("Read the document again.", "Then make your change again if it is missing."),
     )
 
 

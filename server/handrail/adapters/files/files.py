@@ -49,7 +49,7 @@ class TooLargeError(OSError):
     """The file has `size` bytes, which is over the limit that was given."""
 
     def __init__(self, size: int) -> None:
-        super().__init__(errno.EFBIG, f"{size:,} bytes are too many")
+        super().__init__(errno.EFBIG, f"{size:,} bytes are more than the limit")
         self.size = size
 
 

@@ -109,7 +109,7 @@ def _document(path: Path, until: float) -> int | None:
 @contextmanager
 def _stand_in(path: Path, folder: Path | None, until: float) -> Iterator[None]:
     if folder is None:
-        raise NoLockError(errno.ENOLCK, "No lock can be had")
+        raise NoLockError(errno.ENOLCK, "No lock is available")
     name = folder / hashlib.sha256(os.fsencode(identity_of(path))).hexdigest()
     while True:
         try:

@@ -136,9 +136,9 @@ def no_answer(said: str) -> NoAnswer:
 
 def _what(body: bytes) -> str:
     """What came, for people."""
-    kind = "A web page" if body.startswith(b"<") else "A response that is not a stream"
+    kind = "a web page" if body.startswith(b"<") else "a response that is not a stream"
     said = " ".join(TAG.sub(" ", body[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
-    return f"{kind} came instead of an answer: {said!r}. Check the address (handrail.baseUrl)."
+    return f"The server sent {kind} instead of an answer: {said!r}. Check the address (handrail.baseUrl)."
 
 
 def client(base_url: str) -> Client:

@@ -76,7 +76,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         is_read=True,
     ),
     Protection(
-        reason="An editor follows it as soon as the folder or a file in it is opened.",
+        reason="An editor applies it as soon as the folder, or a file in it, is opened.",
         patterns="""
             .vimrc _vimrc .gvimrc .lvimrc .local.vimrc .nvimrc .vim .nvim .dir-locals-2.el .emacs .emacs.d
             .ycm_extra_conf.py .helix .kakrc .kak-lsp.toml .kateproject *.sublime-project .fleet .vs
@@ -84,7 +84,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="An agent follows it in its next turn: it holds instructions, tools or programs.",
+        reason="An agent uses it in its next turn: it holds instructions, tools or programs.",
         patterns="""
             agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md warp.md
             skill.md .mcp.json mcp.json .mcp .agents .agent .codex .gemini .qwen .opencode opencode.json
@@ -96,7 +96,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="A build server follows it as soon as it is pushed.",
+        reason="A build server executes it as soon as it is pushed.",
         patterns="""
             .github/actions .gitlab-ci.yaml .gitlab-ci .gitlab jenkinsfile.* azure-pipelines.yaml
             .azure-pipelines .travis.yml .drone.yml .drone.star .woodpecker .woodpecker.yml
@@ -106,7 +106,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="Git follows it, or runs it when something is committed, checked out or pushed.",
+        reason="Git applies or runs it when something is committed, checked out or pushed.",
         patterns="""
             .gitattributes .gitmodules .gitconfig .lfsconfig .husky .githooks .git-hooks
             .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml lefthook.* .lefthook
@@ -115,7 +115,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="A shell or a program that is started there follows it.",
+        reason="A shell or program that is started there reads its settings or commands.",
         patterns="""
             .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile
             .zlogin .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish .tmux.conf
@@ -125,7 +125,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="A build tool follows it: which programs it runs, and where it gets them from.",
+        reason="It tells a build tool which programs to run and where to get them.",
         patterns="""
             .cargo/config.toml .cargo/config rust-toolchain rust-toolchain.toml .yarnrc .yarnrc.yml
             .yarn/releases .yarn/plugins .pnpmfile.cjs .pnpmfile.mjs pnpmfile.js bunfig.toml .mvn
@@ -134,7 +134,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="It runs instead of a program, or each time one is started.",
+        reason="It runs in place of a program, or each time a program starts.",
         patterns="""
             .venv/bin venv/bin .venv/scripts venv/scripts pyvenv.cfg sitecustomize.py usercustomize.py
             *.pth node_modules/.bin .local/bin .direnv

@@ -180,7 +180,7 @@ class View:
                 yield f"*{surfaces.message(self.redact(text))}*"
             case Told(text=text):
                 rows = self.redact(text).strip().split("\n")
-                yield "> While this turn was running, the model was told:"
+                yield "> While this turn was running, handrail told the model:"
                 yield ">"
                 yield from (
                     f"> {surfaces.inert(surfaces.visible(row))}".rstrip() for row in rows[:LIMIT_ROWS]

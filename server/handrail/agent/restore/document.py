@@ -34,7 +34,7 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
-KILLED = "handrail ended while it wrote this document, so your changes are unclear. It was left unchanged."
+KILLED = "handrail ended while writing this document and cannot tell your changes apart. It is unchanged."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +168,7 @@ async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> Non
     if now is not None and _is_same(now, each.before) and has_mode:
         found.unchanged.append(each.uri)
         return
-    reason = "Only a whole link can be restored, and something else is in its place now."
+    reason = "A link can only be restored as a whole, and something else is in its place now."
     if isinstance(document, Document) and document.unsaved:
         reason = "The editor has unsaved text for the file that is there now."
     elif now is not None and each.after is not None and _is_same(now, each.after):

@@ -53,7 +53,10 @@ class Problems:
                 listed = problems.report_all([Found(path=place.path, problems=_in_order(found))])
                 return "\n".join((listed if found or not missing else "", *missing)).lstrip("\n")
             case Unwatched():
-                return f"Unknown: nothing reports problems in {place.path}, or only while it is open."
+                return (
+                    f"Unknown: no language server or check has reported on {place.path}; some report only "
+                    f"while the file is open in the editor."
+                )
             case Unknown() | None:
                 return problems.report_all((), [place.path])
 

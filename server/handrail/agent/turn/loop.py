@@ -147,9 +147,9 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
         return replace(session, gauge=session.gauge.correct(tokens, reported)).widen(reported)
     if not session.was_told:
         text = (
-            f"The model's server read only about {read:,} of about {tokens:,} tokens: it silently cuts "
-            f"the conversation. Give the model a larger context there; for `ollama:NAME` the "
-            "setting handrail.context.window does that."
+            f"The model's server read only about {read:,} of about {tokens:,} tokens: it silently "
+            f"dropped the rest. Give the model a larger context on that server; for `ollama:NAME`, set "
+            f"handrail.context.window."
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
     session = replace(session, was_told=True)

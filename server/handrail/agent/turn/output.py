@@ -31,7 +31,7 @@ SURPLUS = Failure(
 )
 MOVED = Failure(
     code=Code.STALE_DOCUMENT,
-    message="An earlier call changed where the paths of this one lead, so it was not run.",
+    message="An earlier call changed where a path of this call leads, so this call was not run.",
     steps=("Send the call again.",),
 )
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")

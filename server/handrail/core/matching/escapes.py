@@ -26,6 +26,8 @@ TEX = re.compile(
     r"^[ \t]*\\(?!t)[A-Za-z]|^[ \t]*\\t(?:ext|itle|able|abular|oday|iny|op|oprule|heta|au|imes|ilde|o|an)\b",
     re.MULTILINE,
 )
+ESCAPES_NOTE = "Literal escapes, such as \\n, were replaced by the characters that they stand for."
+ENTITIES_NOTE = "HTML entities were replaced by the characters that they stand for."
 TABS_NOTE = "A literal \\t at the start of new lines was written as a tab."
 
 
@@ -55,7 +57,7 @@ def resolve_escapes(hunk: Hunk) -> Hunk | None:
     new = _unescape(hunk.new, meant if new_meant is None else new_meant)
     if (old, new) == (hunk.old, hunk.new) or not old.strip():
         return None
-    return replace(hunk, old=old, new=new, notes=(*hunk.notes, "Literal escapes were resolved."))
+    return replace(hunk, old=old, new=new, notes=(*hunk.notes, ESCAPES_NOTE))
 
 
 def _unescape(text: str, meant: set[str]) -> str:
@@ -76,7 +78,7 @@ def without_entities(hunk: Hunk) -> Hunk | None:
     old, new = (ENTITY.sub(lambda found: _character(found[1]), text) for text in (hunk.old, hunk.new))
     if not old.strip():
         return None
-    return replace(hunk, old=old, new=new, notes=(*hunk.notes, "HTML entities were resolved."))
+    return replace(hunk, old=old, new=new, notes=(*hunk.notes, ENTITIES_NOTE))
 
 
 def _character(entity: str) -> str:

@@ -108,13 +108,11 @@ class Reindent:
             return base + " " * columns
         if columns >= 0:
             aligned = columns % TAB == 0
-            return (
-                base + "\t" * (columns // TAB) if aligned else _refuse("a tab is wider than its indentation")
-            )
+            return base + "\t" * (columns // TAB) if aligned else _refuse("it is not a whole number of tabs")
         while columns < 0 and base:
             columns += width(base[-1])
             base = base[:-1]
-        return _refuse("it is further left than anything in the document there") if columns else base
+        return _refuse("a line would begin left of the first column") if columns else base
 
 
 def learn_indent(

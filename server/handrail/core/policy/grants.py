@@ -16,6 +16,7 @@ from handrail.core.policy.tool_kind import RULE_GROUPS, ToolKind
 
 SAVES = "save"  # no tool: what the user allows before commands
 WEAK_WORK = "weak-work"  # in place of the profile, where Landlock contains what the line writes
+BACKGROUND = "background"  # among what is opened: the command runs on after its call
 OPENED_MARK = "\0"  # between a command line, which cannot have it, how it is contained, and what is opened
 
 
@@ -53,5 +54,6 @@ def _in_words(held: Sequence[str]) -> str:
         return ""
     profile, *opened = held
     hows = {Profile.WORK: "contained", WEAK_WORK: "contained by Landlock"}
-    how = hows.get(profile, "only to read")
-    return f" ({how}; opened: {', '.join(opened)})" if opened else f" ({how})"
+    how = hows.get(profile, "read-only")
+    more = ("in the background" if each == BACKGROUND else f"with {each}" for each in opened)
+    return f" ({', '.join((how, *more))})"

@@ -27,7 +27,7 @@ from handrail.core.policy.containment import (
     Profile,
     Sandbox,
 )
-from handrail.core.policy.grants import OPENED_MARK, WEAK_WORK, Grant, Rights
+from handrail.core.policy.grants import BACKGROUND, OPENED_MARK, WEAK_WORK, Grant, Rights
 from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
@@ -245,7 +245,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     elif is_work and request.sandbox is Sandbox.AUTO and not request.available.is_weak:
         why = None
     reasons = _of_background(request, is_work=is_work) + ([why] if why else [])
-    apart = f"{OPENED_MARK}background" if request.is_background else ""
+    apart = OPENED_MARK + BACKGROUND if request.is_background else ""
     held = replace(free, subject=free.subject + _holding_text(request, is_work=is_work) + apart)
     openings: list[_Opening] = []
     if is_work:
@@ -371,7 +371,7 @@ def _version_control(place: Place) -> Failure:
         code=Code.BLOCKED,
         uri=place.uri,
         message=f"{place.path} belongs to version control's own files, which are never read or changed.",
-        steps=("Use the version control's own commands; to change a repository, they need `repository`.",),
+        steps=("Use version control's own commands; to change a repository, they need `needs: repository`.",),
     )
 
 

@@ -375,7 +375,7 @@ def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
         message=f"This session has no background command {name!r}. {_known_ids(known)}",
-        steps=("Those of an earlier server ended with that server.",),
+        steps=("Background commands of an earlier server ended with that server.",),
     )
 
 

@@ -42,8 +42,8 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
         paths.append(path)
         if layer not in console.named:
             console.named.add(layer)
-            said = f"{path} is not covered by checkpoints, so changes by commands there go to a layer"
-            kept = "which is kept for a week after the server ends (see `handrail layer list`)"
+            said = f"{path} is not covered by checkpoints, so commands write there to a separate layer"
+            kept = "which handrail keeps for a week after the server ends (see `handrail layer list`)"
             console.notice(f"{said}, {kept}: {layer}", False)
     return tuple(paths)
 

@@ -152,7 +152,7 @@ async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
     try:
         await ports.checkpoints.record(step, left)
     except CheckpointError as error:
-        return f"A restore will compare with the intended text instead of the text that was written: {error}"
+        return f"The checkpoint has the text that was planned, not the text that was written: {error}"
     return ""
 
 
@@ -168,5 +168,7 @@ async def _made_call(
             landed = outcome.status is Status.LANDED
             found.append(follow_rename(ports, replace(outcome, uncovered=why)) if landed else outcome)
         if why is not None:
-            warnings.append(f"{file.path} was changed although the change cannot be undone: {why}")
+            warnings.append(
+                f"{file.path} was changed without a checkpoint, so the change cannot be undone: {why}"
+            )
     return MadeCall(outcomes=tuple(found), warnings=tuple(warnings))
