@@ -1,8 +1,9 @@
 """
-What MkDocs adds to the site: pages and files of the repository that do not lie in `docs`.
+Adds pages and files of the repository that are not in `docs` to the site that MkDocs builds.
 
-In the repository their links lead from folder to folder; on the site all pages lie in one. `PAGES` says
-what becomes of which. A link to anything else of the repository becomes plain text.
+In the repository, their links lead from folder to folder; on the site, all pages are in one folder. `PAGES`
+names each file and its page. A link to any other file of the repository becomes plain text, and a picture
+that is not in the table is a warning, which stops the build.
 """
 
 from __future__ import annotations
@@ -24,9 +25,12 @@ PAGES = {
     "client-vscode/README.md": "vscode.md",
     "editors/handrail.lua": "handrail.lua",
     "editors/handrail.el": "handrail.el",
+    "client-vscode/media/review.png": "vscode-review.png",
+    "client-vscode/media/chat.png": "vscode-chat.png",
+    "client-vscode/media/participant.png": "vscode-participant.png",
     "README.md": "index.md",
 }
-LINK = re.compile(r"(?P<text>\[[^\]\n]*\])\((?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
+LINK = re.compile(r"(?P<picture>!?)(?P<text>\[[^\]\n]*\])\((?P<path>[^)#\s:]+)(?P<anchor>#[^)\s]*)?\)")
 FENCE = re.compile(r"(^ *(`{3,}).*?^ *\2`*\s*?$)", re.MULTILINE | re.DOTALL)
 
 
@@ -51,8 +55,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 def _link(link: re.Match[str], folder: str, files: Files) -> str:
     path = posixpath.normpath(posixpath.join(folder, link["path"]))
     target = PAGES.get(path, path.removeprefix("docs/"))
-    if not (ROOT / path).exists():
+    is_known = files.get_file_from_path(target) is not None
+    if not (ROOT / path).exists() or (link["picture"] and not is_known):
         return link[0]  # MkDocs says that it leads nowhere
-    if files.get_file_from_path(target) is None:
-        return f"`{path}`"
-    return f"{link['text']}({target}{link['anchor'] or ''})"
+    return f"{link['picture']}{link['text']}({target}{link['anchor'] or ''})" if is_known else f"`{path}`"

@@ -322,12 +322,12 @@ def protocol_md() -> str:
     out += ["", "## Values", ""]
     for value in value_types():
         notes = attributes(value)
-        out += [f"### {value.__name__}", "", described(value), "", "| field | kind | |", "|---|---|---|"]
+        out += [f"### {value.__name__}", "", described(value), ""]
+        out += ["| field | kind | |", "|---|---|---|"] if notes else []
         for field in fields_of(value):
-            kind = typescript(field.kind).replace("|", "\\|")
             optional = " (optional)" if field.optional else ""
-            out += [f"| `{field.name}`{optional} | `{kind}` | {notes.get(field.name, '')} |"]
-        out += [""]
+            out += [f"| `{field.name}`{optional} | {_kind(field.kind)} | {notes.get(field.name, '')} |"]
+        out += [""] if notes else []
     out += ["### Named alternatives", ""]
     for name, alias in aliases().items():
         out += [f"- `{name}`: " + ", ".join(f"`{choice}`" for choice in typing.get_args(alias))]
@@ -340,58 +340,81 @@ def protocol_md() -> str:
 
 
 PROTOCOL_INTRODUCTION = """
-Everything works through standard LSP. Each message from client to server exists twice, with the same params
-and result: as a command (`workspace/executeCommand` with one object as its only argument) and as a custom
-request. The command `handrail.turn.start`, for example, is the request `handrail/turn/start`. Generic clients
-drop the result of a command, so results are also shown as documents, diagnostics, progress or messages.
+Everything works through standard LSP. This page is for clients that want more, such as a view of their own;
+[Writing a client](writing-a-client.md) says where to start.
+
+Each message from client to server exists twice, with the same params and result: as a command
+(`workspace/executeCommand` with one object as its only argument) and as a custom request. The command
+`handrail.turn.start`, for example, is the request `handrail/turn/start`. Descriptions on this page leave out
+the prefix `handrail.`. Generic clients drop the result of a command, so results are also shown as documents,
+diagnostics, progress or messages.
+
 Unknown fields are ignored; a missing optional field has its default. Wrong params are answered with
 `InvalidParams` (−32602) and the name of the field, unknown ids with `RequestFailed` (−32803).
 
-**Discovery.** The server announces `capabilities.experimental.handrail = {protocolVersion, requests}`. A
-client states what it accepts in `capabilities.experimental.handrail` or, if it cannot set that, in
-`initializationOptions.handrail`: see `ClientOptions`. A client that did not opt in
-receives no custom message.
+## Discovery
 
-**Questions.** The server asks with `handrail/approval/request`, or with `window/showMessageRequest`, which
-offers only *No* and *Show*, so that a stray key such as a digit or Return can never say yes. *Show* opens a
-document with the whole question, and the document's code actions answer it. While a question is open, the
-code actions of every open document include *Show* and *No*, `approval.list` lists it, and `approval.answer`
-answers it. All of these belong to one question: the first valid answer counts and ends it everywhere. Only an
-offered choice, spelled exactly, is an answer, or any text if the question takes text. `null`, an error and an
-unknown choice leave the question open, so a notification that disappears is never an answer. The question
-ends as a no after the setting `handrail.questions.timeout`, and when its turn or the connection ends. Several
-questions can be open at once.
+The server announces `capabilities.experimental.handrail = {protocolVersion, requests}`. A client states what
+it accepts in `capabilities.experimental.handrail` or, if it cannot set that, in
+`initializationOptions.handrail`: see [`ClientOptions`](#clientoptions). The server sends no custom message to
+a client that did not opt in.
 
-**Commands that edit.** `handrail.failure.apply`, `handrail.checkpoint.restore`, `handrail.chat.send` and the
-other commands that change documents answer within half a second: with their result, or with `null` if they
-are not done yet, because some editors block until a command is answered. As custom requests they always
-answer with their result.
+## Questions
 
-**Cancelling.** `handrail.turn.cancel` stops a turn; so does cancelling its work done progress, whose token is
-the turn's id. Cancelling `turn.wait` does not stop the turn. Commands that the turn started in the background
-keep running.
+The server asks with `handrail/approval/request`. It asks a client that did not opt in to this with
+`window/showMessageRequest`, which offers only *No* and *Show*, so that a stray key such as a digit or Return
+can never say yes. *Show* opens a document with the whole question, and the document's code actions answer it.
+While a question is open, the code actions of every open document include *Show* and *No*, `approval.list`
+lists it, and `approval.answer` answers it.
 
-**Commands in the background.** The user is asked about a background command as about any other, but can
-allow it only this once. It has its own id (`b1`) and keeps running after its tool call has a
-result. It ends by itself, with the model's `stop`, with `command.stop`, with its session, or with the server.
-While its turn runs, its output is reported with the id of its tool call. What it changes is part of its
-turn's checkpoint; outcomes found after the end of the turn are reported late. While it runs, its turn cannot
-be restored.
+All of these belong to one question: the first valid answer counts and ends it everywhere. Only an offered
+choice, spelled exactly, is an answer, or any text if the question takes text. `null`, an error and an unknown
+choice leave the question open, so a notification that disappears is never an answer. The question ends as a
+no after the setting `handrail.questions.timeout`, and when its turn or the connection ends. Several questions
+can be open at once.
 
-**Conversations.** A session can be shown as a document (`chat.open`), or as values in a client's own view.
-`chat.read` returns all items of a conversation; from then on, `handrail/chat/changed` tells a client with the
-service `chat` what was added, changed or removed, ten times a second at most. Both have the same source, so
-a message or an answer in one appears in the other. Text from the model and remarks are Markdown, everything
-else is plain text. Never act on any of it: no HTML, no `command:` links, no remote pictures.
+## Commands that edit
 
-**Checkpoints.** A checkpoint has the id of its turn. Each of its steps has an id that can be restored too.
-Quick fixes and restores make their own checkpoints. `checkpoint.restore` with `dryRun` returns the report
-that a restore would have, and changes nothing: show its conflicts before the user decides. `checkpoint.redo`
-brings back what a restore undid: the turn's changes and, if it was rewound, its part of the conversation.
-Without an id it redoes the newest restore that was not redone yet; a redo is a restore too, so its own
-`checkpoint` undoes it.
+`handrail.failure.apply`, `handrail.checkpoint.restore`, `handrail.chat.send` and the other commands that
+change documents answer within half a second: with their result, or with `null` if they are not done yet,
+because some editors block until a command is answered. As custom requests they always answer with their
+result.
 
-**Files on disk.** Several processes may change the files of one workspace: the server of each editor, and
+## Cancelling
+
+`turn.cancel` stops a turn; so does cancelling its work done progress, whose token is the turn's id.
+Cancelling `turn.wait` does not stop the turn. Commands that the turn started in the background keep running.
+
+## Commands in the background
+
+The user is asked about a background command as about any other, but can allow it only this once. It has its
+own id (such as `b1`) and keeps running after its tool call has a result. It runs until it ends by itself, the
+model stops it, `command.stop` does, its session is deleted, or the server ends. While its turn is running,
+the command's output is reported with the id of its tool call. Its changes are part of its turn's checkpoint;
+outcomes found after the end of the turn are reported late. The turn cannot be restored while the command is
+running.
+
+## Conversations
+
+A session can be shown as a document (`chat.open`), or as values in a client's own view. `chat.read` returns
+all items of a conversation; from then on, `handrail/chat/changed` tells a client with the service `chat` what
+was added, changed or removed, ten times a second at most. Both have the same source, so a message or an
+answer in one appears in the other. Text from the model and remarks are Markdown, everything else is plain
+text. Never act on any of it: no HTML, no `command:` links, no remote pictures.
+
+## Checkpoints
+
+A checkpoint has the id of its turn. Each of its steps has an id of its own, and can be restored too. Quick
+fixes and restores make their own checkpoints. `checkpoint.restore` with `dryRun` returns the report that a
+restore would have, and changes nothing: show its conflicts before the user decides.
+
+`checkpoint.redo` brings back what a restore undid: the turn's changes and, if it was rewound, its part of the
+conversation. Without an id it redoes the newest restore that was not redone yet. A redo is a restore too, so
+its own `checkpoint` undoes it.
+
+## Files on disk
+
+Several processes may change the files of one workspace: the server of each editor, and
 `handrail run` and `apply`. Each of them replaces, creates, moves or deletes a file under a lock:
 
 1. Resolve every link. Open the folder that holds the file and lock it with `flock(LOCK_EX)`. If its path
@@ -439,15 +462,18 @@ def _wrapped(text: str) -> Iterator[str]:
 
 FAILURES_NOTE = "made by scripts/generate.py from server/handrail/core/failure.py; do not edit"
 FAILURES_INTRODUCTION = """
-Every way in which an edit or another call can fail, and what to do. The code is in the diagnostic, in
-the turn's report and in the result that the model reads; its meaning never changes. A failed edit has changed
-nothing unless its page says otherwise.
+This page lists every way in which an edit or another call can fail, and what you can do about it. The code is
+in the diagnostic, in the turn's report and in the result that the model reads; its meaning never changes. A
+failed edit has changed nothing unless its section says otherwise. The model gets the same advice, and usually
+tries again by itself.
 
-A failure is shown until the document has the edit's text, until a later edit lands there, until the
-document is rewritten, until its turn is restored, or until you dismiss it. If all occurrences were to be
-replaced, it is shown while any occurrence is left. Each quick fix shows which line is replaced by which;
-*Show the change* opens all of it as a diff, and compares the search text with the document. If you undo a
-quick fix, its failure is shown again.
+handrail shows a failure until one of these happens: the document has the edit's text, a later edit lands at
+the same place, the document is rewritten, the turn is restored, or you dismiss the failure. If the edit was
+to replace all occurrences of a text, the failure stays while any occurrence is left.
+
+Quick fixes make the edit at a place that you choose; the name of each says which line is replaced by which.
+*Show the change* opens the whole change as a diff, and compares the search text with the
+document. If you undo a quick fix, its failure is shown again.
 """
 
 
@@ -455,6 +481,17 @@ def _linked(kind: Any) -> str:
     inner = typing.get_args(kind)[0] if typing.get_origin(kind) is list else kind
     many = "[]" if inner is not kind else ""
     return f"[`{inner.__name__}{many}`](#{inner.__name__.lower()})"
+
+
+def _kind(kind: Any) -> str:
+    """Returns a type as TypeScript writes it, with a link to the value that it names, if it names one."""
+    text = typescript(kind)
+    shown = "`" + text.replace("|", "\\|") + "`"
+    named = [value.__name__ for value in value_types() if re.search(rf"\b{value.__name__}\b", text)]
+    if len(named) == 1:
+        return f"[{shown}](#{named[0].lower()})"
+    alternatives = {*aliases(), "FailureCode", *(name for name, _, _ in UNIONS)}
+    return f"[{shown}](#named-alternatives)" if alternatives & set(re.findall(r"\w+", text)) else shown
 
 
 def settings_md() -> str:
@@ -475,20 +512,24 @@ def settings_md() -> str:
 
 
 SETTINGS_INTRODUCTION = """
-The server pulls its settings with `workspace/configuration`, section `handrail`; a client that does not
-support that request passes them in `initializationOptions.handrail.settings`, by name without the prefix
-`handrail.`, dotted or nested.
+How you set them depends on where you use handrail:
 
-In a workspace that you have not trusted (VS Code), handrail ignores the settings of the folder.
+- **VS Code**: search for *handrail* in the editor's settings.
+- **Neovim, Emacs and other editors**: write them into the configuration that [Editors](editors.md) shows.
+- **A terminal**: `handrail config set NAME VALUE`, or `--set NAME=VALUE` for one run; see
+  [In a terminal](terminal.md#settings).
+- **A client of your own**: answer `workspace/configuration` for the section `handrail`. A client without that
+  request passes them in `initializationOptions.handrail.settings`, by name without the prefix `handrail.`,
+  dotted or nested.
 
-handrail reads *machine* settings only at global scope or from `initializationOptions`, so that a
-cloned folder cannot choose the model. *Window* settings can differ between workspaces.
-
-In a terminal, settings come from `--set` and from `config.toml`: [terminal.md](terminal.md).
+**Scope**: handrail takes *machine* settings only from your own settings (in LSP, from global scope or from
+`initializationOptions`), so that a cloned folder cannot choose the model. *Window* settings can differ
+between workspaces. In a workspace that you have not trusted (VS Code), handrail ignores the settings of the
+folder.
 """
 
 EXTENSION_INTRODUCTION = """
-## Of the extension for VS Code
+## Settings of the extension for VS Code
 
 These settings belong to the extension alone; the server and other editors do not know them.
 """
