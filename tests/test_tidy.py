@@ -13,6 +13,7 @@ import pytest
 from handrail.core.failure import Code
 from handrail.lsp import protocol
 from handrail.lsp.server import HANDLERS
+from handrail.lsp.settings import SETTINGS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "server" / "handrail"
@@ -379,6 +380,35 @@ def test_the_places_where_a_change_goes_are_there() -> None:
             gone += [] if any((base / path).exists() for base in (PACKAGE, ROOT)) else [name]
             folder = path[: path.rfind("/") + 1]
     assert not gone
+
+
+def test_the_map_names_what_is_there() -> None:
+    """Paths lead somewhere, and `module.name` is defined in some module of that name."""
+    text = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+    folders = [PACKAGE, ROOT, *(PACKAGE / layer for layer in ("core", "agent", "adapters", "lsp"))]
+    paths = re.findall(r"`([\w-]+/[\w./-]*)`", prose)
+    assert len(paths) > 100
+    assert not [
+        path
+        for path in paths
+        if not any((folder / name).exists() for folder in folders for name in (path, f"{path}.py"))
+    ]
+    modules: dict[str, list[str]] = {}
+    for module in MODULES:
+        stem = module.parent.name if module.stem == "__init__" else module.stem
+        modules.setdefault(stem, []).append(module.read_text(encoding="utf-8"))
+    names = re.findall(r"`([a-z_]+)\.(?!py\b|toml\b)(\w+)`", prose)
+    listed = {setting.name for setting in SETTINGS}
+    found = [
+        each for each in names if each[0] in modules.keys() - {"handrail"} and ".".join(each) not in listed
+    ]
+    assert len(found) > 5
+    assert not [
+        f"{stem}.{name}"
+        for stem, name in found
+        if not any(re.search(rf"^(?:async def |def |class )?{name}\b", each, re.M) for each in modules[stem])
+    ]
 
 
 # ---- The cases of the originals ---------------------------------------------------------------------
