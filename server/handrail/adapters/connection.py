@@ -238,7 +238,7 @@ class Messages:
 
 
 def _length(header: bytes) -> int:
-    said = {found["size"] for found in LENGTH.finditer(header)}
+    said = {match["size"] for match in LENGTH.finditer(header)}
     if not said:
         raise UnsoundError(f"a header has no Content-Length: {_show(header)}")
     if len(said) > 1:
@@ -334,8 +334,8 @@ def end_at_once(code: int) -> NoReturn:
 
 def _children() -> list[int]:
     """The processes that this one has started, where the system has a list of them."""
-    found: list[int] = []
+    result: list[int] = []
     for task in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError, ValueError):
-            found += map(int, task.read_text(encoding="ascii").split())
-    return found
+            result += map(int, task.read_text(encoding="ascii").split())
+    return result

@@ -72,18 +72,18 @@ def report(
     return lines, sound and usable
 
 
-def _describe_containment(found: Available) -> str:
-    if not found.by:
+def _describe_containment(available: Available) -> str:
+    if not available.by:
         return (
-            f"-  commands are not contained: {found.why_not}; handrail asks before commands that may "
+            f"-  commands are not contained: {available.why_not}; handrail asks before commands that may "
             f"change files"
         )
-    if not found.works:
+    if not available.works:
         more = ", but in this folder only if they are read-only"
     else:
-        more = ", and handrail asks before those that may change files" if found.is_weak else ""
-    why = f": {found.why_not}" if found.why_not else ""
-    return f"{_mark(True)} commands are contained by {found.by}{more}{why}"
+        more = ", and handrail asks before those that may change files" if available.is_weak else ""
+    why = f": {available.why_not}" if available.why_not else ""
+    return f"{_mark(True)} commands are contained by {available.by}{more}{why}"
 
 
 def _mark(good: bool) -> str:

@@ -134,8 +134,8 @@ class Archive:
         messages = await _settle(told.messages, ports)
         self._written[session] = _session(session, told.messages, told)  # the next `keep` writes what differs
         self._known[session] = told.known
-        found = _session(session, messages, told)
-        return replace(found, seen=seen.known_documents(told.known, ports.workspace)), told
+        session_ = _session(session, messages, told)
+        return replace(session_, seen=seen.known_documents(told.known, ports.workspace)), told
 
     async def changes(self, session: str, wanted: Rewound) -> bool:
         """Whether going back changes the session; not if the turn is taken back. Raises UnknownSession."""
@@ -173,13 +173,13 @@ class Archive:
         told = journal.replay(entries, until=turn)
         if turn not in {each.turn for each in told.turns}:
             raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
-        found = _session(name, await _settle(told.messages, ports), replace(told, usage=Usage()))
-        found = replace(found, seen=seen.known_documents(told.known, ports.workspace))
+        forked = _session(name, await _settle(told.messages, ports), replace(told, usage=Usage()))
+        forked = replace(forked, seen=seen.known_documents(told.known, ports.workspace))
         last = told.turns[-1]
         self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True)])
-        self.keep(found)
+        self.keep(forked)
         self.end(name, Over(turn=last.turn, state=last.state or "stopped"))
-        return found
+        return forked
 
     async def rename(self, session: str, title: str) -> None:
         """Give a session another title. Raises UnknownSession."""
@@ -240,7 +240,7 @@ def _begins_with(messages: tuple[Message, ...], known: tuple[Message, ...]) -> b
 async def _settle(messages: tuple[Message, ...], ports: Ports) -> tuple[Message, ...]:
     """*messages* with results that are not known looked for in the documents."""
     calls: Mapping[str, ToolCall] = {}
-    found: list[Message] = []
+    collected: list[Message] = []
     for message in messages:
         if isinstance(message, AssistantMessage):
             calls = {call.id: call for call in message.calls}
@@ -249,10 +249,10 @@ async def _settle(messages: tuple[Message, ...], ports: Ports) -> tuple[Message,
                 await _look_for(calls[result.call], ports) if result.failure == UNKNOWN else result
                 for result in message.results
             ]
-            found.append(replace(message, results=tuple(results)))
+            collected.append(replace(message, results=tuple(results)))
         else:
-            found.append(message)
-    return tuple(found)
+            collected.append(message)
+    return tuple(collected)
 
 
 async def _look_for(call: ToolCall, ports: Ports) -> ToolResult:

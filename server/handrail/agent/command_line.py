@@ -53,7 +53,7 @@ async def understand(line: str, folder: Place, ports: Ports) -> CommandLine:
         parsed, script = replace(parsed, pipelines=(), needs_shell=script.why), None
     if script is None:
         places, written = (
-            _places(found, folder.uri, ports) for found in (shell.paths(parsed), shell.written_files(parsed))
+            _places(paths, folder.uri, ports) for paths in (shell.paths(parsed), shell.written_files(parsed))
         )
         return CommandLine(parsed=parsed, script=None, places=places, written=written)
     steps: list[Step] = []
@@ -87,13 +87,13 @@ async def _judge(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
         entered = _places([stage.enters], "", ports) if stage.enters else ()
         seen.places += entered or _places(stage.words[1:], stage.folder, ports)
         return stage
-    found = look_up(stage.words, stage.text)
+    known = look_up(stage.words, stage.text)
     reads = _Seen()
-    why = await _reads(stage, found, ports, reads) if isinstance(found, Known) else found
-    if isinstance(found, Known) and not why:
+    why = await _reads(stage, known, ports, reads) if isinstance(known, Known) else known
+    if isinstance(known, Known) and not why:
         seen.places += reads.places
         seen.beneath += reads.beneath
-        return replace(stage, arguments=found.arguments, environment=found.environment)
+        return replace(stage, arguments=known.arguments, environment=known.environment)
     seen.places += _places(shell.named_files(stage.words), stage.folder, ports)
     return replace(stage, why_not=why)
 
@@ -123,26 +123,26 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
     """What git reads: the work tree, the paths that are named, and the files whose contents it shows."""
     named = [*command.meant.objects, *command.meant.paths]
     objects = [each for each in command.meant.objects if command.names and not git.IN_TREE.fullmatch(each)]
-    found = await ports.process.repository(stage.folder, command.names, objects)
-    if isinstance(found, Failure):
-        return found.message
-    if found is None:  # git says so, unless it can compare files without a repository
+    repository = await ports.process.repository(stage.folder, command.names, objects)
+    if isinstance(repository, Failure):
+        return repository.message
+    if repository is None:  # git says so, unless it can compare files without a repository
         return "This is not in a git repository." if named and command.names else ()
-    if programs := git.programs(found.settings):
+    if programs := git.programs(repository.settings):
         return f"The repository's settings make git run a program or work elsewhere: {', '.join(programs)}."
-    if command.shows_addresses and found.has_password:
+    if command.shows_addresses and repository.has_password:
         return "The address of a remote may contain a password."
-    if found.other:
-        return f"It shows an object that is neither a commit nor a file: {', '.join(found.other)}."
-    if len(found.names) > LIMIT_NAMES:
+    if repository.other:
+        return f"It shows an object that is neither a commit nor a file: {', '.join(repository.other)}."
+    if len(repository.names) > LIMIT_NAMES:
         return "It shows more files than handrail can check."
-    if command.names and any(_is_beyond(each, stage.folder, found.top, ports) for each in named):
+    if command.names and any(_is_beyond(each, stage.folder, repository.top, ports) for each in named):
         return "It may compare files outside the repository."
     paths = [path for each in named for path in _in_tree(each)]
     return (
-        *_places([found.top], "", ports),
+        *_places([repository.top], "", ports),
         *_places(paths, stage.folder, ports),
-        *_places([*found.names, *paths], found.top, ports),
+        *_places([*repository.names, *paths], repository.top, ports),
     )
 
 
@@ -164,8 +164,8 @@ def _in_tree(named: str) -> tuple[str, ...]:
 
 def _places(paths: Sequence[str], folder: str, ports: Ports) -> tuple[Place, ...]:
     """What *paths* lead to in *folder*; without one they are URIs."""
-    found = (ports.workspace.resolve(uri_in(folder, path) if folder else path) for path in paths)
-    return tuple(dict.fromkeys(place for place in found if isinstance(place, Place)))  # else it is no path
+    resolved = (ports.workspace.resolve(uri_in(folder, path) if folder else path) for path in paths)
+    return tuple(dict.fromkeys(place for place in resolved if isinstance(place, Place)))  # else it is no path
 
 
 def uri_in(folder: str, path: str) -> str:

@@ -21,8 +21,8 @@ def fill_share(host: Host, session: str) -> float | None:
 
 def share(host: Host, session: str) -> str:
     """The same, as people read it; empty before the first turn."""
-    found = fill_share(host, session)
-    return "" if found is None else f"{found:.0%} of the context"
+    share_ = fill_share(host, session)
+    return "" if share_ is None else f"{share_:.0%} of the context"
 
 
 async def compact(host: Host, session: str) -> tuple[int, int] | None:

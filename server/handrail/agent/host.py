@@ -287,17 +287,17 @@ class Host:
 
     # ---- The ledger -------------------------------------------------------------------------------
 
-    def _settle(self, found: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
-        before, self.ledger = self.ledger, ledger.record_outcomes(self.ledger, found)
+    def _settle(self, outcomes: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
+        before, self.ledger = self.ledger, ledger.record_outcomes(self.ledger, outcomes)
         for failure in ledger.closed_ids(before, self.ledger):
             observe(Superseded(failure=failure))
         if self.ledger is not before:
             self.on_ledger(self.ledger)
 
-    def _correct(self, session: str, turn: str, found: Sequence[Outcome]) -> None:
+    def _correct(self, session: str, turn: str, outcomes: Sequence[Outcome]) -> None:
         """Tell all who were told otherwise that edits show; the model before its next step."""
         before = self.ledger
-        for outcome in found:
+        for outcome in outcomes:
             self.ledger = ledger.replace_outcome(self.ledger, outcome)
             self.on_event(session, turn, outcome)
         for failure in ledger.closed_ids(before, self.ledger):
@@ -305,9 +305,9 @@ class Host:
         self.on_ledger(self.ledger)
         known = self.turns.get(turn)
         if known is not None:
-            known.late.update({each.mutation.id: each for each in found})
+            known.late.update({each.mutation.id: each for each in outcomes})
         is_over = known is None or known.task.done()
-        self.steered.setdefault(session if is_over else turn, []).extend(corrections(found))
+        self.steered.setdefault(session if is_over else turn, []).extend(corrections(outcomes))
 
     def _tell(self, session: str, text: str) -> None:
         """Tell the model of a session something: in the turn that runs, or in the next one."""

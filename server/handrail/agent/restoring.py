@@ -147,8 +147,8 @@ def _close_undone(host: Host, wish: Wish, report: RestoreReport, gone: Collectio
     turn = host.turns.get(wish.checkpoint.partition(".")[0])
     began = turn.began if turn is not None else 0  # a turn of another process was before all of this one
     later = {each.id for each in host.turns.values() if each.began > began or turn is None}
-    found = collect_undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
-    failures = {each.id for each in host.ledger.mutations if found is not None and found.has(each)}
+    undone = collect_undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
+    failures = {each.id for each in host.ledger.mutations if undone is not None and undone.has(each)}
     if failures:
         host.ledger = host.ledger.drop(failures)
         host.on_ledger(host.ledger)

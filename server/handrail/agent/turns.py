@@ -51,9 +51,11 @@ class Turn:
     async def report(self) -> TurnReport:
         """Returns the turn's report as it is now, once the turn has ended."""
         report = await asyncio.shield(self.task)
-        found = self.outcomes
+        outcomes = self.outcomes
         landed = any(each.status is Status.LANDED for each in self.late.values())
-        return replace(report, outcomes=found, checkpoint=report.checkpoint or (self.id if landed else None))
+        return replace(
+            report, outcomes=outcomes, checkpoint=report.checkpoint or (self.id if landed else None)
+        )
 
 
 class Turns(dict[str, Turn]):
@@ -101,10 +103,10 @@ class Turns(dict[str, Turn]):
             del self[turn]
 
 
-def corrections(found: Sequence[Outcome]) -> list[str]:
+def corrections(outcomes: Sequence[Outcome]) -> list[str]:
     """Returns what the model reads of outcomes that replace earlier ones."""
     texts = []
-    for each in found:
+    for each in outcomes:
         hunk = f", hunk {each.mutation.hunk.number}" if each.mutation.hunk is not None else ""
         if copies := COPIES.intersection(each.notes):
             texts += [f"About the edit of {each.mutation.path}{hunk}: {note}" for note in copies]

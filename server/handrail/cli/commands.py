@@ -324,6 +324,6 @@ def _containment_here() -> Available:
 
     with tempfile.TemporaryDirectory() as state:
         here = containment_of(lambda: (Path.cwd(),), lambda: Path(state))
-        found = asyncio.run(here.available())
+        available = asyncio.run(here.available())
         here.close()
-    return found
+    return available

@@ -30,12 +30,12 @@ def layer(options: argparse.Namespace) -> int:
 
 
 def _layer(options: argparse.Namespace) -> int:
-    found = kept_layers(own_folder(state_folder()))
+    layers_ = kept_layers(own_folder(state_folder()))
     if options.action == "list":
         root = Path(os.path.realpath(options.workspace))
-        listed = [each for each in found if options.all or each.folder.is_relative_to(root)]
+        listed = [each for each in layers_ if options.all or each.folder.is_relative_to(root)]
         return _list(listed, options.workspace, as_json=options.json)
-    chosen = next((each for each in found if each.id == options.id), None)
+    chosen = next((each for each in layers_ if each.id == options.id), None)
     if chosen is None:
         raise ConfigError(f"Layer {options.id!r} does not exist. `handrail layer list` shows the layers.")
     target = Path(os.path.realpath(options.to)) if options.to else chosen.folder
@@ -52,14 +52,14 @@ def _layer(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list(found: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int:
-    held = {each.id: list(changes(each.lies_in, each.folder)) for each in found}
+def _list(layers: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int:
+    held = {each.id: list(changes(each.lies_in, each.folder)) for each in layers}
     if as_json:
-        print(json.dumps([_json(each, held[each.id]) for each in found]))
+        print(json.dumps([_json(each, held[each.id]) for each in layers]))
         return 0
-    if not found:
+    if not layers:
         print(_path(f"No command has written to a layer of {workspace}."))
-    for each in found:
+    for each in layers:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
         print(_path(each.id))
         print(_path(f"  {_count(held[each.id])} in {each.folder}, {when}"))

@@ -157,8 +157,8 @@ class Checkpoint:
     @property
     def origin(self) -> Origin:
         """What it was taken before."""
-        found = ORIGINS.get(self.id.partition("-")[0], Origin.TURN)
-        return Origin.REDO if found is Origin.RESTORE and self.label.startswith(REDOING) else found
+        origin = ORIGINS.get(self.id.partition("-")[0], Origin.TURN)
+        return Origin.REDO if origin is Origin.RESTORE and self.label.startswith(REDOING) else origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,7 @@ class Restoration:
         is_shared: Whether a command made it one file with another.
         earlier: The same for the first steps alone, the most first: where the last ones are taken back
             already, it is what is there.
-        found: What it held before it was last touched; None if it was touched once, and `before` says it.
+        before_last: What it held before it was last touched; None if it was touched once (see `before`).
     """
 
     uri: str
@@ -210,7 +210,7 @@ class Restoration:
     is_seen: bool = True
     is_shared: bool = False
     earlier: tuple[Restoration, ...] = field(default=(), compare=False)
-    found: Image | None = field(default=None, compare=False)
+    before_last: Image | None = field(default=None, compare=False)
 
     @property
     def is_place(self) -> bool:

@@ -69,11 +69,11 @@ def prose(text: str) -> str:
     """Returns *text* as `visible` does; what belongs to an emoji stays, as people and models write them."""
     if text.isascii():
         return visible(text)
-    found, at = list[str](), 0
+    result, at = list[str](), 0
     for emoji in EMOJI.finditer(text):
-        found += (visible(text[at : emoji.start()]), emoji[0])
+        result += (visible(text[at : emoji.start()]), emoji[0])
         at = emoji.end()
-    return "".join((*found, visible(text[at:]))) if found else visible(text)
+    return "".join((*result, visible(text[at:]))) if result else visible(text)
 
 
 def line(text: str, limit: int = LINE_CHARS) -> str:
@@ -83,7 +83,7 @@ def line(text: str, limit: int = LINE_CHARS) -> str:
     Line ends are `⏎`; what is beyond *limit* characters is `…`. What was shown once is shown so again.
     """
     shown = visible(text.strip("\r\n"))
-    shown = re.sub(r"[\n\t]", lambda found: LINE_END if found[0] == "\n" else "\\t", shown)
+    shown = re.sub(r"[\n\t]", lambda match: LINE_END if match[0] == "\n" else "\\t", shown)
     return shown if len(shown) <= limit else shown[: limit - 1] + CUT
 
 
@@ -109,12 +109,12 @@ def inert(text: str) -> str:
     """Returns *text* with links, icons, HTML and entities taken apart by a backslash."""
     if not ("]" in text or "<" in text or "&" in text or "$(" in text or "![" in text):
         return text  # at once, as most texts are
-    return ACTIVE.sub(lambda found: found[0] + "\\", text)
+    return ACTIVE.sub(lambda match: match[0] + "\\", text)
 
 
 def markdown(text: str, limit: int = LINE_CHARS) -> str:
     """Returns *text* as one line of Markdown that reads as the text does."""
-    return MARKDOWN.sub(lambda found: "\\" + found[0], line(text, limit))
+    return MARKDOWN.sub(lambda match: "\\" + match[0], line(text, limit))
 
 
 def code(text: str, limit: int = LINE_CHARS) -> str:
@@ -147,7 +147,7 @@ def unset(row: str, *, is_code: bool) -> list[str]:
         return [row]
     if is_code:
         return _wrap(row)
-    return [MODELINE.sub(lambda found: "-*\\-" if found[0] == "-*-" else found[0] + "\\", row)]
+    return [MODELINE.sub(lambda match: "-*\\-" if match[0] == "-*-" else match[0] + "\\", row)]
 
 
 def _wrap(row: str) -> list[str]:

@@ -110,12 +110,12 @@ def plan(text: str, edits: Iterable[TextEdit], encoding: Encoding) -> tuple[Spli
         EditRefusedError: Two edits overlap, or a position lies inside a character.
     """
     lines = Lines(text, encoding)
-    found = [
+    planned = [
         Splice(start=lines.offset(edit.start), end=lines.offset(edit.end), new_text=edit.new_text)
         for edit in edits
     ]
     joined: list[Splice] = []
-    for splice in sorted(found, key=lambda splice: splice.start):
+    for splice in sorted(planned, key=lambda splice: splice.start):
         if splice.end < splice.start:
             raise EditRefusedError("the end of a range lies before its start")
         last = joined[-1] if joined else None

@@ -246,8 +246,8 @@ def rules(json: Any) -> tuple[tuple[str, str], ...]:
 
 def commands(json: Any) -> tuple[tuple[str, str, str], ...]:
     """Read (id, command line, state) of each `BackgroundCommand`; raises ServerGarbledError."""
-    found = [_Fields("BackgroundCommand", each) for each in (json if isinstance(json, list) else ())]
-    return tuple((each.text("command"), each.text("line"), each.text("state")) for each in found)
+    rows = [_Fields("BackgroundCommand", each) for each in (json if isinstance(json, list) else ())]
+    return tuple((each.text("command"), each.text("line"), each.text("state")) for each in rows)
 
 
 def sessions(json: Any) -> list[Session]:

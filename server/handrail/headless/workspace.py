@@ -153,14 +153,14 @@ class Workspace:
 
     def _entries(self, operations: Iterable[Operation]) -> list[Path]:
         """What operations make, move or remove on disk; text edits change documents in memory only."""
-        found: list[Path] = []
+        paths: list[Path] = []
         for operation in operations:
             with _blame(operation):
                 if not isinstance(operation, DocumentEdit):
-                    found.append(disk.entry_path(self.root, operation.uri))
+                    paths.append(disk.entry_path(self.root, operation.uri))
                 if isinstance(operation, RenameFile):
-                    found.append(disk.entry_path(self.root, operation.old_uri))
-        return found
+                    paths.append(disk.entry_path(self.root, operation.old_uri))
+        return paths
 
     def _check(self, operation: Operation) -> None:
         """Refuse what can be known to fail before anything is touched."""
@@ -292,10 +292,10 @@ class Workspace:
                 return  # closed, or saved, while someone else held the lock
             if disk.document_path(self.root, path.as_uri()) != path:
                 raise EditRefusedError("the file has been replaced by a symbolic link since it was opened")
-            found = disk.read(path)
-            if found not in (document.content, document.on_disk):
-                document = self._join(document, found)
-            if found != document.content:
+            raw = disk.read(path)
+            if raw not in (document.content, document.on_disk):
+                document = self._join(document, raw)
+            if raw != document.content:
                 disk.write(path, document.content)
                 if disk.read(path) != document.content:
                     raise EditRefusedError("another program changed the file right after it was written")
@@ -303,14 +303,14 @@ class Workspace:
         if self.sync.saves:
             self._notify("textDocument/didSave", {"textDocument": {"uri": document.uri}})
 
-    def _join(self, document: Document, found: bytes) -> Document:
+    def _join(self, document: Document, raw: bytes) -> Document:
         """Take what someone else made of a document's file over into its unsaved text."""
-        has_bom, theirs = decode(document.path, found)
+        has_bom, theirs = decode(document.path, raw)
         _, base = decode(document.path, document.on_disk)
         splice = text.carry(base, document.text, theirs)
         if splice is None or has_bom != document.has_bom:
             raise EditRefusedError("another program changed the same lines of the file")
-        self._change(replace(document, on_disk=found), [splice])
+        self._change(replace(document, on_disk=raw), [splice])
         return self._open[document.path]
 
     def _show(self, document: Document) -> None:

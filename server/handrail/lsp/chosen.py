@@ -16,16 +16,16 @@ from handrail.ports import ModelChoice, Reasoning, provider_of
 WITHOUT_ADDRESS = frozenset(("paste", "editor", "scripted"))  # models that no base URL leads to
 
 
-def model(found: Settings) -> ModelChoice:
+def model(values: Settings) -> ModelChoice:
     """The model, and how it is asked."""
-    reasoning = found.text(settings.REASONING)
+    reasoning = values.text(settings.REASONING)
     return ModelChoice(
-        model=found.text(settings.MODEL),
-        base_url=found.text(settings.BASE_URL),
-        key_name=found.text(settings.KEY_NAME),
-        output_tokens=found.number(settings.OUTPUT_TOKENS),
+        model=values.text(settings.MODEL),
+        base_url=values.text(settings.BASE_URL),
+        key_name=values.text(settings.KEY_NAME),
+        output_tokens=values.number(settings.OUTPUT_TOKENS),
         reasoning=None if reasoning == "auto" else Reasoning(reasoning),
-        window_tokens=found.number(settings.CONTEXT_WINDOW),
+        window_tokens=values.number(settings.CONTEXT_WINDOW),
     )
 
 
@@ -41,7 +41,7 @@ def model_name(known: Settled) -> str:
     return known.settings.text(settings.MODEL) if known.has_settled else ""
 
 
-def with_model(found: Settings, model: str) -> Settings:
+def with_model(values: Settings, model: str) -> Settings:
     """
     The settings with another model; the same ones if that is empty.
 
@@ -49,20 +49,20 @@ def with_model(found: Settings, model: str) -> Settings:
     the key's name in the settings belong to the provider of the model there.
     """
     if not model:
-        return found
-    moved = replace(found, values={**found.values, settings.MODEL.name: model})
-    same = provider_of(model) == provider_of(found.text(settings.MODEL))
+        return values
+    moved = replace(values, values={**values.values, settings.MODEL.name: model})
+    same = provider_of(model) == provider_of(values.text(settings.MODEL))
     return moved if same else at_own_address(moved)
 
 
-def at_own_address(found: Settings) -> Settings:
+def at_own_address(values: Settings) -> Settings:
     """The settings without a base URL and a key's name: the provider's own count."""
-    return replace(found, values={**found.values, settings.BASE_URL.name: "", settings.KEY_NAME.name: ""})
+    return replace(values, values={**values.values, settings.BASE_URL.name: "", settings.KEY_NAME.name: ""})
 
 
-def at_base_url(found: Settings, model: str, base_url: str) -> Settings:
+def at_base_url(values: Settings, model: str, base_url: str) -> Settings:
     """The settings with another model, which is asked at this base URL, with its provider's own key."""
-    moved = with_model(found, model)
+    moved = with_model(values, model)
     return replace(moved, values={**moved.values, settings.BASE_URL.name: base_url})
 
 
@@ -85,48 +85,48 @@ class Belongings:
         self.pointed_out: set[tuple[str, str, str]] = set()
 
 
-def provider(found: Settings) -> str:
+def provider(values: Settings) -> str:
     """Whose model is chosen; empty for models that need neither an address nor a key."""
-    kind = provider_of(found.text(settings.MODEL))
+    kind = provider_of(values.text(settings.MODEL))
     return "" if kind in WITHOUT_ADDRESS else kind
 
 
-def drop_settings(found: Settings, names: Iterable[str]) -> Settings:
+def drop_settings(settings: Settings, names: Iterable[str]) -> Settings:
     """The settings without these values."""
-    return replace(found, values={**found.values, **dict.fromkeys(names, "")})
+    return replace(settings, values={**settings.values, **dict.fromkeys(names, "")})
 
 
-def _name_values(found: Settings, names: Sequence[str]) -> str:
-    values = {name: PASSWORD.sub("//", str(found.values[name])) for name in names}
+def _name_values(settings: Settings, names: Sequence[str]) -> str:
+    values = {name: PASSWORD.sub("//", str(settings.values[name])) for name in names}
     return " and ".join(f"handrail.{name} ({value})" for name, value in values.items())
 
 
-def report_taken_over(found: Settings, names: Sequence[str], owner: str) -> str:
+def report_taken_over(settings: Settings, names: Sequence[str], owner: str) -> str:
     """Tells the user which settings another provider's model uses from now on."""
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")
     return (
-        f"{_name_values(found, names)} {was} set for {owner} before. handrail now uses {them} for "
-        f"{provider(found)}. Clear {them} if you do not want that."
+        f"{_name_values(settings, names)} {was} set for {owner} before. handrail now uses {them} for "
+        f"{provider(settings)}. Clear {them} if you do not want that."
     )
 
 
-def report_ignored(found: Settings, names: Sequence[str], owner: str) -> str:
+def report_ignored(settings: Settings, names: Sequence[str], owner: str) -> str:
     """Tells the user which settings another provider's model does not use."""
-    listed = _name_values(found, names)
+    listed = _name_values(settings, names)
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")
     return (
-        f"{listed} {was} set for {owner}, so handrail does not use {them} for {provider(found)}: no key is "
-        f"sent to another provider. Clear {them}. If {them if them == 'it' else 'they'} should count for "
-        f"{provider(found)} too, clear {them} and then set {them} again."
+        f"{listed} {was} set for {owner}, so handrail does not use {them} for {provider(settings)}: no key "
+        f"is sent to another provider. Clear {them}. If {them if them == 'it' else 'they'} should count for "
+        f"{provider(settings)} too, clear {them} and then set {them} again."
     )
 
 
-def mode(found: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:
+def mode(values: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:
     """The mode of a turn whose client *stated* one, or none; in an untrusted workspace turns can only ask."""
-    return Mode.ASK if untrusted else stated or Mode(found.text(settings.MODE))
+    return Mode.ASK if untrusted else stated or Mode(values.text(settings.MODE))
 
 
-def sees(found: Settings) -> bool:
+def sees(values: Settings) -> bool:
     """Whether the model is shown pictures."""
-    chosen = found.text(settings.PICTURES)
-    return chosen == "always" or (chosen == "auto" and prompt.sees(found.text(settings.MODEL)))
+    chosen = values.text(settings.PICTURES)
+    return chosen == "always" or (chosen == "auto" and prompt.sees(values.text(settings.MODEL)))

@@ -148,8 +148,8 @@ def _is_lsp_mode(params: lsp.InitializeParams) -> bool:
 
 def _opt_ins(params: lsp.InitializeParams) -> Mapping[str, object]:
     """What the client said of handrail: in its experimental capabilities, or its initialization options."""
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     for source in (params.capabilities.experimental, params.initialization_options):
         if isinstance(source, Mapping) and isinstance(own := source.get("handrail"), Mapping):
-            found |= own
-    return found
+            result |= own
+    return result

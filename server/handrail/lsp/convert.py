@@ -147,10 +147,10 @@ class Converter:
         return lsp_range(text, span, self.encoding) if text is not None else START
 
     def _wire_range(self, text: Text, span: Span) -> protocol.Range:
-        found = lsp_range(text, span, self.encoding)
+        range_ = lsp_range(text, span, self.encoding)
         return protocol.Range(
-            start=protocol.Position(line=found.start.line, character=found.start.character),
-            end=protocol.Position(line=found.end.line, character=found.end.character),
+            start=protocol.Position(line=range_.start.line, character=range_.start.character),
+            end=protocol.Position(line=range_.end.line, character=range_.end.character),
         )
 
     def failure(self, known: OpenFailure) -> protocol.Failure:
@@ -197,18 +197,18 @@ class Converter:
             notes=list(outcome.notes) or None,
         )
 
-    def turn_report(self, found: report.TurnReport) -> protocol.TurnReport:
+    def turn_report(self, told: report.TurnReport) -> protocol.TurnReport:
         """A turn's report, as clients are told."""
         return protocol.TurnReport(
-            session=found.session,
-            turn=found.turn,
-            state=found.state.value,
-            answer=found.answer,
-            outcomes=[self.outcome(outcome) for outcome in found.outcomes],
-            checkpoint=found.checkpoint,
-            usage=usage(found.usage),
-            session_usage=usage(found.session_usage),
-            reason=found.reason,
+            session=told.session,
+            turn=told.turn,
+            state=told.state.value,
+            answer=told.answer,
+            outcomes=[self.outcome(outcome) for outcome in told.outcomes],
+            checkpoint=told.checkpoint,
+            usage=usage(told.usage),
+            session_usage=usage(told.session_usage),
+            reason=told.reason,
         )
 
     def event(self, event: report.Told) -> protocol.TurnEvent:
@@ -272,31 +272,31 @@ def _fields(value: protocol.Outcome | protocol.Usage) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def usage(found: Usage) -> protocol.Usage:
+def usage(usage: Usage) -> protocol.Usage:
     """Usage, as clients are told."""
     return protocol.Usage(
-        steps=found.steps,
-        input_tokens=found.input_tokens,
-        output_tokens=found.output_tokens,
-        cached_tokens=found.cached_tokens,
-        cost_usd=found.cost_usd,
+        steps=usage.steps,
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+        cached_tokens=usage.cached_tokens,
+        cost_usd=usage.cost_usd,
     )
 
 
-def checkpoint(found: Checkpoint) -> protocol.Checkpoint:
+def checkpoint(checkpoint: Checkpoint) -> protocol.Checkpoint:
     """A checkpoint, as clients are told."""
     return protocol.Checkpoint(
-        id=found.id,
-        session=found.session,
-        turn=found.turn,
-        kind=found.origin.value,
-        label=found.label,
-        time=found.time,
-        root=found.root,
-        steps=[protocol.CheckpointStep(id=step.id, paths=list(step.paths)) for step in found.steps],
+        id=checkpoint.id,
+        session=checkpoint.session,
+        turn=checkpoint.turn,
+        kind=checkpoint.origin.value,
+        label=checkpoint.label,
+        time=checkpoint.time,
+        root=checkpoint.root,
+        steps=[protocol.CheckpointStep(id=step.id, paths=list(step.paths)) for step in checkpoint.steps],
         paths=[
             protocol.CheckpointPath(uri=each.uri, path=each.path, change=each.change.value)
-            for each in found.paths
+            for each in checkpoint.paths
         ],
     )
 
@@ -307,21 +307,21 @@ def session(name: str, turns: Sequence[ToldTurn]) -> protocol.SessionResumeResul
     return protocol.SessionResumeResult(session=name, turns=told)
 
 
-def restore_report(found: RestoreReport) -> protocol.RestoreReport:
+def restore_report(report: RestoreReport) -> protocol.RestoreReport:
     """What a restore came to, as clients are told."""
-    now = found.conversation
+    now = report.conversation
     return protocol.RestoreReport(
-        restored=list(found.restored),
-        unchanged=list(found.unchanged),
-        deleted=list(found.deleted),
+        restored=list(report.restored),
+        unchanged=list(report.unchanged),
+        deleted=list(report.deleted),
         conflicts=[
             protocol.RestoreConflict(uri=each.uri, reason=each.reason, diff=each.diff or None)
-            for each in found.conflicts
+            for each in report.conflicts
         ],
         partial=[
             protocol.RestorePart(uri=each.uri, reason=each.reason, diff=each.diff or None)
-            for each in found.partial
+            for each in report.partial
         ],
-        checkpoint=found.checkpoint,
+        checkpoint=report.checkpoint,
         conversation=None if now is None else session(now.session, now.turns),
     )

@@ -189,11 +189,11 @@ def capabilities(server: Server) -> dict[str, Any]:
         list(features.commands),
         lsp.TextDocumentSyncKind.Incremental,
     )
-    found = builder.build()  # type: ignore[no-untyped-call]  # pygls does not say
+    built = builder.build()  # type: ignore[no-untyped-call]  # pygls does not say
     names = [request.method for request in protocol.REQUESTS]
-    found.experimental = {"handrail": {"protocolVersion": protocol.VERSION, "requests": names}}
-    found.workspace.text_document_content = SHOWN  # for which pygls has no hook
-    result: dict[str, Any] = server.protocol._converter.unstructure(found)
+    built.experimental = {"handrail": {"protocolVersion": protocol.VERSION, "requests": names}}
+    built.workspace.text_document_content = SHOWN  # for which pygls has no hook
+    result: dict[str, Any] = server.protocol._converter.unstructure(built)
     return result
 
 

@@ -78,11 +78,11 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
             value = source.get(setting.name)
             if value is None or setting.scope not in scopes:
                 continue
-            found = read(setting, value)
-            if isinstance(found, Wrong):
-                problems.append(_complaint(setting, found))
+            result = read(setting, value)
+            if isinstance(result, Wrong):
+                problems.append(_complaint(setting, result))
             else:
-                values[setting.name] = found
+                values[setting.name] = result
     return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
 
 
@@ -96,8 +96,8 @@ class Wrong:
 def read(setting: Setting, value: object) -> Value | Wrong:
     """The value of a setting, or what is wrong with it."""
     if setting.reads is not None:
-        found = setting.reads(value)
-        return Wrong(found) if isinstance(found, str) else found
+        result = setting.reads(value)
+        return Wrong(result) if isinstance(result, str) else result
     if type(value) is not type(setting.default) or not isinstance(value, str | bool | int):
         return Wrong(f"must be {KINDS[type(setting.default)]}, not {value!r}")
     if setting.bounds is not None and not setting.bounds[0] <= int(value) <= setting.bounds[1]:

@@ -14,32 +14,32 @@ from handrail.ports import Terms
 
 
 def terms(
-    found: Settings, client: Client, rules: tuple[Rule, ...], folders: Sequence[str], sandbox: Sandbox | None
+    values: Settings, client: Client, rules: tuple[Rule, ...], folders: Sequence[str], sandbox: Sandbox | None
 ) -> Terms:
     """
     The terms on which tools run.
 
     Args:
-        found: The settings.
+        values: The settings.
         folders: The workspace folders.
         sandbox: Set if the environment decides how commands are contained.
     """
     return Terms(
         rules=rules,
-        output_chars=found.number(settings.OUTPUT_LIMIT),
-        window_tokens=found.number(settings.CONTEXT_WINDOW),
-        reserve_tokens=found.number(settings.CONTEXT_RESERVE),
-        timeout_s=found.number(settings.TERMINAL_TIMEOUT),
-        longest_s=found.number(settings.TERMINAL_LONGEST),
-        reasons=prompt.reasons(found.text(settings.MODEL)),
-        sees=chosen.sees(found),
-        behaviour=found.text(settings.BEHAVIOUR),
+        output_chars=values.number(settings.OUTPUT_LIMIT),
+        window_tokens=values.number(settings.CONTEXT_WINDOW),
+        reserve_tokens=values.number(settings.CONTEXT_RESERVE),
+        timeout_s=values.number(settings.TERMINAL_TIMEOUT),
+        longest_s=values.number(settings.TERMINAL_LONGEST),
+        reasons=prompt.reasons(values.text(settings.MODEL)),
+        sees=chosen.sees(values),
+        behaviour=values.text(settings.BEHAVIOUR),
         roots=tuple(folders),
-        needs_checkpoint=found.flag(settings.CHECKPOINTS_REQUIRED),
-        saves=found.text(settings.TERMINAL_SAVE) if client.saves else "never",
-        sandbox=sandbox or Sandbox(found.text(settings.SANDBOX)),
+        needs_checkpoint=values.flag(settings.CHECKPOINTS_REQUIRED),
+        saves=values.text(settings.TERMINAL_SAVE) if client.saves else "never",
+        sandbox=sandbox or Sandbox(values.text(settings.SANDBOX)),
         is_headless=client.is_headless,
         is_unattended=client.unattended,
         is_untrusted=client.untrusted,
-        checks=() if client.untrusted else found.checks(settings.CHECKS),
+        checks=() if client.untrusted else values.checks(settings.CHECKS),
     )

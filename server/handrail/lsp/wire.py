@@ -43,8 +43,10 @@ def read(kind: type[T], value: object) -> T:
 
 def explain(error: BaseException, path: str) -> str:
     """What is wrong with a message that cannot be read, and in which field below *path*."""
-    found = [line.rpartition(" @ ") for line in transform_error(error, path=path, format_exception=_describe)]
-    places = [(what, re.sub(r"_([a-z])", _upper, at).lstrip(".")) for what, _, at in found]
+    errors = [
+        line.rpartition(" @ ") for line in transform_error(error, path=path, format_exception=_describe)
+    ]
+    places = [(what, re.sub(r"_([a-z])", _upper, at).lstrip(".")) for what, _, at in errors]
     return "; ".join(f"{what} @ {at}" if at else what for what, at in places)
 
 
@@ -55,13 +57,13 @@ def write(value: object) -> object:
 
 def flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
     """Nested settings as one level of dotted names: `{"edits": {"x": 1}}` is `{"edits.x": 1}`."""
-    found: dict[str, object] = {}
+    result: dict[str, object] = {}
     for name, value in nested.items():
         if isinstance(value, Mapping):
-            found |= flat(value, f"{prefix}{name}.")
+            result |= flat(value, f"{prefix}{name}.")
         else:
-            found[f"{prefix}{name}"] = value
-    return found
+            result[f"{prefix}{name}"] = value
+    return result
 
 
 def _strict(kind: type) -> Callable[[object, type], object]:

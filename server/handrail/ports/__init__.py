@@ -144,11 +144,11 @@ class Editor(Protocol):
         """The bytes of a file, whatever an editor holds; None if there is none, or it cannot be read."""
         ...
 
-    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """
         Write the bytes of a document that no editor holds, with its mode, at once; None removes it.
 
-        A file that holds neither what was *found* (None for no file) nor *raw* is kept: `stale-document`.
+        A file that holds neither *base* (None for no file) nor *raw* is kept: `stale-document`.
         """
         ...
 
@@ -156,8 +156,8 @@ class Editor(Protocol):
         """What lies at a place on disk, a symbolic link as such; None for anything else, or unreadable."""
         ...
 
-    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
-        """Have *wanted* lie there at once, if what lies there is still what was *found*."""
+    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
+        """Have *wanted* lie there at once, if *base* is still what lies there."""
         ...
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:

@@ -27,7 +27,7 @@ class Head:
 class Heads:
     """The beginnings of files, and how many folders were not looked into because there are too many."""
 
-    found: Sequence[Head] = ()
+    heads: Sequence[Head] = ()
     more: int = 0
 
 

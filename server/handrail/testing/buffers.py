@@ -185,8 +185,8 @@ class Buffers:
     def _changes(self, given: Json) -> list[Json]:
         edit: Json = given["edit"]
         if "documentChanges" in edit and not self.profile.is_versionless:
-            found: list[Json] = edit["documentChanges"]
-            return found
+            changes: list[Json] = edit["documentChanges"]
+            return changes
         assert "changes" in edit, f"{self.profile.name} takes no documentChanges"
         return [{"textDocument": {"uri": uri}, "edits": edits} for uri, edits in edit["changes"].items()]
 

@@ -127,8 +127,8 @@ class ScriptedEditor(RecordedClient):
     async def quick_fixes(self, uri: str, span: Json) -> list[Json]:
         """Ask for the code actions at a range."""
         params = {"textDocument": {"uri": uri}, "range": span, "context": {"diagnostics": []}}
-        found: list[Json] = await self.call("textDocument/codeAction", params)
-        return found
+        actions: list[Json] = await self.call("textDocument/codeAction", params)
+        return actions
 
     async def choose(self, action: Json) -> Any:
         """Apply a code action: its edit, then its command."""

@@ -74,25 +74,25 @@ class ClientProfile:
     @property
     def recorded(self) -> Json:
         """What it says in `initialize`: `capabilities` and `clientInfo`."""
-        found: Json = json.loads((RECORDINGS / self.recording).read_text(encoding="utf-8"))
+        recording: Json = json.loads((RECORDINGS / self.recording).read_text(encoding="utf-8"))
         if self.encodings:
-            found["capabilities"].setdefault("general", {})["positionEncodings"] = list(self.encodings)
+            recording["capabilities"].setdefault("general", {})["positionEncodings"] = list(self.encodings)
         if self.hides_progress:
-            del found["capabilities"]["window"]["workDoneProgress"]
+            del recording["capabilities"]["window"]["workDoneProgress"]
         if self.is_versionless:
-            found["capabilities"]["workspace"]["workspaceEdit"] = {}
-            del found["clientInfo"]
+            recording["capabilities"]["workspace"]["workspaceEdit"] = {}
+            del recording["clientInfo"]
         if self.takes_no_edits:
-            del found["capabilities"]["workspace"]["applyEdit"]
+            del recording["capabilities"]["workspace"]["applyEdit"]
         if self.experimental is not None:
-            found["capabilities"]["experimental"] = self.experimental
-        return found
+            recording["capabilities"]["experimental"] = self.experimental
+        return recording
 
     @property
     def capabilities(self) -> Json:
         """What it says that it can do."""
-        found: Json = self.recorded["capabilities"]
-        return found
+        capabilities: Json = self.recorded["capabilities"]
+        return capabilities
 
     @property
     def shows_related(self) -> bool:
@@ -102,8 +102,8 @@ class ClientProfile:
     @property
     def operations(self) -> Sequence[str]:
         """The resource operations that it takes."""
-        found: list[str] = self.capabilities["workspace"]["workspaceEdit"].get("resourceOperations", [])
-        return found
+        operations: list[str] = self.capabilities["workspace"]["workspaceEdit"].get("resourceOperations", [])
+        return operations
 
     @property
     def shows_progress(self) -> bool:

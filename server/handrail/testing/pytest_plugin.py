@@ -48,8 +48,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     asked = _check_names(metafunc.config.getoption("--client-profiles").split(","), "--client-profiles")
     marker = metafunc.definition.get_closest_marker("client_profiles")
     wanted = asked if marker is None else _check_names(marker.args, metafunc.definition.nodeid)
-    found = [profile for profile in PROFILES if profile.name in wanted and profile.name in asked]
-    metafunc.parametrize("client_profile", found, ids=lambda profile: profile.name, indirect=True)
+    profiles = [profile for profile in PROFILES if profile.name in wanted and profile.name in asked]
+    metafunc.parametrize("client_profile", profiles, ids=lambda profile: profile.name, indirect=True)
 
 
 def _check_names(names: Sequence[str], where: str) -> list[str]:
@@ -65,16 +65,16 @@ def _check_names(names: Sequence[str], where: str) -> list[str]:
 @pytest.fixture
 def client_profile(request: pytest.FixtureRequest) -> ClientProfile:
     """The editor as which the test runs."""
-    found: ClientProfile = getattr(request, "param", VSCODE)
-    return found
+    profile: ClientProfile = getattr(request, "param", VSCODE)
+    return profile
 
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     """An empty workspace folder."""
-    found = tmp_path / "workspace"
-    found.mkdir()
-    return found
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
 
 
 @pytest.fixture

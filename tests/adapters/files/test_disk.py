@@ -100,7 +100,7 @@ async def test_reading_does_not_hold_up_the_event_loop(
 ) -> None:
     threads, real = list[int](), files.read
 
-    def noted(path: Path, limit: int) -> files.Found:
+    def noted(path: Path, limit: int) -> files.FileState:
         threads.append(threading.get_ident())
         return real(path, limit)
 

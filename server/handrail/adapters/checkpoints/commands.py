@@ -41,7 +41,7 @@ UNKNOWN = "changed by the command; its earlier text is unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class CommandChanges:
     """What a command changed: for the step, for the store, and for the caller."""
 
     entries: tuple[Entry, ...]
@@ -49,7 +49,7 @@ class Found:
     changes: tuple[CommandChange, ...]
     not_covered: tuple[NotCovered, ...]
 
-    def drop(self, identities: Set[str], why: str) -> Found:
+    def drop(self, identities: Set[str], why: str) -> CommandChanges:
         """What is left if the documents *identities* were not changed by the command; *why* says so."""
         theirs = [each for each in self.entries if each.identity in identities]
         uris = {each.uri for each in theirs}
@@ -115,11 +115,11 @@ class Commands:
         not_covered = (*self._with_reasons(taken.left_out), *self._with_reasons(too_many))
         return Snapshot(id=name, not_covered=not_covered, borrows=taken.borrows)
 
-    def find_changes(self, name: str, until: str = "") -> Found:
+    def find_changes(self, name: str, until: str = "") -> CommandChanges:
         """What has changed from snapshot *name* to *until*, or to now. Raises CheckpointError, OSError."""
         if not name:
             left_out = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
-            return Found(entries=(), blobs=(), changes=(), not_covered=self._with_reasons(left_out))
+            return CommandChanges(entries=(), blobs=(), changes=(), not_covered=self._with_reasons(left_out))
         note, later = self._read(name), self._read(until) if until else {}
         left_out = {}
         if "plain" in note:
@@ -134,7 +134,7 @@ class Commands:
             blobs += made
             if found := change(entry):
                 changes.append(CommandChange(uri=entry.uri, path=entry.path, change=found.change))
-        return Found(
+        return CommandChanges(
             entries=tuple(entries),
             blobs=tuple(blobs),
             changes=tuple(changes),
@@ -170,9 +170,9 @@ class Commands:
                 elif images is None:
                     left_out[os.fspath(each.path)] = "changed by the command; its earlier text cannot be read"
                 else:
-                    found = _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
+                    touched = _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
                     shared = stats.has_other_names(each.path, before.look(each.path))
-                    yield replace(found, is_shared=shared)
+                    yield replace(touched, is_shared=shared)
 
     def _plain(
         self, before: plain.Plain, after: plain.Plain | None, left_out: dict[str, str]
@@ -192,20 +192,20 @@ class Commands:
             elif before.files.get(path) != after.files.get(path):
                 images = before.image(path), after.image(path)
                 shared = stats.has_other_names(Path(path), None)
-                found = _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
-                yield replace(found, is_shared=shared)
+                touched = _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
+                yield replace(touched, is_shared=shared)
 
     def left_behind(self) -> list[tuple[str, StepId]]:
         """The snapshots of processes that died before their command had ended."""
-        found = []
+        result = []
         for path in sorted((self._home / NOTES).glob("*.json")):
             try:
                 note = self._read(path.stem)
                 if not _lives(note["process"]):
-                    found.append((path.stem, StepId(**note["step"])))
+                    result.append((path.stem, StepId(**note["step"])))
             except (CheckpointError, KeyError, TypeError):
                 path.unlink(missing_ok=True)
-        return found
+        return result
 
     def note_edited(self, uris: Iterable[str]) -> None:
         """Calls edit these documents while commands of this process run: they are not the commands'."""
@@ -280,22 +280,22 @@ def _lives(process: int) -> bool:
 
 def _join(differences: Iterable[Difference]) -> dict[Path, Difference]:
     """Each path once: one that went from a work tree to another has left the one and is new in the other."""
-    found: dict[Path, Difference] = {}
+    result: dict[Path, Difference] = {}
     for each in differences:
-        known = found.get(each.path, each)
+        known = result.get(each.path, each)
         before, after = (known if known.modes[side] else each for side in (0, 1))
         modes, blobs = (before.modes[0], after.modes[1]), (before.blobs[0], after.blobs[1])
-        found[each.path] = replace(each, modes=modes, blobs=blobs)
-    return {path: each for path, each in found.items() if each.differs}
+        result[each.path] = replace(each, modes=modes, blobs=blobs)
+    return {path: each for path, each in result.items() if each.differs}
 
 
 def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, bytes]:
     """The blobs of *group*, nearly all of which the first of *stores* has."""
-    wanted, found = {name for each in group for name in each.blobs}, dict[str, bytes]()
+    wanted, result = {name for each in group for name in each.blobs}, dict[str, bytes]()
     for git in stores:
-        if missing := wanted - found.keys() - {NOTHING}:
-            found |= git.blobs(missing)
-    return found
+        if missing := wanted - result.keys() - {NOTHING}:
+            result |= git.blobs(missing)
+    return result
 
 
 def _of_rights(before: Taken, paths: Sequence[Path]) -> Iterator[_Touched]:
@@ -303,10 +303,10 @@ def _of_rights(before: Taken, paths: Sequence[Path]) -> Iterator[_Touched]:
     for path in paths:
         image, mode = links.look(path), before.mode(path)
         if image is not None and image.raw is not None and mode is not None and not image.is_link:
-            found = _Touched(
+            touched = _Touched(
                 path=path, before=replace(image, mode=mode), after=image, new_folders=frozenset()
             )
-            yield replace(found, is_shared=stats.has_other_names(path, before.look(path)))
+            yield replace(touched, is_shared=stats.has_other_names(path, before.look(path)))
 
 
 def _images(

@@ -104,7 +104,7 @@ def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
     """How many turns there are, and what is wrong with them and with the repository."""
     if not store.folder.exists():
         return 0, []
-    found: list[str] = []
+    result: list[str] = []
     names = store.names(REFS)
     there = store.sizes().keys()
     for name in names:
@@ -114,12 +114,12 @@ def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
                 _read(store, step)
             for each in objects_of(store, turn.commits):
                 if each not in there:
-                    found.append(f"{name}: object {each.decode()} is missing.")
+                    result.append(f"{name}: object {each.decode()} is missing.")
         except CheckpointError as error:
-            found.append(f"{name}: {error}")
+            result.append(f"{name}: {error}")
     if store.folder.exists():
-        found += _fsck(store.folder)
-    return len(names), found
+        result += _fsck(store.folder)
+    return len(names), result
 
 
 def _read(store: Store, step: Step) -> None:

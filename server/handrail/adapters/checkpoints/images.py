@@ -138,13 +138,13 @@ def keep_after(spot: Spot, now: Image, before: Kept) -> tuple[Kept, list[ShaFile
 def rename(entries: Sequence[Entry], names: Mapping[str, str], roots: Roots) -> tuple[Entry, ...]:
     """The documents of a step by the *names* (URIs) that some, by identity, have now; no two by one."""
     known = {entry.identity for entry in entries}
-    found = []
+    result = []
     for entry in entries:
         (spot,) = spots_of([Target(uri=names.get(entry.identity, entry.uri))], roots)
         named = entry_of(spot, entry.before)
         named = replace(named, made_folders=entry.made_folders, after=entry.after, intended=entry.intended)
-        found.append(named if entry.identity in names and named.identity not in known else entry)
-    return tuple(found)
+        result.append(named if entry.identity in names and named.identity not in known else entry)
+    return tuple(result)
 
 
 def identity_in(known: Container[str], spot: Spot, roots: Roots) -> str:
@@ -174,16 +174,16 @@ def entry_of(spot: Spot, before: Kept) -> Entry:
 def add_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[Entry], list[ShaFile]]:
     """The entries of files that changed beneath open documents, with the text that those had meanwhile."""
     held = {spot.identity: keep(Image(raw=None, unsaved=spot.target.unsaved)) for spot in spots}
-    found, blobs = [], list[ShaFile]()
+    result, blobs = [], list[ShaFile]()
     for entry in entries:
         kept, made = held.get(entry.identity, (None, ()))
         if kept is None or entry.after is None:
-            found.append(entry)
+            result.append(entry)
             continue
         before, after = (replace(each, unsaved=kept.unsaved) for each in (entry.before, entry.after))
-        found.append(replace(entry, before=before, after=after))
+        result.append(replace(entry, before=before, after=after))
         blobs += made
-    return found, blobs
+    return result, blobs
 
 
 def restorations_of(store: Store, steps: Sequence[Step]) -> tuple[Restoration, ...]:
@@ -198,10 +198,10 @@ def _number(each: Restoration) -> tuple[int, int] | str:
     """What the file that lies there is, whatever it is called; the URI if there is none."""
     path = files.path_of(each.uri)
     try:
-        found = os.lstat(path) if path else None
+        status = os.lstat(path) if path else None
     except OSError:
-        found = None
-    return (found.st_dev, found.st_ino) if found else each.uri
+        status = None
+    return (status.st_dev, status.st_ino) if status else each.uri
 
 
 def _with_earlier(store: Store, entries: Sequence[Entry]) -> Restoration:
@@ -223,7 +223,7 @@ def _restoration_of(store: Store, entries: Sequence[Entry]) -> Restoration:
         gaps=tuple((stored_image(store, left), stored_image(store, found)) for left, found in gaps(entries)),
         made_folders=entry.made_folders,
         identity=_identity(entry),
-        found=stored_image(store, entries[-1].before) if len(entries) > 1 else None,
+        before_last=stored_image(store, entries[-1].before) if len(entries) > 1 else None,
     )
 
 

@@ -34,10 +34,10 @@ def used_bytes(folder: Path) -> int:
     for at, _, names in os.walk(folder):
         for name in names:
             try:
-                found = os.lstat(os.path.join(at, name))
+                status = os.lstat(os.path.join(at, name))
             except FileNotFoundError:
                 continue
-            total += getattr(found, "st_blocks", 0) * 512 or found.st_size
+            total += getattr(status, "st_blocks", 0) * 512 or status.st_size
     return total
 
 
@@ -141,13 +141,13 @@ def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]
 
 def objects_of(store: Store, commits: Sequence[ObjectID]) -> set[ObjectID]:
     """Everything that commits are made of, as far as it can be read."""
-    found: set[ObjectID] = set()
+    result: set[ObjectID] = set()
     waiting: list[tuple[type[Commit | Tree], ObjectID]] = [(Commit, name) for name in commits]
     while waiting:
         kind, name = waiting.pop()
-        if name in found:
+        if name in result:
             continue
-        found.add(name)
+        result.add(name)
         try:
             made = store.read(kind, name)
         except CheckpointError:
@@ -160,8 +160,8 @@ def objects_of(store: Store, commits: Sequence[ObjectID]) -> set[ObjectID]:
                 if entry.mode == 0o040000:
                     waiting.append((Tree, entry.sha))
                 else:
-                    found.add(entry.sha)
-    return found
+                    result.add(entry.sha)
+    return result
 
 
 def reachable(store: Store) -> set[ObjectID]:

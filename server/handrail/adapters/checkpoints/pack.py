@@ -192,11 +192,11 @@ def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, byte
         raise ValueError(f"{pack.name} contains deltas.")
     kind = raw[0] >> 4 & 7
     try:
-        found = zlib.decompress(raw[at + 1 :])
+        inflated = zlib.decompress(raw[at + 1 :])
     except zlib.error as error:
         raise ValueError(f"{pack.name} is damaged.") from error
-    digest = hashlib.sha1(f"{WHOLE[kind]} {len(found)}\0".encode(), usedforsecurity=False)
-    digest.update(found)
+    digest = hashlib.sha1(f"{WHOLE[kind]} {len(inflated)}\0".encode(), usedforsecurity=False)
+    digest.update(inflated)
     if digest.hexdigest().encode() != name:
         raise ValueError(f"{pack.name} is damaged.")
-    return kind, found
+    return kind, inflated

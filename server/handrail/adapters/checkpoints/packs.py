@@ -80,14 +80,14 @@ class Packs:
         limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
         fitting = [path for path, held in packs if held <= limit]
         takes_all = too_many or len(fitting) >= SEVERAL
-        found: dict[Path, list[Entry]] = {}
+        result: dict[Path, list[Entry]] = {}
         for path in fitting[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
                 held = self._written.get(path) or pack.read(path)
                 left = [entry for entry in held if entry.name not in gone]
                 if takes_all or len(left) < len(held):
-                    found[path] = left
-        return found
+                    result[path] = left
+        return result
 
     def packs_without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
         """The packs that hold some of *names*, and what else is in each; not the large ones, nor git's."""
@@ -114,12 +114,12 @@ class Packs:
 
     def sizes(self) -> dict[ObjectID, int]:
         """All objects in packs, and what each takes."""
-        found: dict[ObjectID, int] = {}
+        result: dict[ObjectID, int] = {}
         for path, _ in self.list_all():
             with suppress(OSError, ValueError):
                 there = pack.list_objects(path)
-                found |= zip(there.names, map(sub, there.ends, there.starts), strict=True)
-        return found
+                result |= zip(there.names, map(sub, there.ends, there.starts), strict=True)
+        return result
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""

@@ -134,11 +134,11 @@ def joined_entry(entries: Sequence[Entry]) -> Entry:
 
 def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries of a step that has touched *more* as well."""
-    found = Growing(known)
+    growing = Growing(known)
     for entry in more:
-        last = found.touch(entry)
-        found.put(replace(_with_places([last, entry]), after=entry.after, intended=None))
-    return tuple(found.entries)
+        last = growing.touch(entry)
+        growing.put(replace(_with_places([last, entry]), after=entry.after, intended=None))
+    return tuple(growing.entries)
 
 
 class Growing:
@@ -164,9 +164,9 @@ class Growing:
         self.entries[self.last[entry.identity]] = entry
 
 
-def _was_changed_since(entry: Entry, found: Kept) -> bool:
-    """Whether someone has changed a document since it was left, if what is *found* is there now."""
-    return entry.intended is None and entry.after is not None and _text(entry.after) != _text(found)
+def _was_changed_since(entry: Entry, kept: Kept) -> bool:
+    """Whether someone has changed a document since it was left, if *kept* is what is there now."""
+    return entry.intended is None and entry.after is not None and _text(entry.after) != _text(kept)
 
 
 def _with_places(entries: Sequence[Entry]) -> Entry:
@@ -178,10 +178,10 @@ def _with_places(entries: Sequence[Entry]) -> Entry:
 
 def by_document(steps: Sequence[Step]) -> dict[str, list[Entry]]:
     """The entries of *steps* by identity, in their order; those that changed nothing only if all did."""
-    found: dict[str, list[Entry]] = {}
+    result: dict[str, list[Entry]] = {}
     for entry in (entry for step in steps for entry in step.entries):
-        found.setdefault(entry.identity, []).append(entry)
-    return {identity: list(filter(change, entries)) or entries for identity, entries in found.items()}
+        result.setdefault(entry.identity, []).append(entry)
+    return {identity: list(filter(change, entries)) or entries for identity, entries in result.items()}
 
 
 def gaps(entries: Sequence[Entry]) -> list[tuple[Kept, Kept]]:
@@ -292,13 +292,13 @@ def _schema(step: Step) -> int:
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
-    found = asdict(entry) | {"before": _image_json(entry.before)}
-    found["after"] = entry.after and _image_json(entry.after)
-    if found.pop("intended") is not None and entry.intended is not None:
-        found["intended"] = _image_json(entry.intended)
+    json = asdict(entry) | {"before": _image_json(entry.before)}
+    json["after"] = entry.after and _image_json(entry.after)
+    if json.pop("intended") is not None and entry.intended is not None:
+        json["intended"] = _image_json(entry.intended)
     if not entry.is_shared:
-        del found["is_shared"]
-    return found
+        del json["is_shared"]
+    return json
 
 
 def _image_json(kept: Kept) -> dict[str, Any]:

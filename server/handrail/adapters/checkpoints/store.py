@@ -323,14 +323,14 @@ def _make_folders(base: Path, folder: Path) -> None:
     for part in [*reversed(folder.relative_to(base).parents[:-1]), folder.relative_to(base)]:
         folder = base / part
         try:
-            found = os.stat(folder)
+            status = os.stat(folder)
         except FileNotFoundError:
             with suppress(FileExistsError):  # another server was quicker
                 os.mkdir(folder, 0o700)
-            found = os.stat(folder)
-        if not stat.S_ISDIR(found.st_mode):
+            status = os.stat(folder)
+        if not stat.S_ISDIR(status.st_mode):
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(folder))
-        if stat.S_IMODE(found.st_mode) != 0o700:
+        if stat.S_IMODE(status.st_mode) != 0o700:
             os.chmod(folder, 0o700)
 
 

@@ -230,7 +230,7 @@ def _objects(turn: Turn) -> set[ObjectID]:
 
 def _ref(turn: str) -> str:
     """The ref of a turn: ids are opaque, refs are picky."""
-    return f"{REFS}/" + re.sub(r"[^A-Za-z0-9_-]", lambda found: _percent(found[0]), turn)
+    return f"{REFS}/" + re.sub(r"[^A-Za-z0-9_-]", lambda match: _percent(match[0]), turn)
 
 
 def _percent(character: str) -> str:
@@ -254,8 +254,8 @@ def and_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     began = turns.read(steps[0].id.turn).steps[0].serial
     later = [turn for turn in turns.read_all() if turn.steps[0].serial > began]
     ascending = sorted(later, key=lambda turn: turn.steps[0].serial)
-    found = (*steps, *(step for turn in ascending for step in turn.steps))
-    return tuple(sorted(found, key=lambda step: step.serial))
+    chain = (*steps, *(step for turn in ascending for step in turn.steps))
+    return tuple(sorted(chain, key=lambda step: step.serial))
 
 
 def unknown(known: Sequence[str], name: str) -> CheckpointError:

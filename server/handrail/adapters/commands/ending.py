@@ -78,14 +78,14 @@ def find_marked(mark: str) -> list[int]:
     """The running processes that carry *mark*, those in a session of their own as well; Linux only."""
     if not FINDS_ALL:
         return []
-    wanted, found = f"{MARK}={mark}".encode(), list[int]()
+    wanted, result = f"{MARK}={mark}".encode(), list[int]()
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():
             continue
         with suppress(OSError), open(f"/proc/{entry.name}/environ", "rb") as environ:
             if wanted in environ.read():
-                found.append(int(entry.name))
-    return found
+                result.append(int(entry.name))
+    return result
 
 
 def _is_alive(pid: int) -> bool:

@@ -42,13 +42,13 @@ class Room:
 
 def expand(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
     """The words of a command in *folder*, an absolute path. Raises TooManyError."""
-    found: list[str] = []
+    result: list[str] = []
     for word in words:
         names = sorted(_names(word.pattern, folder, room), key=os.fsencode) if word.pattern else []
-        found += [f"./{name}" if name.startswith("-") else name for name in names] or [word.text]
-    if any(not _is_text(word) for word in found):
+        result += [f"./{name}" if name.startswith("-") else name for name in names] or [word.text]
+    if any(not _is_text(word) for word in result):
         raise TooManyError("a pattern that matches a file name that is not valid text")
-    return tuple(found)
+    return tuple(result)
 
 
 def _names(pattern: str, folder: str, room: Room) -> Iterator[str]:

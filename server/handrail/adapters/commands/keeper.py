@@ -93,10 +93,10 @@ class _Command:
     def reap(self) -> None:
         """Let go of processes that have ended; tell of the command."""
         try:
-            while (found := os.waitpid(-1, os.WNOHANG))[0]:
-                if found[0] == self.pid and not self.has_ended:  # later its number may be another's
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                if ended[0] == self.pid and not self.has_ended:  # later its number may be another's
                     self.has_ended = True
-                    self.tell(f"exited {os.waitstatus_to_exitcode(found[1])}")
+                    self.tell(f"exited {os.waitstatus_to_exitcode(ended[1])}")
         except ChildProcessError:
             self.is_alone = ADOPTS
 
@@ -139,12 +139,12 @@ def _descendants(top: int) -> list[int]:
                 state, parent = stat.read().rpartition(b")")[2].split()[:2]
                 if state not in (b"Z", b"X"):
                     children.setdefault(int(parent), []).append(int(entry))
-    found, left = list[int](), [top]
+    result, left = list[int](), [top]
     while left:
         below = children.get(left.pop(), [])
-        found += below
+        result += below
         left += below
-    return found
+    return result
 
 
 def _tell(status: int, row: str) -> None:

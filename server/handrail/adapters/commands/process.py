@@ -122,8 +122,8 @@ class Processes:
             self._named[run.name] = holding
         try:
             with holding.pin_mounted():
-                found = await self._run(run, folder, holding, stop, tell)
-            return found if isinstance(found, Failure) else await in_thread(self._take_away, found, holding)
+                ended = await self._run(run, folder, holding, stop, tell)
+            return ended if isinstance(ended, Failure) else await in_thread(self._take_away, ended, holding)
         except asyncio.CancelledError:
             await in_thread(self._containment.take_away, holding)
             raise
@@ -199,11 +199,15 @@ class Processes:
     ) -> dict[Environment | None, Mapping[str, str]]:
         """What each kind of command sees; one that is held has folders of its own for temporary files."""
         programs = self._programs(folder)
-        found: dict[Environment | None, Mapping[str, str]] = {
+        environments: dict[Environment | None, Mapping[str, str]] = {
             each: {**self._known_environment(each, programs), MARK: mark} for each in Environment
         }
-        found[None] = {**self._drop_secrets(secrets), MARK: mark}
-        return {each: _without_places(given) for each, given in found.items()} if is_held else found
+        environments[None] = {**self._drop_secrets(secrets), MARK: mark}
+        return (
+            {each: _without_places(given) for each, given in environments.items()}
+            if is_held
+            else environments
+        )
 
     def _programs(self, folder: Path) -> Programs:
         return Programs(path=self._environment["PATH"], roots=(*self._roots(), folder))

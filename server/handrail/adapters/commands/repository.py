@@ -47,20 +47,20 @@ def look(
         entries = [
             each for scope, each in zip(said[::2], said[1::2], strict=False) if scope != b"command"
         ]  # ours
-        found = Repository(
+        repository = Repository(
             top=uri_of(os.fsdecode(top.stdout.removesuffix(b"\n"))),
             settings=tuple(os.fsdecode(each.partition(b"\n")[0]) for each in entries),
             has_password=any(map(PASSWORD.match, entries)),
         )
-        if settings.programs(found.settings):
-            return found  # git would run them for the names as well
+        if settings.programs(repository.settings):
+            return repository  # git would run them for the names as well
         other = tuple(each for each in objects if _is_other(each, asked))
         named = asked(*names) if names and not other else None
     except (OSError, program.LateError) as error:
         return _failure(str(error).encode())
     if named is not None and named.returncode:
-        return found if FATAL.match(named.stderr) else _failure(named.stderr)
-    return replace(found, names=() if named is None else _split(named.stdout), other=other)
+        return repository if FATAL.match(named.stderr) else _failure(named.stderr)
+    return replace(repository, names=() if named is None else _split(named.stdout), other=other)
 
 
 def _is_other(named: str, asked: Callable[..., subprocess.CompletedProcess[bytes]]) -> bool:

@@ -46,5 +46,5 @@ def _is_below(reserves: dict[Path, int]) -> bool:
 def _free(folder: Path) -> int:
     if not hasattr(os, "statvfs"):
         return 0
-    found = os.statvfs(folder)
-    return found.f_bavail * found.f_frsize
+    volume = os.statvfs(folder)
+    return volume.f_bavail * volume.f_frsize

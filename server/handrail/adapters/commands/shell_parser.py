@@ -47,11 +47,11 @@ DUPLICATES = frozenset({">&", "<&"})
 
 def parse(line: str) -> ParsedCommand:
     """*line*, taken apart."""
-    found = read(line) if HAS_COMMANDS else NeedsShell(why="the commands of this system")
-    if isinstance(found, NeedsShell):
-        return replace(_parse(line), needs_shell=found.why)
-    commands = [command for pipeline in found for command in pipeline.commands]
-    return ParsedCommand(line=line, parts=tuple(map(_part, commands)), pipelines=found)
+    parsed = read(line) if HAS_COMMANDS else NeedsShell(why="the commands of this system")
+    if isinstance(parsed, NeedsShell):
+        return replace(_parse(line), needs_shell=parsed.why)
+    commands = [command for pipeline in parsed for command in pipeline.commands]
+    return ParsedCommand(line=line, parts=tuple(map(_part, commands)), pipelines=parsed)
 
 
 def _part(command: Simple) -> Part:

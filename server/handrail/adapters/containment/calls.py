@@ -92,8 +92,8 @@ class Gate:
         """The same for what may be made or taken away. Raises Elsewhere, OSError."""
         if self.rules.is_allowed(os.path.dirname(path)) or not self.rules.may_place(path):
             raise Elsewhere
-        with self._open_parent(path) as found:
-            yield found
+        with self._open_parent(path) as handle:
+            yield handle
 
     # ---- Opening -----------------------------------------------------------------------------------
 
@@ -140,13 +140,13 @@ class Gate:
 
     def _open_existing(self, name: str, at: int, flags: int) -> int:
         """A file that is there, opened. Raises Elsewhere, OSError."""
-        with place(name, at=at) as found:
-            known = os.fstat(found)
+        with place(name, at=at) as handle:
+            known = os.fstat(handle)
             if not stat.S_ISREG(known.st_mode) or (known.st_dev, known.st_ino) in self.rules.files:
                 raise Elsewhere
             if flags & os.O_CREAT and flags & os.O_EXCL:
                 raise FileExistsError(errno.EEXIST, name)
-            return os.open(magic(found), flags & ~(os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) | os.O_CLOEXEC)
+            return os.open(magic(handle), flags & ~(os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) | os.O_CLOEXEC)
 
     def _truncate(self, call: Call) -> Answer:
         path = self._path(call, 0, follows=True)
@@ -214,8 +214,8 @@ class Gate:
 
     def _make_link(self, path: str, to: str) -> Answer:
         with self._pair(path, to) as (at, name, beside, new):
-            with place(name, at=at) as found:
-                known = os.fstat(found)
+            with place(name, at=at) as handle:
+                known = os.fstat(handle)
             if (known.st_dev, known.st_ino) in self.rules.files:
                 raise Elsewhere
             os.link(name, new, src_dir_fd=at, dst_dir_fd=beside, follow_symlinks=False)
@@ -260,10 +260,10 @@ class Gate:
         return self._with_mode(self._open_file(call, 0), call.arguments[1])
 
     def _with_mode(self, changed: AbstractContextManager[int], mode: int) -> Answer:
-        with changed as found:
-            if stat.S_ISLNK(os.fstat(found).st_mode):
+        with changed as handle:
+            if stat.S_ISLNK(os.fstat(handle).st_mode):
                 return refusal(errno.EOPNOTSUPP)
-            os.chmod(magic(found), mode & 0o7777)
+            os.chmod(magic(handle), mode & 0o7777)
         return DONE
 
     def _utimensat(self, call: Call) -> Answer:
@@ -274,8 +274,8 @@ class Gate:
             follows = not call.arguments[3] & AT_SYMLINK_NOFOLLOW
             changed = self._path_to_change(call, 1, 0, follows=follows)
         number = enter.numbers_of(enter.GATED, platform.machine())["utimensat"]
-        with changed as found:
-            _check(enter.libc.syscall(number, AT_FDCWD, os.fsencode(magic(found)), times, 0))
+        with changed as handle:
+            _check(enter.libc.syscall(number, AT_FDCWD, os.fsencode(magic(handle)), times, 0))
         return DONE
 
     def _chown(self, call: Call) -> Answer:
@@ -295,26 +295,26 @@ class Gate:
             path = self._path(call, index, folder, follows=follows)
         except Elsewhere:
             raise PermissionError(errno.EPERM, "closed") from None
-        with place(path) as found:
-            self._check(found)
-            yield found
+        with place(path) as handle:
+            self._check(handle)
+            yield handle
 
     @contextmanager
     def _open_file(self, call: Call, index: int) -> Iterator[int]:
         """What the caller has open, if it may be changed. Raises OSError."""
-        found = os.open(f"/proc/{call.thread}/fd/{call.descriptor(index)}", os.O_PATH | os.O_CLOEXEC)
+        handle = os.open(f"/proc/{call.thread}/fd/{call.descriptor(index)}", os.O_PATH | os.O_CLOEXEC)
         try:
-            self._check(found)
-            yield found
+            self._check(handle)
+            yield handle
         finally:
-            os.close(found)
+            os.close(handle)
 
-    def _check(self, found: int) -> None:
+    def _check(self, handle: int) -> None:
         """Raise an OSError if what is open must stay as it is."""
-        known = os.fstat(found)
-        has_name = known.st_nlink > 0 and kernel_path(found).startswith("/")
+        known = os.fstat(handle)
+        has_name = known.st_nlink > 0 and kernel_path(handle).startswith("/")
         is_closed = (known.st_dev, known.st_ino) in self.rules.files
-        if is_closed or (has_name and not self.rules.may_write(kernel_path(found))):
+        if is_closed or (has_name and not self.rules.may_write(kernel_path(handle))):
             raise PermissionError(errno.EPERM, "closed")
 
 

@@ -54,7 +54,9 @@ class Containment:
     roots: Callable[[], Sequence[Path]]
     kind_of: Callable[[Path], Kind]
     state: Callable[[], Path]
-    _found: dict[tuple[Path, ...], tuple[Bubblewrap | Landlock | None, str]] = field(default_factory=dict)
+    _available_for: dict[tuple[Path, ...], tuple[Bubblewrap | Landlock | None, str]] = field(
+        default_factory=dict
+    )
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _taking: threading.Lock = field(default_factory=threading.Lock)
     _made: set[str] = field(default_factory=set)
@@ -109,12 +111,12 @@ class Containment:
         """What contains commands in the workspace; and why it is not bubblewrap, if it is not."""
         roots = tuple(self.roots())
         with self._lock:
-            if roots not in self._found:
+            if roots not in self._available_for:
                 try:
-                    self._found[roots] = self._try(roots)
+                    self._available_for[roots] = self._try(roots)
                 except (OSError, CheckpointError) as error:
-                    self._found[roots] = None, f"the state folder cannot be used: {error}"
-            return self._found[roots]
+                    self._available_for[roots] = None, f"the state folder cannot be used: {error}"
+            return self._available_for[roots]
 
     def _try(self, roots: Sequence[Path]) -> tuple[Bubblewrap | Landlock | None, str]:
         folder = self._scratch.of_command()
@@ -177,7 +179,7 @@ class Containment:
             raise CannotContainError(f"the state folder cannot be used: {error}") from error
 
     def _hold_by_landlock(
-        self, contained: Contained, found: Landlock, roots: Sequence[str], *, is_work: bool
+        self, contained: Contained, landlock: Landlock, roots: Sequence[str], *, is_work: bool
     ) -> Holding:
         """How Landlock holds a command."""
         marked = self._ground.marked_paths(self.roots())
@@ -188,10 +190,10 @@ class Containment:
             if is_work:
                 _, kept = self._layers(contained, overlays=False)
                 view = replace(view, kept=kept, temporary=self._scratch.temporary())
-            arguments = found.arguments(view, folder)
+            arguments = landlock.arguments(view, folder)
             undo.pop_all()
         held = Holding(
-            program=found.program,
+            program=landlock.program,
             arguments=arguments,
             takes_name=True,
             is_bounded=is_work,
@@ -215,25 +217,25 @@ class Containment:
         )
 
     def _hold_by_bubblewrap(
-        self, contained: Contained, found: Bubblewrap, roots: Sequence[str], *, is_work: bool
+        self, contained: Contained, bubblewrap: Bubblewrap, roots: Sequence[str], *, is_work: bool
     ) -> Holding:
         """How bubblewrap holds a command."""
         marked = self._ground.marked_paths(self.roots())
         with ExitStack() as undo:
-            layers, kept = self._layers(contained, overlays=found.overlays) if is_work else ((), ())
+            layers, kept = self._layers(contained, overlays=bubblewrap.overlays) if is_work else ((), ())
             undo.callback(self._scratch.give_back, layers, None)
             copies, folder = self._scratch.copy_texts(_by_path(contained.copies))
             undo.callback(self._scratch.give_back, (), folder)
             view = self._view(contained, marked, roots)
             if is_work:
-                temporary, overlays = self._scratch.temporary(), found.overlays
+                temporary, overlays = self._scratch.temporary(), bubblewrap.overlays
                 view = replace(view, layers=layers, kept=kept, temporary=temporary, overlays=overlays)
             result = make_arguments(replace(view, copies=copies))
             undo.pop_all()
         held = Holding(
-            program=found.program,
+            program=bubblewrap.program,
             arguments=result.arguments,
-            takes_name=found.takes_name,
+            takes_name=bubblewrap.takes_name,
             is_bounded=is_work,
             mounted=identities(result.mounted),
             layers=layers,
@@ -285,11 +287,11 @@ class Containment:
             return TakenFrom(unsearched="the workspace has too many folders to search")
         except (OSError, CheckpointError) as error:
             return TakenFrom(unsearched=f"the state folder cannot be used: {error}")
-        found = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]
+        away = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]
         for path in left:
             self._taken_away.take(path, folder)
         gone = tuple(uri_of(path) for path in left if not os.path.lexists(path))
-        return TakenFrom(appeared=tuple(show_contents(found)), left=gone)
+        return TakenFrom(appeared=tuple(show_contents(away)), left=gone)
 
     def put_back(self, path: Path) -> Failure | None:
         """Have *path* be there again, unless something is there by now."""

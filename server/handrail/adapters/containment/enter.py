@@ -94,8 +94,8 @@ libc = ctypes.CDLL(None, use_errno=True)
 
 def version() -> int:
     """The version of the kernel's Landlock; 0 if there is none."""
-    found: int = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASKS_VERSION)
-    return max(found, 0)
+    number: int = libc.syscall(CREATE_RULESET, None, ctypes.c_size_t(0), ASKS_VERSION)
+    return max(number, 0)
 
 
 def is_known() -> bool:
@@ -165,10 +165,10 @@ def filter_calls_of_work(*, has_network: bool, gates_reads: bool) -> int:
     header, _program = _compile(_filter(machine, denied, asked))
     call = numbers_of(SECCOMP, machine)["seccomp"]
     flags = GIVES_LISTENER | WAITS_UNLESS_KILLED
-    found: int = libc.syscall(call, SET_FILTER, flags, header)
-    if found < 0:  # an older kernel, where a signal may have a call made twice
-        found = _check(libc.syscall(call, SET_FILTER, GIVES_LISTENER, header))
-    return found
+    handle: int = libc.syscall(call, SET_FILTER, flags, header)
+    if handle < 0:  # an older kernel, where a signal may have a call made twice
+        handle = _check(libc.syscall(call, SET_FILTER, GIVES_LISTENER, header))
+    return handle
 
 
 def _compile(rows: Sequence[Instruction]) -> tuple[bytes, ctypes.Array[ctypes.c_char]]:
@@ -249,8 +249,8 @@ def _control_rows(number: int, controls: Sequence[int]) -> Iterator[Instruction]
 def numbers_of(table: str, machine: str) -> dict[str, int]:
     """The system calls of a table that this processor has."""
     rows = (row.split() for row in table.split(","))
-    found = {name: numbers[MACHINES.index(machine)] for name, *numbers in rows}
-    return {name: int(number) for name, number in found.items() if number != "-"}
+    numbers_by_name = {name: numbers[MACHINES.index(machine)] for name, *numbers in rows}
+    return {name: int(number) for name, number in numbers_by_name.items() if number != "-"}
 
 
 def _error(name: str) -> int:

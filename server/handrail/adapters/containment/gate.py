@@ -88,10 +88,10 @@ def _serve(listener: Listener, gate: Gate, pid: int, woken: int) -> None:
 
 def _reap(command: int) -> None:
     """Let go of what has ended, and end when the command has."""
-    while found := os.waitpid(-1, os.WNOHANG):
-        if found[0] == command:
-            _end_as(found[1])
-        if found[0] == 0:
+    while ended := os.waitpid(-1, os.WNOHANG):
+        if ended[0] == command:
+            _end_as(ended[1])
+        if ended[0] == 0:
             return
 
 

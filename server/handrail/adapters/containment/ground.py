@@ -103,8 +103,8 @@ class Ground:
                 waiting += folder.folders
 
     def _folder(self, at: str, root: str) -> _Folder:
-        found = os.stat(at)
-        modified = (found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        status = os.stat(at)
+        modified = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
         known = self._known.get(at)
         if known is not None and known.modified == modified and known.is_sure:
             return known
@@ -146,15 +146,15 @@ def _marks_for(entry: os.DirEntry[str], kind: Kind, *, is_folder: bool, root: st
         yield Marked(target, kind, is_folder=os.path.isdir(target), is_named=False)
 
 
-def _other_names(found: Sequence[Marked], folders: Iterable[str]) -> Iterator[Marked]:
+def _other_names(marked: Sequence[Marked], folders: Iterable[str]) -> Iterator[Marked]:
     """The other names that hidden files have in *folders*."""
     linked = {
         (stat.st_dev, stat.st_ino)
-        for each in found
+        for each in marked
         if each.kind is Kind.SECRET and not each.is_folder and (stat := _stat(each.path)) is not None
         if stat.st_nlink > 1
     }
-    known = {each.path for each in found}
+    known = {each.path for each in marked}
     for folder in folders if linked else ():
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:

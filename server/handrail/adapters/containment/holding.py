@@ -149,19 +149,19 @@ class Holding:
 def remember_marked(marked: Iterable[Marked]) -> Before:
     """What is hidden or kept now."""
     all_of_them = list(marked)
-    found = {now: _target(each) for each in all_of_them if (now := _identity(each.path)) is not None}
+    targets = {now: _target(each) for each in all_of_them if (now := _identity(each.path)) is not None}
     named = (each for each in all_of_them if each.is_named and each.kind is not Kind.LINK)
     return Before(
         paths={each.path: _identity(os.path.dirname(each.path)) for each in named},
-        files=found,
+        files=targets,
         links={each.path: _target(each) for each in all_of_them if each.kind is Kind.LINK},
     )
 
 
 def identities(paths: Iterable[str]) -> dict[str, Identity]:
     """What each path is now; one that is not there is left out."""
-    found = {path: _identity(path) for path in paths}
-    return {path: was for path, was in found.items() if was is not None}
+    result = {path: _identity(path) for path in paths}
+    return {path: was for path, was in result.items() if was is not None}
 
 
 def git_runs(marked: Iterable[Marked]) -> dict[str, frozenset[str]]:
@@ -214,7 +214,7 @@ def _is_filled(folder: str) -> bool:
 
 def _identity(path: str) -> Identity | None:
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

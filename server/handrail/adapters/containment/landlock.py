@@ -141,15 +141,15 @@ def find(roots: Sequence[Path], folder: Path, port: int) -> tuple[Landlock | Non
         return None, "the kernel has no Landlock"
     if not enter.is_known():
         return None, "handrail does not support Landlock on this processor"
-    found = Landlock(version=has)
-    if why := _why_not(found, roots, folder, port, works=False):
+    landlock = Landlock(version=has)
+    if why := _why_not(landlock, roots, folder, port, works=False):
         return None, why
     if has < KEEPS_SIZES:
-        return replace(found, why_no_work=f"Landlock version {KEEPS_SIZES} or later is needed"), ""
-    return replace(found, why_no_work=_why_not(found, roots, folder, port, works=True)), ""
+        return replace(landlock, why_no_work=f"Landlock version {KEEPS_SIZES} or later is needed"), ""
+    return replace(landlock, why_no_work=_why_not(landlock, roots, folder, port, works=True)), ""
 
 
-def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *, works: bool) -> str:
+def _why_not(landlock: Landlock, roots: Sequence[Path], folder: Path, port: int, *, works: bool) -> str:
     """Why it cannot be used; empty if it can."""
     beside = folder / f"beside-{works:d}"
     trial = beside / "trial"
@@ -169,7 +169,7 @@ def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *,
     )
     try:
         tries = TRIES_OF_WORK if works else TRIES
-        said = _try(found, view, beside, (tries, at, str(port), str(os.getpid())))
+        said = _try(landlock, view, beside, (tries, at, str(port), str(os.getpid())))
     except (OSError, ValueError, TooManyError, subprocess.SubprocessError) as error:
         return f"Landlock does not run here: {str(error)[:SAID_CHARS]}"
     broken = [name for name, holds in said.items() if not holds]
@@ -178,9 +178,9 @@ def _why_not(found: Landlock, roots: Sequence[Path], folder: Path, port: int, *,
     return ""
 
 
-def _try(found: Landlock, view: View, folder: Path, arguments: Sequence[str]) -> dict[str, bool]:
+def _try(landlock: Landlock, view: View, folder: Path, arguments: Sequence[str]) -> dict[str, bool]:
     python = os.path.realpath(sys.executable)
-    start = (found.program, *found.arguments(view, folder), "--chdir", "/", "--", python)
+    start = (landlock.program, *landlock.arguments(view, folder), "--chdir", "/", "--", python)
     done = subprocess.run(
         [*start, "-I", "-S", "-c", *arguments],
         capture_output=True,
@@ -252,9 +252,9 @@ class _Hides:
     hidden: Set[str]
     closed: Set[str]
 
-    def add(self, to: dict[str, int], found: Iterable[tuple[str, int]]) -> None:
+    def add(self, to: dict[str, int], paths: Iterable[tuple[str, int]]) -> None:
         """Add to the rights *to*. Raises TooManyError."""
-        for path, rights in found:
+        for path, rights in paths:
             to[path] = to.get(path, 0) | rights
             if len(to) > LIMIT_RULES:
                 raise TooManyError
@@ -295,14 +295,14 @@ def allowed_paths(view: View) -> list[tuple[str, int]]:
     hidden, _ = _closed_paths(view, set())
     hidden.update(files, folders)
     tops = [*SYSTEM, *MORE, *view.home.seen, *view.home.cached, *view.repositories, *view.roots, *view.opened]
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for top in dict.fromkeys(os.path.realpath(top) for top in tops if os.path.exists(top)):
         above = _ancestors_of_all(hidden, top)
         for path, rights in _visible_below(top, hidden, above):
-            found[path] = found.get(path, 0) | rights
-            if len(found) > LIMIT_RULES:
+            result[path] = result.get(path, 0) | rights
+            if len(result) > LIMIT_RULES:
                 raise TooManyError
-    return [*found.items(), *DEVICES, *((path, enter.READ_FILE) for path in ASKED_OF_THE_KERNEL)]
+    return [*result.items(), *DEVICES, *((path, enter.READ_FILE) for path in ASKED_OF_THE_KERNEL)]
 
 
 def _is_hidden(kind: Kind) -> bool:

@@ -52,11 +52,11 @@ class Call:
 
     def path(self, index: int) -> str:
         """A path that an argument points to. Raises OSError."""
-        at, found = self.arguments[index], b""
+        at, read = self.arguments[index], b""
         with open(f"/proc/{self.thread}/mem", "rb", buffering=0) as memory:
-            while b"\0" not in found and len(found) < LIMIT_PATH:
-                found += os.pread(memory.fileno(), PAGE - (at + len(found)) % PAGE, at + len(found))
-        name, end, _ = found.partition(b"\0")
+            while b"\0" not in read and len(read) < LIMIT_PATH:
+                read += os.pread(memory.fileno(), PAGE - (at + len(read)) % PAGE, at + len(read))
+        name, end, _ = read.partition(b"\0")
         if not end or not self.waits(self.id):
             raise OSError(errno.ENAMETOOLONG, "no path")
         return os.fsdecode(name)
@@ -139,20 +139,20 @@ class Listener:
 
     def _ask(self, request: int, buffer: bytearray) -> int:
         at = (ctypes.c_char * len(buffer)).from_buffer(buffer)
-        found: int = libc.ioctl(self.descriptor, ctypes.c_ulong(request), at)
-        if found < 0:
+        status: int = libc.ioctl(self.descriptor, ctypes.c_ulong(request), at)
+        if status < 0:
             raise OSError(ctypes.get_errno(), "ioctl")
-        return found
+        return status
 
 
 @contextmanager
 def place(path: str, *, at: int | None = None) -> Iterator[int]:
     """A descriptor of a file or folder that only names it, and never through a link. Raises OSError."""
-    found = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+    handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     try:
-        yield found
+        yield handle
     finally:
-        os.close(found)
+        os.close(handle)
 
 
 def kernel_path(descriptor: int) -> str:

@@ -186,11 +186,11 @@ def _trial(
     except (OSError, subprocess.SubprocessError) as error:
         return f"does not run here: {error}"
     try:
-        found: dict[str, bool] = json.loads(done.stdout)
+        answers: dict[str, bool] = json.loads(done.stdout)
     except ValueError:
         said = (done.stderr.strip().splitlines() or ["without a message"])[-1]
         return f"does not run here: {said[:SAID_CHARS]}"
-    return found
+    return answers
 
 
 def hidden_file(folder: Path) -> str:

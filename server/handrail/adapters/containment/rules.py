@@ -39,11 +39,15 @@ class Rules:
         closed = frozenset(given["closed"])
         return cls(
             areas=frozenset(given["areas"]),
-            allowed=frozenset(found for path in given["allowed"] if (found := _identity(path)) is not None),
+            allowed=frozenset(
+                identity for path in given["allowed"] if (identity := _identity(path)) is not None
+            ),
             hidden=frozenset(given["hidden"]),
             closed=closed,
             above=frozenset(above for path in closed for above in _upwards(os.path.dirname(path))),
-            files=frozenset(found for path in closed if (found := _identity(path, files=True)) is not None),
+            files=frozenset(
+                identity for path in closed if (identity := _identity(path, files=True)) is not None
+            ),
         )
 
     def is_allowed(self, path: str) -> bool:
@@ -87,7 +91,7 @@ def _upwards(path: str) -> Iterator[str]:
 def _identity(path: str, *, files: bool = False) -> Identity | None:
     """What is at *path*; None if there is nothing, or no plain file where only *files* count."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if not files or stat.S_ISREG(found.st_mode) else None
+    return (status.st_dev, status.st_ino) if not files or stat.S_ISREG(status.st_mode) else None

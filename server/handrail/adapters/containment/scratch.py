@@ -70,12 +70,12 @@ class Scratch:
         if not texts:
             return {}, None
         beside = self.of_command()
-        found = {}
+        result = {}
         for number, (path, raw) in enumerate(texts):
             copy = beside / str(number)
             copy.write_bytes(raw)
-            found[path] = os.fspath(copy)
-        return found, beside
+            result[path] = os.fspath(copy)
+        return result, beside
 
     def of_command(self) -> Path:
         """A new folder for one command."""

@@ -126,8 +126,8 @@ def home_of(environment_path: str, home: str, pythons: Iterable[str] = ()) -> Ho
 def _existing_paths(home: str | None, names: Sequence[str]) -> tuple[str, ...]:
     if home is None:
         return ()
-    found = (os.path.join(home, name) for name in names)
-    return tuple(path for path in found if os.path.exists(path) and os.path.realpath(path) == path)
+    paths = (os.path.join(home, name) for name in names)
+    return tuple(path for path in paths if os.path.exists(path) and os.path.realpath(path) == path)
 
 
 def _toolchains(home: str | None) -> Sequence[str]:

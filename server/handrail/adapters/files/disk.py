@@ -96,13 +96,13 @@ class Disk:
         path = _resolve(uri)
         return None if isinstance(path, Failure) else await files.in_thread(_bytes_of, path)
 
-    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """
-        Make a file that holds *found* hold exactly *raw*; one that does so already is left alone.
+        Make a file that holds *base* hold exactly *raw*; one that does so already is left alone.
 
         Args:
             uri: The file; folders that it needs are made.
-            found: None if there is to be no file yet. If it holds anything else, that is kept.
+            base: None if there is to be no file yet. If it holds anything else, that is kept.
             raw: None removes the file.
             mode: Permission bits; None keeps them, or takes those of a new file.
         """
@@ -110,7 +110,7 @@ class Disk:
         if isinstance(path, Failure):
             return path
         async with self._writing:
-            failed = await files.in_thread(_put, path, _Put(found, raw, mode), self._stand_ins)
+            failed = await files.in_thread(_put, path, _Put(base, raw, mode), self._stand_ins)
         return failed.with_uri(uri) if failed else None
 
     async def look(self, uri: str) -> Image | None:
@@ -118,13 +118,13 @@ class Disk:
         path = path_of(uri)
         return None if path is None else await files.in_thread(links.look, path)
 
-    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """Have something else lie there; see the port."""
         path = path_of(uri)
         if path is None:
             return failure.not_on_disk().with_uri(uri)
         async with self._writing:
-            failed = await files.in_thread(links.lay, path, found, wanted, self._stand_ins)
+            failed = await files.in_thread(links.lay, path, base, wanted, self._stand_ins)
         return failed.with_uri(uri) if failed else None
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
@@ -169,11 +169,11 @@ def _read(uri: str) -> Document | Failure:
 
 
 def _read_text(path: Path, held: Entry | None = None) -> Text | Failure:
-    found = _find(held or path)
-    return found if isinstance(found, Failure) else Text.parse(found.raw, named_encoding(path))
+    state = _find(held or path)
+    return state if isinstance(state, Failure) else Text.parse(state.raw, named_encoding(path))
 
 
-def _find(path: Path | Entry) -> files.Found | Failure:
+def _find(path: Path | Entry) -> files.FileState | Failure:
     try:
         return files.read(path, LIMIT_BYTES)
     except OSError as error:
@@ -233,17 +233,17 @@ def _change(place: Entry, change: Change) -> Landing:
 def _update(place: Entry, change: Update) -> Landing:
     path = place.path
     for _ in range(ATTEMPTS):
-        found = _find(place)
-        if isinstance(found, Failure):
-            return Rejected(failure=found)
-        ready = _rebase(path, change, found.raw)
+        state = _find(place)
+        if isinstance(state, Failure):
+            return Rejected(failure=state)
+        ready = _rebase(path, change, state.raw)
         if isinstance(ready, Failure):
             return Rejected(failure=ready)
-        if ready.raw == found.raw:
+        if ready.raw == state.raw:
             return _outcome(path, ready, ready.text)
-        if _is_read_only(path, found):
+        if _is_read_only(path, state):
             return Rejected(failure=failure.read_only(path))
-        if files.replace(place, ready.raw, found):
+        if files.replace(place, ready.raw, state):
             return _outcome(path, ready, _read_text(path, place))
     return Rejected(failure=failure.busy(path))
 
@@ -297,9 +297,9 @@ def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
     return Partial(stands=tuple(keep and next(each) for keep in ready.kept), failure=cause)
 
 
-def _is_read_only(path: Path, found: files.Found) -> bool:
+def _is_read_only(path: Path, state: files.FileState) -> bool:
     """Whether the file is marked so, even if the folder would let us replace it."""
-    return not found.mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK)
+    return not state.mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK)
 
 
 def _create(place: Entry, change: Create) -> Landing:
@@ -315,13 +315,13 @@ def _create(place: Entry, change: Create) -> Landing:
 
 
 def _delete(place: Entry, change: Delete) -> Landing:
-    path, found = place.path, _find(place)
-    if isinstance(found, Failure):
-        return Rejected(failure=found)
-    if _is_read_only(path, found):
+    path, state = place.path, _find(place)
+    if isinstance(state, Failure):
+        return Rejected(failure=state)
+    if _is_read_only(path, state):
         return Rejected(failure=failure.read_only(path))
-    is_base = change.base.encode(change.base.content) == found.raw
-    if not is_base or not files.remove(place, found):
+    is_base = change.base.encode(change.base.content) == state.raw
+    if not is_base or not files.remove(place, state):
         return Rejected(failure=failure.refuse_deletion(path))
     return Rejected(failure=failure.other_content(path)) if os.path.lexists(path) else Applied(text=None)
 
@@ -333,7 +333,7 @@ def _delete(place: Entry, change: Delete) -> Landing:
 class _Put:
     """The arguments of `Disk.put`."""
 
-    found: bytes | None
+    base: bytes | None
     raw: bytes | None
     mode: int | None
 
@@ -359,18 +359,18 @@ def _check(place: Entry, raw: bytes | None) -> Failure | None:
 def _made_hold(place: Entry, put: _Put) -> bool | Failure:
     """Write once; False if another program was quicker, a failure if that was before it was decided."""
     try:
-        found = files.read(place, files.LIMIT_KEPT_BYTES)
+        state = files.read(place, files.LIMIT_KEPT_BYTES)
     except FileNotFoundError:
         if put.raw is None:
             return True
-        return _write_new(place, put.raw, put.mode) if put.found is None else failure.stale_file(place.path)
-    if put.raw == found.raw:
-        if put.mode is not None and put.mode != found.mode:
+        return _write_new(place, put.raw, put.mode) if put.base is None else failure.stale_file(place.path)
+    if put.raw == state.raw:
+        if put.mode is not None and put.mode != state.mode:
             place.set_mode(put.mode)
         return True
-    if put.found != found.raw:
+    if put.base != state.raw:
         return failure.stale_file(place.path)
-    return files.remove(place, found) if put.raw is None else files.replace(place, put.raw, found, put.mode)
+    return files.remove(place, state) if put.raw is None else files.replace(place, put.raw, state, put.mode)
 
 
 def _write_new(place: Entry, raw: bytes, mode: int | None) -> bool:

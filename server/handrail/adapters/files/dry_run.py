@@ -67,7 +67,7 @@ class Rehearsal:
         """The bytes on the disk, which no rehearsal changes."""
         return await self._editor.read_bytes(uri)
 
-    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """Nothing: only a restore puts bytes, and nothing is restored in a rehearsal."""
         return None
 
@@ -75,7 +75,7 @@ class Rehearsal:
         """What lies there on the disk."""
         return await self._editor.look(uri)
 
-    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """Nothing, as with `put`."""
         return None
 

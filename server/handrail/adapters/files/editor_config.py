@@ -60,7 +60,7 @@ def _read(path: Path) -> tuple[bool, list[tuple[str, str]]]:
 
 @lru_cache(maxsize=8)
 def _parse(text: str) -> tuple[bool, list[tuple[str, str]]]:
-    is_root, glob, found = False, "", list[tuple[str, str]]()
+    is_root, glob, pairs = False, "", list[tuple[str, str]]()
     for row in text.splitlines():
         if section := SECTION.fullmatch(row):
             glob = section["glob"]
@@ -69,8 +69,8 @@ def _parse(text: str) -> tuple[bool, list[tuple[str, str]]]:
             if not glob and name == "root":
                 is_root = value == "true"
             elif glob and name == "charset" and len(glob) <= LIMIT_GLOB_CHARS:
-                found.append((glob, value))
-    return is_root, found[-LIMIT_GLOBS:]
+                pairs.append((glob, value))
+    return is_root, pairs[-LIMIT_GLOBS:]
 
 
 def _takes(glob: str, name: str) -> bool:
@@ -81,13 +81,13 @@ def _takes(glob: str, name: str) -> bool:
 @lru_cache(maxsize=4 * LIMIT_GLOBS)
 def _compile(glob: str) -> tuple[re.Pattern[str], ...]:
     anywhere = glob.removeprefix("/") if "/" in glob else f"**/{glob}"
-    found = []
+    result = []
     for each in islice(_alternatives(anywhere), LIMIT_ALTERNATIVES):
         try:
-            found.append(wildcard.of_path(each, has_brackets=True))
+            result.append(wildcard.of_path(each, has_brackets=True))
         except (re.error, RecursionError, OverflowError):
             continue
-    return tuple(found)
+    return tuple(result)
 
 
 def _alternatives(glob: str) -> Iterator[str]:

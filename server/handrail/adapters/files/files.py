@@ -54,7 +54,7 @@ class TooLargeError(OSError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class FileState:
     """
     A file at one moment.
 
@@ -111,7 +111,7 @@ def show_name(path: Path) -> str:
 # ---- Reading ----------------------------------------------------------------------------------------
 
 
-def read(path: Path | Entry, limit: int) -> Found:
+def read(path: Path | Entry, limit: int) -> FileState:
     """All bytes of a plain file; raises OSError, NotPlainError, or TooLargeError beyond *limit* bytes."""
     place = _entry(path)
     # Before opening: opening a device may already do something.
@@ -131,7 +131,7 @@ def read(path: Path | Entry, limit: int) -> Found:
         after = os.fstat(handle)
     finally:
         os.close(handle)
-    return Found(
+    return FileState(
         raw=b"".join(parts), mode=stat.S_IMODE(after.st_mode), links=after.st_nlink, stamp=_stamp(status)
     )
 
@@ -152,10 +152,10 @@ def _entry(path: Path | Entry) -> Entry:
     return path if isinstance(path, Entry) else Entry(path)
 
 
-def is_at(path: Path | Entry, found: Found) -> bool:
-    """Whether the file is still the one that was *found*, untouched since."""
+def is_at(path: Path | Entry, state: FileState) -> bool:
+    """Whether the file is still in this *state*, untouched since."""
     try:
-        return _stamp(_entry(path).status()) == found.stamp
+        return _stamp(_entry(path).status()) == state.stamp
     except FileNotFoundError:
         return False
 
@@ -163,45 +163,45 @@ def is_at(path: Path | Entry, found: Found) -> bool:
 # ---- Writing ----------------------------------------------------------------------------------------
 
 
-def replace(path: Path | Entry, raw: bytes, found: Found, mode: int | None = None) -> bool:
+def replace(path: Path | Entry, raw: bytes, state: FileState, mode: int | None = None) -> bool:
     """
     Give a file new content at once.
 
     Args:
         path: With every link resolved.
         raw: All of the new content.
-        found: The file as it was read.
+        state: The file as it was read.
         mode: New permission bits; None keeps them.
 
     Returns:
         False, with nothing written, if the file is not as it was found any more.
     """
-    place, mode = _entry(path), found.mode if mode is None else mode
-    if found.links > 1:
-        return _overwrite(place, raw, found, mode)
+    place, mode = _entry(path), state.mode if mode is None else mode
+    if state.links > 1:
+        return _overwrite(place, raw, state, mode)
     with _temporary(place, raw, 0o600) as temporary:
         if not _take_after(temporary, place, mode):
-            return _overwrite(place, raw, found, mode)
-        if not is_at(place, found):
+            return _overwrite(place, raw, state, mode)
+        if not is_at(place, state):
             return False
         place.replace(temporary)
     sync_folder(place)
     return True
 
 
-def _overwrite(place: Entry, raw: bytes, found: Found, mode: int) -> bool:
+def _overwrite(place: Entry, raw: bytes, state: FileState, mode: int) -> bool:
     """Write in place, for a file whose other names or owner would be lost; what fails halfway is undone."""
     handle = place.open(os.O_WRONLY | entry.NO_FOLLOW)
     try:
-        if _stamp(os.fstat(handle)) != found.stamp:
+        if _stamp(os.fstat(handle)) != state.stamp:
             return False
         try:
             fill(handle, raw)
         except OSError:
             os.lseek(handle, 0, os.SEEK_SET)
-            fill(handle, found.raw)
+            fill(handle, state.raw)
             raise
-        if mode != found.mode:
+        if mode != state.mode:
             place.set_mode(mode)
     finally:
         os.close(handle)
@@ -330,10 +330,10 @@ def _temporary(place: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
             temporary.unlink()
 
 
-def remove(path: Path | Entry, found: Found) -> bool:
+def remove(path: Path | Entry, state: FileState) -> bool:
     """Remove a file; False, with nothing removed, if it is not as it was found any more."""
     place = _entry(path)
-    if not is_at(place, found):
+    if not is_at(place, state):
         return False
     place.unlink()
     sync_folder(place)

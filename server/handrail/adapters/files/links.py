@@ -28,33 +28,33 @@ def look(path: Path | Entry) -> Image | None:
             return Image(raw=os.fsencode(os.readlink(place.name, dir_fd=place.folder)), mode=LINK)
         if not stat.S_ISREG(mode):
             return None
-        found = files.read(path, files.LIMIT_KEPT_BYTES)
+        state = files.read(path, files.LIMIT_KEPT_BYTES)
     except (FileNotFoundError, NotADirectoryError):
         return Image(raw=None)
     except OSError:
         return None
-    return Image(raw=found.raw, mode=found.mode)
+    return Image(raw=state.raw, mode=state.mode)
 
 
-def lay(path: Path, found: Image, wanted: Image, stand_ins: Path | None) -> Failure | None:
-    """Have *wanted* lie at a path where *found* lies; *stand_ins* as in `lock.hold`."""
+def lay(path: Path, base: Image, wanted: Image, stand_ins: Path | None) -> Failure | None:
+    """Have *wanted* lie at a path where *base* lies; *stand_ins* as in `lock.hold`."""
     try:
         if os.path.realpath(path.parent) != os.fspath(path.parent):
             return failure.stale_file(path)
         if wanted.raw is not None:
             entry.make_folders(path.parent)
         with lock.hold(path, stand_ins), entry.hold(path) as place:
-            return _lay(place, found, wanted)
+            return _lay(place, base, wanted)
     except OSError as error:
         return failure.unwritable(path, error)
 
 
-def _lay(place: Entry, found: Image, wanted: Image) -> Failure | None:
-    if look(place) != found:
+def _lay(place: Entry, base: Image, wanted: Image) -> Failure | None:
+    if look(place) != base:
         return failure.stale_file(place.path)
     if wanted.raw is None:
         place.unlink()
-    elif found.raw is None and not wanted.is_link:
+    elif base.raw is None and not wanted.is_link:
         files.create(place, wanted.raw, wanted.mode)
     else:
         _put(place, wanted)

@@ -92,8 +92,8 @@ def _folder(folder: Path, until: float) -> int | None:
 def _document(path: Path, until: float) -> int | None:
     """The open file, locked, if it has other names; None if it has not, or no one here could change it."""
     try:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_nlink < 2:
+        status = os.lstat(path)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:
             return None
         handle = os.open(path, os.O_RDONLY | AS_IT_IS)
     except (FileNotFoundError, PermissionError):

@@ -105,14 +105,14 @@ async def find(
             await process.wait()
     if process.returncode:
         raise SlowError("The search stopped without a result; the pattern may need too much memory.")
-    found = json.loads(answer)
-    if "wrong" in found:
-        raise PatternError(found["wrong"])
+    fields = json.loads(answer)
+    if "wrong" in fields:
+        raise PatternError(fields["wrong"])
     matches = (
         Match(source=name, line_number=line, offset=offset, row=row)
-        for name, line, offset, row in found["matches"]
+        for name, line, offset, row in fields["matches"]
     )
-    return tuple(matches), found["more"]
+    return tuple(matches), fields["more"]
 
 
 # ---- In the process that searches -------------------------------------------------------------------

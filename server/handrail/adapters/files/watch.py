@@ -94,9 +94,9 @@ def stamp(uri: str) -> Stamp | None:
     """What tells one state of the file *uri* from another; None if it is not a file."""
     path = path_of(uri)
     try:
-        found = os.stat(path) if path is not None else None
+        status = os.stat(path) if path is not None else None
     except (OSError, ValueError):
         return None
-    if found is None or not stat.S_ISREG(found.st_mode):
+    if status is None or not stat.S_ISREG(status.st_mode):
         return None
-    return Stamp(size=found.st_size, modified_ns=found.st_mtime_ns, file=found.st_ino)
+    return Stamp(size=status.st_size, modified_ns=status.st_mtime_ns, file=status.st_ino)

@@ -112,11 +112,11 @@ def _pointer(path: Path) -> str:
 def _why_not(path: Path, limit: int) -> str:
     """Why a file is not to be read; empty if it may be, or is missing."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError):  # ValueError: a NUL character
         return ""
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         return ""  # git says so itself, at once
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         return f"{path} is a pipe, a socket or a device"
-    return f"{path} is too large" if found.st_size > limit else ""
+    return f"{path} is too large" if status.st_size > limit else ""

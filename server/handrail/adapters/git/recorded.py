@@ -52,12 +52,12 @@ class GitRecords:
 
     async def recorded_ids(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, Blobs]:
         """What the index and HEAD hold of files, by their ids."""
-        found = await in_thread(self._recorded_ids, uris, again)
+        ids = await in_thread(self._recorded_ids, uris, again)
         for top, why in list(self._unread.items()):  # threads add to it
             if top not in self._told:
                 self._told.add(top)
                 self.unreadable(UNREAD.format(top=top, why=why))
-        return found
+        return ids
 
     async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
         """The tracked files below folders that differ on the disk from the last commit, with its ids."""
@@ -73,7 +73,7 @@ class GitRecords:
         return Blob.from_string(raw).id.decode("ascii") == blob
 
     def _recorded_ids(self, uris: Sequence[str], again: bool) -> Mapping[str, Blobs]:
-        found = dict[str, Blobs]()
+        result = dict[str, Blobs]()
         by_top = dict[Path, list[tuple[str, Path]]]()
         for uri in uris:
             path = path_of(uri)
@@ -82,14 +82,14 @@ class GitRecords:
                 by_top.setdefault(top, []).append((uri, path))
         for top, files in by_top.items():
             try:
-                found |= self._ids_in(top, files, again)
+                result |= self._ids_in(top, files, again)
             except UNREADABLE as error:
                 if self._unread.setdefault(top, NOT_PLAIN) is NOT_PLAIN and top not in self._told:
                     logger.warning("Git's index or HEAD in %s cannot be read: %r", top, error)
-        return found
+        return result
 
     def _uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
-        found = dict[str, str]()
+        result = dict[str, str]()
         for folder in filter(None, map(path_of, folders)):
             top = self._top(folder)
             try:
@@ -97,8 +97,8 @@ class GitRecords:
             except UNREADABLE as error:
                 logger.warning("The uncommitted changes in %s cannot be read: %r", top, error)
             else:
-                found |= {path.as_uri(): blob for path, blob in files.items()}
-        return found
+                result |= {path.as_uri(): blob for path, blob in files.items()}
+        return result
 
     def _top(self, folder: Path) -> Path | None:
         if folder not in self._tops and (found := _top(folder)) is not None:

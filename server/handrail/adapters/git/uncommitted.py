@@ -42,14 +42,14 @@ def find_uncommitted(top: Path, folder: Path) -> dict[Path, str]:
         entries: Mapping[bytes, Entry] = dict(Index(os.fspath(index)).items()) if index.exists() else {}
         written_ns = index.stat().st_mtime_ns if entries else 0
         within = _prefix(top, folder)
-        found = dict[Path, str]()
+        result = dict[Path, str]()
         for name in sorted({*entries, *committed}):
-            if not name.startswith(within) or len(found) == LIMIT_FILES:
+            if not name.startswith(within) or len(result) == LIMIT_FILES:
                 continue
             path, entry = top / os.fsdecode(name), entries.get(name)
             if _differs(path, entry, committed.get(name, b""), written_ns):
-                found[path] = committed.get(name, b"").decode("ascii")
-        return found
+                result[path] = committed.get(name, b"").decode("ascii")
+        return result
 
 
 def _prefix(top: Path, folder: Path) -> bytes:

@@ -70,8 +70,8 @@ async def _list(http: httpx2.AsyncClient, url: str, under: str) -> list[object]:
     if not response.is_success:
         hint = " It rejects the key." if response.status_code in (401, 403) else ""
         raise ValueError(f"it answers HTTP {response.status_code}.{hint}")
-    found = response.json()
-    entries = found.get(under) if isinstance(found, dict) else found
+    body = response.json()
+    entries = body.get(under) if isinstance(body, dict) else body
     if not isinstance(entries, list):
         raise ValueError(f"its answer has no list under {under!r}.")
     return entries

@@ -60,18 +60,18 @@ class Paste:
         )
         prompt = messages[last]
         assert isinstance(prompt, UserMessage)
-        found = reply.read(prompt.text)
-        if not found.blocks:
+        pasted = reply.read(prompt.text)
+        if not pasted.blocks:
             yield Delta(text=NO_BLOCKS)
             yield Response(text=NO_BLOCKS, stop=StopReason.REFUSED, reason=NO_BLOCKS.partition("\n")[0])
         elif not any(isinstance(message, ToolMessage) for message in messages[last:]):
             calls = tuple(
                 call_of(f"p{len(messages)}-{number}", block, partial=self._partial)
-                for number, block in enumerate(found.blocks, 1)
+                for number, block in enumerate(pasted.blocks, 1)
             )
             yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
         else:
-            count = "one edit block" if len(found.blocks) == 1 else f"{len(found.blocks)} edit blocks"
-            text = found.prose or f"The pasted reply held {count} and no other text."
+            count = "one edit block" if len(pasted.blocks) == 1 else f"{len(pasted.blocks)} edit blocks"
+            text = pasted.prose or f"The pasted reply held {count} and no other text."
             yield Delta(text=text)
             yield Response(text=text, is_literal=True)

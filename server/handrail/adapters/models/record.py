@@ -52,11 +52,11 @@ class Record:
 
 
 def _as_json(response: Response) -> dict[str, object]:
-    found: dict[str, object] = {"text": response.text, "stop": response.stop.value}
+    fields: dict[str, object] = {"text": response.text, "stop": response.stop.value}
     if response.calls:
-        found["calls"] = [
+        fields["calls"] = [
             {"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.calls
         ]
     if response.reason:
-        found["reason"] = response.reason
-    return found
+        fields["reason"] = response.reason
+    return fields

@@ -83,9 +83,9 @@ class Remote:
         if known == secrets:
             pairs = zip(messages, before, strict=False)
             same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1] or pair[0] == pair[1], pairs))
-        found = (*after[:same], *without_keys(messages[same:], secrets))
-        self._sent = secrets, tuple(messages), found
-        return found
+        redacted = (*after[:same], *without_keys(messages[same:], secrets))
+        self._sent = secrets, tuple(messages), redacted
+        return redacted
 
     async def prepare(self) -> None:
         """Find out how much the model reads, if its server tells that. Raises ProviderError."""
@@ -96,12 +96,12 @@ class Remote:
         if self._engine is not None:
             return self._engine
         if self._apart is None:
-            found: Ready = await _in_thread(self._load_engine)
+            ready: Ready = await _in_thread(self._load_engine)
         else:
             address = await _in_thread(self._address)
-            found = await self._apart.open(address, DEFAULT_CONTEXT, self._silence_s)
-        self._engine = found
-        return found
+            ready = await self._apart.open(address, DEFAULT_CONTEXT, self._silence_s)
+        self._engine = ready
+        return ready
 
     def _load_engine(self) -> Engine:
         address = self._address()
@@ -115,26 +115,26 @@ async def _in_thread(found_out: Callable[[], T]) -> T:
     opened: asyncio.Future[T] = loop.create_future()
 
     def work() -> None:
-        found: T | ProviderError = ProviderError("The model could not be set up. See handrail's log.")
+        result: T | ProviderError = ProviderError("The model could not be set up. See handrail's log.")
         try:
-            found = found_out()
+            result = found_out()
         except ProviderError as error:
-            found = error
+            result = error
         finally:  # what else is raised is for the log, where threads leave it
             with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(_settle, opened, found)
+                loop.call_soon_threadsafe(_settle, opened, result)
 
     threading.Thread(target=work, name="model", daemon=True).start()
     return await opened
 
 
-def _settle(opened: asyncio.Future[T], found: T | ProviderError) -> None:
+def _settle(opened: asyncio.Future[T], result: T | ProviderError) -> None:
     if opened.cancelled():
         return
-    if isinstance(found, ProviderError):
-        opened.set_exception(found)
+    if isinstance(result, ProviderError):
+        opened.set_exception(result)
     else:
-        opened.set_result(found)
+        opened.set_result(result)
 
 
 @contextmanager

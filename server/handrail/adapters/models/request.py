@@ -55,11 +55,11 @@ def cache_key(messages: Sequence[Message]) -> str:
 
 def _join(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, ...]]:
     """The messages, those of the user in a row as one: strict chat templates refuse two."""
-    for is_user, found in groupby(messages, key=lambda message: isinstance(message, UserMessage)):
+    for is_user, run in groupby(messages, key=lambda message: isinstance(message, UserMessage)):
         if is_user:
-            yield tuple(message for message in found if isinstance(message, UserMessage))
+            yield tuple(message for message in run if isinstance(message, UserMessage))
         else:
-            yield from found
+            yield from run
 
 
 def messages(said: Sequence[Message], origin: str, *, marks: bool) -> list[wire.ModelMessage]:
@@ -78,10 +78,10 @@ def messages(said: Sequence[Message], origin: str, *, marks: bool) -> list[wire.
 def _convert(
     messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool
 ) -> Iterator[wire.ModelMessage]:
-    found = list(messages)
-    before = _end_before(found) if marks else -1
+    converted = list(messages)
+    before = _end_before(converted) if marks else -1
     names: dict[str, str] = {}
-    for at, message in enumerate(found):
+    for at, message in enumerate(converted):
         match message:
             case SystemMessage(text=text):
                 yield wire.ModelRequest(parts=[wire.SystemPromptPart(content=text)])
@@ -162,10 +162,10 @@ def _readable(arguments: str) -> str:
     except (ValueError, RecursionError):
         pass
     try:
-        found = from_json(arguments, allow_partial="trailing-strings", allow_inf_nan=False)
+        value = from_json(arguments, allow_partial="trailing-strings", allow_inf_nan=False)
     except ValueError:
         return "{}"
-    return json.dumps(found) if isinstance(found, dict) else "{}"
+    return json.dumps(value) if isinstance(value, dict) else "{}"
 
 
 def _refuse(constant: str) -> object:

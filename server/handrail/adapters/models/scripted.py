@@ -56,12 +56,12 @@ class Scripted:
 
     def _read(self) -> list[object]:
         try:
-            found = json.loads(self._script.read_text(encoding="utf-8"))
+            script = json.loads(self._script.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ProviderError(f"The script {self._script} cannot be read: {error}") from error
-        if not isinstance(found, list):
+        if not isinstance(script, list):
             raise ProviderError(f"The script {self._script} must hold a list of messages.")
-        return found
+        return script
 
     def _response(self, answer: object, number: int) -> Response:
         try:

@@ -98,13 +98,13 @@ class Engine:
         if self._format is None or not self._may_tell:
             return
         try:
-            found = await self._format.read_window(self._address)
+            window = await self._format.read_window(self._address)
         except httpx2.TransportError:
             self._may_tell -= 1  # it may not be there yet
             return
-        self._may_tell = LOOKS if found is not None and not found.is_final else 0
-        if found is not None:
-            self.context_tokens = found.tokens
+        self._may_tell = LOOKS if window is not None and not window.is_final else 0
+        if window is not None:
+            self.context_tokens = window.tokens
 
     async def stream(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
         """Ask the model. Raises ProviderError."""

@@ -59,8 +59,8 @@ async def _read(
 
 
 async def _from_list(http: httpx2.AsyncClient, address: Address) -> Window | None:
-    found = await _json(http, "GET", f"{address.base_url.rstrip('/')}/models")
-    return _find_listed(_objects(found.get("data")), address.name)
+    listed = await _json(http, "GET", f"{address.base_url.rstrip('/')}/models")
+    return _find_listed(_objects(listed.get("data")), address.name)
 
 
 async def _from_ollama(http: httpx2.AsyncClient, address: Address) -> Window | None:
@@ -88,8 +88,8 @@ def _find_listed(entries: list[Json], name: str) -> Window | None:
 
 async def _json(http: httpx2.AsyncClient, method: str, url: str, body: Json | None = None) -> Json:
     response = await http.request(method, url, json=body)
-    found = response.json() if response.is_success else {}
-    return found if isinstance(found, dict) else {}
+    value = response.json() if response.is_success else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: object) -> list[Json]:

@@ -69,8 +69,8 @@ def _make(folder: Path, state: Path) -> None:
 
 
 def _foreign(folder: Path, state: Path) -> Foreign | None:
-    found = os.lstat(folder)
-    if not stat.S_ISDIR(found.st_mode):
+    status = os.lstat(folder)
+    if not stat.S_ISDIR(status.st_mode):
         return Foreign(why=f"{folder} is a link or a file")
     secret = read(state, RECORD)
     if not secret or read(folder, SECRET) != secret:
@@ -92,8 +92,8 @@ def read(folder: Path, name: str, limit_bytes: int = LIMIT_BYTES) -> str | None:
         handle = os.open(folder / name, os.O_RDONLY | NOFOLLOW | getattr(os, "O_NONBLOCK", 0))
     except OSError:
         return None
-    found = os.fstat(handle)
-    if not stat.S_ISREG(found.st_mode) or found.st_size > limit_bytes:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > limit_bytes:
         os.close(handle)
         return None
     with os.fdopen(handle, "rb") as file:

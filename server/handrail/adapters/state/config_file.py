@@ -37,8 +37,8 @@ def config_file() -> Path:
 
 def read(file: Path) -> dict[str, object]:
     """The values of a file, by dotted name; none if there is no file. Raises ConfigError."""
-    found = _read(file)
-    return {} if found is None else _values(file, _text(file, found.raw))
+    state = _read(file)
+    return {} if state is None else _values(file, _text(file, state.raw))
 
 
 def change(file: Path, name: str, value: object) -> None:
@@ -47,18 +47,18 @@ def change(file: Path, name: str, value: object) -> None:
     try:
         real.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with lock.hold(real, state_folder() / "handrail" / "locks"):
-            found = _read(real)
-            text = _text(file, found.raw) if found is not None else ""
+            state = _read(real)
+            text = _text(file, state.raw) if state is not None else ""
             raw = _change(file, text, name, value).encode()
-            if found is None:
+            if state is None:
                 files.create(real, raw, MODE)
-            elif not files.replace(real, raw, found):
+            elif not files.replace(real, raw, state):
                 raise ConfigError(f"{file} has just been changed by another program. Try again.")
     except OSError as error:
         raise ConfigError(f"{file} cannot be written: {error.strerror or error}.") from error
 
 
-def _read(file: Path) -> files.Found | None:
+def _read(file: Path) -> files.FileState | None:
     try:
         return files.read(file, LIMIT_BYTES)
     except (FileNotFoundError, NotADirectoryError):

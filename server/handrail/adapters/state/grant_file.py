@@ -52,12 +52,12 @@ def _read(file: Path) -> list[Grant]:
     try:
         if file.stat().st_size > LIMIT_BYTES:
             return []
-        found = json.loads(file.read_text(encoding="utf-8"))
+        fields = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return []
     pairs = (
-        [each for each in found if isinstance(each, list) and len(each) == 2]
-        if isinstance(found, list)
+        [each for each in fields if isinstance(each, list) and len(each) == 2]
+        if isinstance(fields, list)
         else []
     )
     return [Grant(tool=t, subject=s) for t, s in pairs if isinstance(t, str) and isinstance(s, str)]

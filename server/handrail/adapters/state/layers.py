@@ -64,7 +64,7 @@ class Taken:
 
 def kept_layers(home: Path) -> tuple[KeptLayer, ...]:
     """All layers of the user whose state is kept in *home*, the latest first; but for unreadable ones."""
-    found = []
+    result = []
     for names in sorted((home / LAYERS).glob(f"*/{NAMES}")):
         for row in names.read_text("utf-8", "surrogateescape").split("\n"):
             name, _, folder = row.partition(": ")
@@ -78,8 +78,8 @@ def kept_layers(home: Path) -> tuple[KeptLayer, ...]:
                         folder=Path(folder),
                         changed_at=status.st_mtime,
                     )
-                    found.append(made)
-    return tuple(sorted(found, key=lambda each: each.changed_at, reverse=True))
+                    result.append(made)
+    return tuple(sorted(result, key=lambda each: each.changed_at, reverse=True))
 
 
 def changes(lies_in: Path, target: Path) -> Iterator[Taken]:

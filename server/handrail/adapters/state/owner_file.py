@@ -50,9 +50,9 @@ def _name(setting: str, value: str) -> str:
 
 def _read(file: Path) -> dict[str, list[str]]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        fields = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         return {}
-    return {key: [str(each) for each in value] for key, value in found.items() if isinstance(value, list)}
+    return {key: [str(each) for each in value] for key, value in fields.items() if isinstance(value, list)}

@@ -50,11 +50,11 @@ class ReviewFolder:
         """What others have written since it was last asked."""
         if self._seen is not None and self._seen == _list(self._folder()):
             return ()
-        found, bad = await in_thread(self._news)
+        pending, bad = await in_thread(self._news)
         if bad:
             documents = "1 document" if bad == 1 else f"{bad} documents"
             self.damaged(LOST.format(documents=documents, folder=self._of))
-        return found
+        return pending
 
     async def write(self, documents: Sequence[Pending | str]) -> None:
         """Keep documents with what is pending in them."""
@@ -79,7 +79,7 @@ class ReviewFolder:
         folder = self._folder()
         if folder != self._of:  # other workspace folders were opened
             self._of, self._known = folder, {}
-        found, bad = list[Pending | str](), 0
+        pending, bad = list[Pending | str](), 0
         listed = _list(folder)
         is_settled = listed is not None and time.time_ns() - listed[1] > TICK_NS
         self._seen = listed if is_settled else None
@@ -87,17 +87,17 @@ class ReviewFolder:
         if there is None:
             return (), 0
         for name in [name for name in self._known if name not in there]:
-            found.append(self._known.pop(name)[1])
+            pending.append(self._known.pop(name)[1])
         for name, stamp in there.items():
             if name in self._known and self._known[name][0] == stamp:
                 continue
             document = _read(folder / name)
             if document is not None and _name(document.identity) == name:
                 self._known[name] = (stamp, document.identity)
-                found.append(document)
+                pending.append(document)
             elif self._bad.get(name) != stamp:
                 self._bad[name], bad = stamp, bad + 1
-        return tuple(found), bad
+        return tuple(pending), bad
 
     def _write(self, documents: Sequence[Pending | str]) -> None:
         folder = self._folder()
@@ -129,17 +129,17 @@ def _list(folder: Path) -> Listed | None:
 
 def _stamps(folder: Path) -> dict[str, Stamp] | None:
     """The files of a folder; None if that cannot be told."""
-    found = dict[str, Stamp]()
+    result = dict[str, Stamp]()
     try:
         names = [name for name in os.listdir(folder) if name.endswith(ENDING)]
     except FileNotFoundError:
-        return found
+        return result
     except OSError:
         return None
     for name in names:
         with suppress(OSError):  # it may be gone by now
-            found[name] = _stamp((folder / name).stat())
-    return found
+            result[name] = _stamp((folder / name).stat())
+    return result
 
 
 def _stamp(status: os.stat_result) -> Stamp:
@@ -160,8 +160,8 @@ def _read(file: Path) -> Pending | None:
     try:
         unpacking = zlib.decompressobj()
         raw = unpacking.decompress(file.read_bytes(), LIMIT_BYTES)
-        found = pending.read(raw.decode("ascii")) if unpacking.eof else None
+        review = pending.read(raw.decode("ascii")) if unpacking.eof else None
     except (OSError, zlib.error, UnicodeError) as error:
         logger.warning("%s cannot be read: %s", file.name, error)
         return None
-    return found
+    return review

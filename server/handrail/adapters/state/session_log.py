@@ -77,10 +77,10 @@ class SessionLog:
         file = self._file(session)
         if file is None:
             return None
-        found = await in_thread(_load, file)
-        if found is None:
+        loaded = await in_thread(_load, file)
+        if loaded is None:
             return None
-        entries, self._sizes[file] = found
+        entries, self._sizes[file] = loaded
         return entries
 
     async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
@@ -166,9 +166,9 @@ def _of_turn(folder: Path, turn: str) -> str | None:
 
 
 def _list(folder: Path, limit: int | None) -> tuple[SessionInfo, ...]:
-    found: list[SessionInfo] = []
+    sessions: list[SessionInfo] = []
     for modified, file in _journals(folder):
-        if limit is not None and len(found) >= limit:
+        if limit is not None and len(sessions) >= limit:
             break
         entries = list(_entries(file, (BEGUN, RENAMED)))
         prompts = [entry.prompt for entry in entries if isinstance(entry, Begun)]
@@ -176,19 +176,19 @@ def _list(folder: Path, limit: int | None) -> tuple[SessionInfo, ...]:
         if prompts:
             time = datetime.fromtimestamp(modified, UTC).isoformat()
             title = titles[-1] if titles else label_of(prompts[0])
-            found.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
-    return tuple(found)
+            sessions.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
+    return tuple(sessions)
 
 
 def _journals(folder: Path) -> list[tuple[float, Path]]:
     """All journals of a folder and when they were last written to, newest first; none is opened."""
-    found = []
+    result = []
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
             if entry.name.endswith(".jsonl"):
                 with suppress(OSError):  # another process has just removed it
-                    found.append((entry.stat().st_mtime, Path(entry.path)))
-    return sorted(found, reverse=True)
+                    result.append((entry.stat().st_mtime, Path(entry.path)))
+    return sorted(result, reverse=True)
 
 
 def _remove(file: Path) -> bool:

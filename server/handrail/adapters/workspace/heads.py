@@ -58,7 +58,7 @@ class HeadReader:
             return Heads()
         files = (os.path.join(folder, each, name) for each in below[:limit])
         found = [head for file in files if (head := self._head(file, is_ignored)) is not None]
-        return Heads(found=found, more=len(below[limit:]))
+        return Heads(heads=found, more=len(below[limit:]))
 
     def _head(self, file: str, is_ignored: Callable[[Path], bool]) -> Head | None:
         try:

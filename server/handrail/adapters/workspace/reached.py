@@ -52,19 +52,19 @@ class Ground:
 
     def reached_files(self, path: Path, root: Path, below: Below) -> list[Path]:
         """The protected files, a few at most, that are reached by *path* in *root*. Raises TooManyError."""
-        found: list[Path] = []
+        paths: list[Path] = []
         linked: set[Identity] = set()
         if path.is_file():
             linked.update(_shared_identity(path))
         elif below in CONTENTS:  # names alone are no secret: the tool `list_files` tells them as well
             for entry, is_asked in self._walk(path, root, below):
                 if is_asked:
-                    found.append(Path(entry.path))
+                    paths.append(Path(entry.path))
                 elif entry.is_file(follow_symlinks=False):
                     linked.update(_shared_identity(entry.path))
-                if len(found) >= LIMIT_FOUND:
-                    return found
-        return found + (self._other_names(linked) if linked else [])
+                if len(paths) >= LIMIT_FOUND:
+                    return paths
+        return paths + (self._other_names(linked) if linked else [])
 
     def ruled_files(
         self, folder: Path, root: Path, below: Below, decision: Callable[[str], Decision | None]

@@ -76,7 +76,7 @@ async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[s
     starts = ground.starts_of(within)
     if isinstance(starts, Failure):
         return starts
-    wanted, found = listing.Glob(glob), set[str]()
+    wanted, result = listing.Glob(glob), set[str]()
     for start in starts:
         place = ground.resolve(os.fspath(start))
         shown = place.path if isinstance(place, Place) else os.fspath(start)
@@ -84,18 +84,18 @@ async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[s
             paths = await _files(ground, start)
         except scan.SlowError as error:
             return failure.of_search(error)
-        found |= await in_thread(_show_wanted, paths, start, shown, wanted)
-    return await in_thread(lambda: tuple(sorted(found)))
+        result |= await in_thread(_show_wanted, paths, start, shown, wanted)
+    return await in_thread(lambda: tuple(sorted(result)))
 
 
 def _show_wanted(paths: Sequence[Path], start: Path, shown: str, wanted: listing.Glob) -> set[str]:
     """Those of the paths that are wanted, as people read them; *shown* is how they read *start*."""
-    found, below = set[str](), len(os.fspath(start).rstrip(os.sep)) + 1
+    result, below = set[str](), len(os.fspath(start).rstrip(os.sep)) + 1
     for path in paths:
         name = path.name if path == start else os.fspath(path)[below:].replace(os.sep, "/")
         if wanted.takes(name):
-            found.add(shown if path == start else name if shown == "." else f"{shown}/{name}")
-    return {path.encode("utf-8", "replace").decode("utf-8") for path in found}
+            result.add(shown if path == start else name if shown == "." else f"{shown}/{name}")
+    return {path.encode("utf-8", "replace").decode("utf-8") for path in result}
 
 
 async def find_lines(ground: Ground, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
@@ -165,7 +165,7 @@ class _Seeker:
 
     async def _unsaved_texts(self, starts: Sequence[Path]) -> list[tuple[Place, str]]:
         """The unsaved documents that are meant."""
-        found = []
+        result = []
         for place, text in self.unsaved.values():
             path = path_of(place.uri)
             named = self.wanted.within is not None and self.wanted.within.identity == place.identity
@@ -177,8 +177,8 @@ class _Seeker:
                     and any([await in_thread(self._is_below, start, path) for start in starts])
                 )
             if is_meant and not self.ground.is_closed(place, self.wanted.within):
-                found.append((place, text))
-        return found
+                result.append((place, text))
+        return result
 
     def _is_below(self, start: Path, path: Path) -> bool:
         if not path.is_relative_to(start) or path == start:

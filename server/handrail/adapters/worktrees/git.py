@@ -115,8 +115,8 @@ class Git:
         """
         options = ("--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
         ended = self._run_to_end("status", *options, *paths)
-        found = [(each[:2], each[3:]) for each in split(ended.stdout)]
-        own = [each for each in found if each[0][1:] != b" "]  # the others differ only from the commit
+        rows = [(each[:2], each[3:]) for each in split(ended.stdout)]
+        own = [each for each in rows if each[0][1:] != b" "]  # the others differ only from the commit
         return own, CLOSED.findall(ended.stderr)
 
     def run(self, *args: str, given: bytes = b"") -> bytes:
@@ -161,7 +161,7 @@ class Git:
                 return {}
             half = len(wanted) // 2
             return {**self.blobs(wanted[:half]), **self.blobs(wanted[half:])}
-        found, at = {}, 0
+        result, at = {}, 0
         for name in wanted:
             end = raw.index(b"\n", at)
             header, at = raw[at:end].split(), end + 1
@@ -169,8 +169,8 @@ class Git:
                 content = raw[at : at + int(header[2])]
                 at += len(content) + 1
                 if hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest() == name:
-                    found[name] = content
-        return found
+                    result[name] = content
+        return result
 
     def _variables(self) -> Mapping[str, str]:
         return {

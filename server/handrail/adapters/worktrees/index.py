@@ -73,10 +73,10 @@ def is_whole(git: Git, tree: str) -> bool:
     wanted = sorted({line.split(b" ", 2)[2][:40] for line in _lines(git.run("ls-tree", "-r", "-z", tree))})
     given = b"".join(name + b"\n" for name in wanted)
     check = "--batch-check=%(objecttype) %(objectsize)"
-    found = [each.split(b" ") for each in git.run("cat-file", "--buffer", check, given=given).splitlines()]
-    if any(each[0] != b"blob" for each in found):
+    rows = [each.split(b" ") for each in git.run("cat-file", "--buffer", check, given=given).splitlines()]
+    if any(each[0] != b"blob" for each in rows):
         return False
-    if read.exists() or sum(int(each[1]) for each in found) > READ_BYTES:
+    if read.exists() or sum(int(each[1]) for each in rows) > READ_BYTES:
         return True
     if len(git.blobs(each.decode("ascii") for each in wanted)) < len(wanted):
         return False

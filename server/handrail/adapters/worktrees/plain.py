@@ -48,11 +48,11 @@ class Plain:
 
 def take(roots: Sequence[Path]) -> Plain | None:
     """All files and links below *roots* but version control's own; None if they are too many or too large."""
-    found = Plain()
+    plain = Plain()
     size = 0
     for root in roots:
         for at, folders, names in os.walk(
-            root, onerror=lambda error: _leave_out(found, error.filename, error)
+            root, onerror=lambda error: _leave_out(plain, error.filename, error)
         ):
             folders[:] = [each for each in folders if each not in INTERNAL]
             for name in (*names, *(each for each in folders if os.path.islink(os.path.join(at, each)))):
@@ -62,15 +62,15 @@ def take(roots: Sequence[Path]) -> Plain | None:
                 except files.TooLargeError:
                     return None
                 except files.NotPlainError:
-                    found.left_out[os.fspath(path)] = "it is a pipe, a socket or a device"
+                    plain.left_out[os.fspath(path)] = "it is a pipe, a socket or a device"
                 except OSError as error:
-                    _leave_out(found, os.fspath(path), error)
+                    _leave_out(plain, os.fspath(path), error)
                 else:
                     size += len(raw)
-                    if len(found.files) >= LIMIT_FILES or size > LIMIT_BYTES:
+                    if len(plain.files) >= LIMIT_FILES or size > LIMIT_BYTES:
                         return None
-                    found.files[os.fspath(path)] = [base64.b64encode(raw).decode("ascii"), mode]
-    return found
+                    plain.files[os.fspath(path)] = [base64.b64encode(raw).decode("ascii"), mode]
+    return plain
 
 
 def _read_path(path: Path) -> tuple[bytes, int]:
@@ -81,6 +81,6 @@ def _read_path(path: Path) -> tuple[bytes, int]:
     return there.raw, there.mode
 
 
-def _leave_out(found: Plain, path: str, error: OSError) -> None:
+def _leave_out(plain: Plain, path: str, error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
-        found.left_out[path] = reason(error)[0]
+        plain.left_out[path] = reason(error)[0]

@@ -321,7 +321,7 @@ def _sort_out(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, i
                 chosen.nested.append(path)
             continue
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             chosen.gone.append(name)
             continue
@@ -329,18 +329,18 @@ def _sort_out(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, i
             taken.left_out[os.fspath(path)] = UNREADABLE
             chosen.leave_out(name, is_new)
             continue
-        if stat.S_ISDIR(found.st_mode) or _is_beyond_link(path, top, links):
+        if stat.S_ISDIR(status.st_mode) or _is_beyond_link(path, top, links):
             chosen.gone.append(name)  # what is in the folder now is new, or is where a link leads
             continue
         limit = LIMIT_FILE_BYTES if is_new is not None else LIMIT_IGNORED_BYTES
-        if reason := _obstacle(path, found, limit):
+        if reason := _obstacle(path, status, limit):
             taken.left_out[os.fspath(path)] = reason
-            taken.stamps[os.fspath(path)] = [found.st_size, found.st_mtime_ns]
+            taken.stamps[os.fspath(path)] = [status.st_size, status.st_mtime_ns]
             chosen.leave_out(name, is_new)
             continue
         chosen.there.append(name)
-        if stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) not in (0o644, 0o755):
-            modes[os.fsdecode(name)] = stat.S_IMODE(found.st_mode)
+        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) not in (0o644, 0o755):
+            modes[os.fsdecode(name)] = stat.S_IMODE(status.st_mode)
         else:
             modes.pop(os.fsdecode(name), None)
     return chosen
@@ -355,13 +355,13 @@ def _is_beyond_link(path: Path, top: Path, links: dict[str, bool]) -> bool:
     return links[folder]
 
 
-def _obstacle(path: Path, found: os.stat_result, limit: int) -> str:
+def _obstacle(path: Path, status: os.stat_result, limit: int) -> str:
     """Why a path cannot be kept; empty if it can."""
-    if stat.S_ISREG(found.st_mode):
-        if found.st_size > limit:
-            return f"{found.st_size:,} bytes are too large"
+    if stat.S_ISREG(status.st_mode):
+        if status.st_size > limit:
+            return f"{status.st_size:,} bytes are too large"
         return "" if os.access(path, os.R_OK) else UNREADABLE
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         return ""
     return "it is a pipe, a socket or a device"
 

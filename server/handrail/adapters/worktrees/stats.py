@@ -57,7 +57,7 @@ def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
 def _look(top: Path, name: str) -> Sequence[int]:
     """Nothing of a file that is not there, or in a folder that is closed."""
     try:
-        found = os.lstat(f"{top}/{name}")
+        status = os.lstat(f"{top}/{name}")
     except OSError:
         return ()
-    return found.st_mode, found.st_ctime_ns, found.st_nlink, found.st_ino
+    return status.st_mode, status.st_ctime_ns, status.st_nlink, status.st_ino

@@ -35,9 +35,9 @@ class Heard:
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries of a session."""
-        found = await self.journals.load(session)
-        self.loaded(session, found or ())
-        return found
+        journal = await self.journals.load(session)
+        self.loaded(session, journal or ())
+        return journal
 
     async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
         """All entries of a session and the size of its journal, unless it has that size since."""

@@ -26,13 +26,13 @@ class PathIndex:
     def matches(self, typed: str, limit: int) -> list[str]:
         """The paths that may be meant: those that begin so, then those whose name does, then others."""
         wanted = typed.removeprefix("./").casefold()
-        found = dict[int, None]()
+        result = dict[int, None]()
         for offsets in (self._beginnings(wanted), self._names(wanted), self._any(wanted)):
             for offset in offsets:
-                if len(found) == limit:
+                if len(result) == limit:
                     break
-                found[bisect_right(self._starts, offset) - 1] = None
-        return [self.paths[number] for number in found]
+                result[bisect_right(self._starts, offset) - 1] = None
+        return [self.paths[number] for number in result]
 
     def _beginnings(self, wanted: str) -> Iterator[int]:
         at = self._text.find(f"\n{wanted}")

@@ -291,27 +291,27 @@ class Transcript:
 
     def tell(self, turn: str, event: Event) -> None:
         """Take over what happens in a turn that runs."""
-        found = next((each for each in reversed(self.rounds) if each.turn == turn), None)
-        if found is None:
+        round_ = next((each for each in reversed(self.rounds) if each.turn == turn), None)
+        if round_ is None:
             return
-        found.changes += 1
+        round_.changes += 1
         match event:
             case Started():
-                found.is_running = True
+                round_.is_running = True
             case TextDelta(delta=delta):
-                found.coming += delta
+                round_.coming += delta
             case CallStarted() | CallOutput():
-                self._works(found, event)
+                self._works(round_, event)
             case Asked():
-                self._ask(found, event)
+                self._ask(round_, event)
             case Used(turn=used):
                 self.usage = self._ended.plus(used)
             case Ended(state=state, reason=reason):
-                found.state, found.reason = state.value, reason or ""
-                found.is_running, found.coming = False, ""
+                round_.state, round_.reason = state.value, reason or ""
+                round_.is_running, round_.coming = False, ""
             case Retried() | Compacted():
-                found.coming = ""
-                found.items.append(Remark(text=_remark(event)))
+                round_.coming = ""
+                round_.items.append(Remark(text=_remark(event)))
             case _:
                 pass
 
@@ -323,13 +323,13 @@ class Transcript:
 
     def unread(self) -> list[str]:
         """What the user has said to turns that have ended without reading it; told once."""
-        found = [text for each in self.rounds if not each.is_running for text in each.steered]
+        texts = [text for each in self.rounds if not each.is_running for text in each.steered]
         for each in (each for each in self.rounds if not each.is_running):
             each.changes += bool(each.steered)
             each.steered = []
-        return found
+        return texts
 
-    def _works(self, found: Round, event: CallStarted | CallOutput) -> None:
+    def _works(self, round_: Round, event: CallStarted | CallOutput) -> None:
         known = self._calls.get(event.call)
         if isinstance(event, CallOutput):
             if known is not None:
@@ -337,19 +337,19 @@ class Transcript:
         elif known is not None:
             known.title, known.has_begun = event.title, True
 
-    def _ask(self, found: Round, event: Asked) -> None:
-        known = self._question(found, event.question, event.subject)
+    def _ask(self, round_: Round, event: Asked) -> None:
+        known = self._question(round_, event.question, event.subject)
         if event.end is not None:
             known.end = _how(event.end, event.choice)
 
     @staticmethod
-    def _question(found: Round, question: str, subject: str) -> Waiting:
+    def _question(round_: Round, question: str, subject: str) -> Waiting:
         """What a turn shows of a question."""
-        asked = (each for each in found.items if isinstance(each, Waiting) and each.question == question)
+        asked = (each for each in round_.items if isinstance(each, Waiting) and each.question == question)
         known = next(asked, None)
         if known is None:
             known = Waiting(question=question, subject=subject)
-            found.items.append(known)
+            round_.items.append(known)
         return known
 
     @property
@@ -376,19 +376,19 @@ def _how(end: QuestionEnd, choice: str | None) -> str:
 
 def _describe(call: ToolCall) -> Call:
     """What a call does, and where."""
-    found, tool = Call(id=call.id, tool=call.name, title=call.name), TOOLS.get(call.name)
+    described, tool = Call(id=call.id, tool=call.name, title=call.name), TOOLS.get(call.name)
     try:
         arguments = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
-        return found
+        return described
     action = tool.parse(arguments) if tool is not None and isinstance(arguments, dict) else None
     if action is None or isinstance(action, Failure):
-        return found
-    found.title = action.title
-    found.todos = action.items if isinstance(action, Todo) else ()
-    found.path = next(_paths(action), "")
-    found.line = max(action.start_line - 1, 0) if isinstance(action, ReadFile) else 0
-    return found
+        return described
+    described.title = action.title
+    described.todos = action.items if isinstance(action, Todo) else ()
+    described.path = next(_paths(action), "")
+    described.line = max(action.start_line - 1, 0) if isinstance(action, ReadFile) else 0
+    return described
 
 
 def _paths(action: object) -> Iterator[str]:

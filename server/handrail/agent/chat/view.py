@@ -105,42 +105,42 @@ class View:
 
     def render(self, transcript: Transcript, told: Sequence[Answer] = ()) -> Shown:
         """The conversation as it is now; what is *told* stands at its end."""
-        found, self.redact = Shown(), self.redactor()
+        rendered, self.redact = Shown(), self.redactor()
         title = next(escape(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
         model, mode, share = self.facts()
         title = "".join(surfaces.unset(title, is_code=False))
         facts = (model, mode or transcript.mode, share, *_render_usage(transcript.usage))
-        found.parts.append(_part(TITLE, f"# {title}", "", " · ".join(filter(None, facts)), ""))
+        rendered.parts.append(_part(TITLE, f"# {title}", "", " · ".join(filter(None, facts)), ""))
         known, self._known = self._known, {}
         for each in transcript.rounds:
             changes, shown = known.get(each.turn, (-1, Shown()))
             if changes != each.changes or each.is_running:
                 shown = self._round(each)
             self._known[each.turn] = (each.changes, shown)
-            found.parts += shown.parts
-            found.calls |= shown.calls
-            found.turns |= shown.turns
-            found.questions |= shown.questions
-            found.folds |= shown.folds
-            found.messages |= shown.messages
+            rendered.parts += shown.parts
+            rendered.calls |= shown.calls
+            rendered.turns |= shown.turns
+            rendered.questions |= shown.questions
+            rendered.folds |= shown.folds
+            rendered.messages |= shown.messages
         for number, answer in enumerate(told):
             rows = [*escape(self.redact(answer.text)), *([""] if number == len(told) - 1 else [])]
-            found.parts.append(_inert(_part(f"told:{number}", *rows)))
+            rendered.parts.append(_inert(_part(f"told:{number}", *rows)))
             if answer.checkpoint:
-                found.checkpoints[f"told:{number}"] = answer.checkpoint
+                rendered.checkpoints[f"told:{number}"] = answer.checkpoint
             if answer.session:
-                found.sessions[f"told:{number}"] = answer.session
+                rendered.sessions[f"told:{number}"] = answer.session
             if answer.model:
-                found.models[f"told:{number}"] = answer.model
-        found.parts.append(_part(ASK, YOU, ""))
-        return found
+                rendered.models[f"told:{number}"] = answer.model
+        rendered.parts.append(_part(ASK, YOU, ""))
+        return rendered
 
     def _round(self, one: Round) -> Shown:
-        found = Shown()
+        shown = Shown()
         prompt = surfaces.prose(self.redact(one.prompt)).strip("\n")
-        found.parts.append(_part(f"you:{one.turn}", YOU, "", *prompt.split("\n"), ""))
-        found.messages[one.turn] = found.parts[-1]
-        found.parts.append(_part(f"ours:{one.turn}", OURS, ""))
+        shown.parts.append(_part(f"you:{one.turn}", YOU, "", *prompt.split("\n"), ""))
+        shown.messages[one.turn] = shown.parts[-1]
+        shown.parts.append(_part(f"ours:{one.turn}", OURS, ""))
         lists = [item.id for item in one.items if isinstance(item, Call) and item.todos]
         numbers = dict[str, int]()  # apart, as only some of the items are written down
         for item in one.items:
@@ -151,26 +151,26 @@ class View:
                 rows = list(self._todos(item))
             else:
                 rows = list(self._item(item))
-            found.parts.append(_part(key, *rows, ""))
+            shown.parts.append(_part(key, *rows, ""))
             if isinstance(item, Call):
-                found.calls[key] = item
+                shown.calls[key] = item
                 if len(rows) > 1:
-                    found.folds[key] = 0
+                    shown.folds[key] = 0
             elif isinstance(item, Waiting) and not item.end:
-                found.questions[key] = item.question
+                shown.questions[key] = item.question
         if one.coming.strip():
-            found.parts.append(_part(f"coming:{one.turn}", *escape(self.redact(one.coming)), ""))
+            shown.parts.append(_part(f"coming:{one.turn}", *escape(self.redact(one.coming)), ""))
         for number, text in enumerate(one.steered):
             rows = [f"> {surfaces.prose(row)}".rstrip() for row in self.redact(text).split("\n")]
-            found.parts.append(_part(f"said:{one.turn}:{number}", f"> {SAID}", ">", *rows, ""))
+            shown.parts.append(_part(f"said:{one.turn}:{number}", f"> {SAID}", ">", *rows, ""))
         if end := _render_end(one):
-            found.parts.append(
+            shown.parts.append(
                 _part(f"end:{one.turn}", surfaces.inert(surfaces.visible(self.redact(end))), "")
             )
-        you, *others = found.parts  # what the user wrote stays as it is
-        found.parts = [you, *map(_inert, others)]
-        found.turns = {part.key: one for part in found.parts}
-        return found
+        you, *others = shown.parts  # what the user wrote stays as it is
+        shown.parts = [you, *map(_inert, others)]
+        shown.turns = {part.key: one for part in shown.parts}
+        return shown
 
     def _item(self, item: Item) -> Iterator[str]:
         match item:
@@ -282,14 +282,14 @@ def _spans(row: str) -> list[str] | None:
     """
     if "`" not in row:
         return [surfaces.inert(row)]
-    found, at = list[str](), 0
+    result, at = list[str](), 0
     while (begin := RUN.search(row, at)) is not None:
         end = next((each for each in RUN.finditer(row, begin.end()) if each[0] == begin[0]), None)
         if end is None or row[: begin.start()].endswith("\\"):
             return None
-        found += (surfaces.inert(row[at : begin.start()]), row[begin.start() : end.end()])
+        result += (surfaces.inert(row[at : begin.start()]), row[begin.start() : end.end()])
         at = end.end()
-    return [*found, surfaces.inert(row[at:])]
+    return [*result, surfaces.inert(row[at:])]
 
 
 def _render_end(one: Round) -> str:

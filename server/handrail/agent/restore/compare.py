@@ -43,12 +43,12 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
     return "".join(shown)
 
 
-def select_document(ports: Ports, found: Sequence[Checkpoint], uri: str) -> tuple[Checkpoint, ...]:
-    """Those of *found* that have a document, whatever the spelling of its URI; it is their only path then."""
+def select_document(ports: Ports, checkpoints: Sequence[Checkpoint], uri: str) -> tuple[Checkpoint, ...]:
+    """The *checkpoints* that have a document, however its URI is spelled; it is their only path then."""
     name = identity(ports, uri)
     narrowed = (
         replace(each, paths=tuple(path for path in each.paths if identity(ports, path.uri) == name))
-        for each in found
+        for each in checkpoints
     )
     return tuple(each for each in narrowed if each.paths)
 
@@ -111,8 +111,8 @@ async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair
 
 async def _current_side(ports: Ports, uri: str, kept: Image) -> Side:
     """What there is now of what was *kept*: a document, or what lies at a place."""
-    found = await ports.editor.look(uri) if kept.is_link else None
-    return await _current_document(ports, uri) if found is None else _side(found)
+    image = await ports.editor.look(uri) if kept.is_link else None
+    return await _current_document(ports, uri) if image is None else _side(image)
 
 
 def _side(image: Image) -> Side:
@@ -125,10 +125,10 @@ def _side(image: Image) -> Side:
 
 
 async def _current_document(ports: Ports, uri: str) -> Side:
-    found = await ports.editor.read(uri)
-    if isinstance(found, Document):
-        return found.text
-    return None if found.code is Code.NO_SUCH_FILE else b""
+    document = await ports.editor.read(uri)
+    if isinstance(document, Document):
+        return document.text
+    return None if document.code is Code.NO_SUCH_FILE else b""
 
 
 def _show(document: KeptDocument, before: Side, after: Side) -> str:

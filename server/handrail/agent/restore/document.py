@@ -66,7 +66,7 @@ class InPart:
 
 
 @dataclass(kw_only=True)
-class Found:
+class Tally:
     """
     What a restore has come to so far, by URI.
 
@@ -90,43 +90,43 @@ class Found:
         return sum(len(each) for each in alone)
 
 
-async def take_back(ports: Ports, each: Restoration, found: Found) -> None:
-    """Take a document, or what lies at a place, back; *found* is told what became of it."""
+async def take_back(ports: Ports, each: Restoration, tally: Tally) -> None:
+    """Take a document, or what lies at a place, back; *tally* is told what became of it."""
     if each.is_place:
-        await _take_back_place(ports, each, found)
+        await _take_back_place(ports, each, tally)
     elif each.identity and identity(ports, each.uri) != each.identity:
         reason = "Its path now leads to another file, which was left unchanged."
-        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
     else:
-        await _take_back_document(ports, each, found)
+        await _take_back_document(ports, each, tally)
 
 
-async def _take_back_document(ports: Ports, each: Restoration, found: Found) -> None:
+async def _take_back_document(ports: Ports, each: Restoration, tally: Tally) -> None:
     now = await ports.editor.read(each.uri)
     if isinstance(now, Failure):
         raw = await ports.editor.read_bytes(each.uri)
         each = next((one for one in (each, *each.earlier) if one.after and one.after.raw == raw), each)
         if raw is None and now.code is Code.NO_SUCH_FILE:
-            await _bring_back(ports, each, found)
+            await _bring_back(ports, each, tally)
         else:
-            await _take_back_bytes(ports, each, now.message, found)
+            await _take_back_bytes(ports, each, now.message, tally)
         return
     each = _cut_after(each, now.text)
     if each.before.raw is None and each.before.unsaved is None:
-        await _remove(ports, each, now, found)
+        await _remove(ports, each, now, tally)
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
-        await _take_back_bytes(ports, each, CHANGED_AGAIN, found)
+        await _take_back_bytes(ports, each, CHANGED_AGAIN, tally)
     elif (before := _text(each.before, now.text)) is None:
         reason = "The document was not a text file before the turn. It was left unchanged."
         if now.is_open:
-            found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+            tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
         else:
-            await _take_back_bytes(ports, each, reason, found)
+            await _take_back_bytes(ports, each, reason, tally)
     else:
-        await _rewrite(ports, each, (now, before), found)
-        if await _take_back_mode(ports, each) and each.uri in found.unchanged:
-            found.unchanged.remove(each.uri)
-            found.restored.append(each.uri)
+        await _rewrite(ports, each, (now, before), tally)
+        if await _take_back_mode(ports, each) and each.uri in tally.unchanged:
+            tally.unchanged.remove(each.uri)
+            tally.restored.append(each.uri)
 
 
 def _is_more_than_text(each: Restoration) -> bool:
@@ -146,7 +146,7 @@ async def _is_as_left(ports: Ports, each: Restoration) -> bool:
     return each.after is not None and await ports.editor.read_bytes(each.uri) == each.after.raw
 
 
-async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: Found) -> None:
+async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: Tally) -> None:
     """What the turn changed in some lines of a document; what it made or deleted has none to go back to."""
     now = await ports.editor.read(each.uri)
     each = each if isinstance(now, Failure) else _cut_after(each, now.text)
@@ -154,19 +154,19 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, found: 
     is_elsewhere = each.is_place or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
         reason = "Only text files that existed before and after the turn can be restored in part."
-        found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
     elif (back := await asyncio.to_thread(_way_back, each, now.text, before, lines)) is None:
-        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
+        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     else:
-        await _write_back(ports, each, now, back, found)
+        await _write_back(ports, each, now, back, tally)
 
 
-async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> None:
+async def _take_back_place(ports: Ports, each: Restoration, tally: Tally) -> None:
     """Where a link lies, or lay, all of it is taken back, if no one has changed it since."""
     now, document = await ports.editor.look(each.uri), await ports.editor.read(each.uri)
     has_mode = not each.is_shared or (now is not None and now.mode == each.before.mode)
     if now is not None and _is_same(now, each.before) and has_mode:
-        found.unchanged.append(each.uri)
+        tally.unchanged.append(each.uri)
         return
     reason = "A link can only be restored as a whole, and something else is in its place now."
     if isinstance(document, Document) and document.unsaved:
@@ -174,21 +174,21 @@ async def _take_back_place(ports: Ports, each: Restoration, found: Found) -> Non
     elif now is not None and each.after is not None and _is_same(now, each.after):
         failure = await ports.editor.lay(each.uri, now, each.before)
         if failure is None:
-            (found.deleted if each.before.raw is None else found.restored).append(each.uri)
+            (tally.deleted if each.before.raw is None else tally.restored).append(each.uri)
             return
         reason = failure.message
-    found.conflicts.append(Conflict(uri=each.uri, reason=reason))
+    tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
 
 
 def _is_same(one: Image, other: Image) -> bool:
     return (one.raw, one.is_link) == (other.raw, other.is_link)
 
 
-async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: Found) -> None:
+async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, tally: Tally) -> None:
     """Restore a file that is not text as a whole, unless it has changed since; otherwise report *reason*."""
     now, before = await ports.editor.read_bytes(each.uri), each.before.raw
     if now is not None and now == before:
-        (found.restored if await _take_back_mode(ports, each) else found.unchanged).append(each.uri)
+        (tally.restored if await _take_back_mode(ports, each) else tally.unchanged).append(each.uri)
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
@@ -196,9 +196,9 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, found: 
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:
-            (found.deleted if before is None else found.restored).append(each.uri)
+            (tally.deleted if before is None else tally.restored).append(each.uri)
             return
-    found.conflicts.append(Conflict(uri=each.uri, reason=failure.message if failure else reason))
+    tally.conflicts.append(Conflict(uri=each.uri, reason=failure.message if failure else reason))
 
 
 async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
@@ -241,25 +241,25 @@ def _text(image: Image | None, now: Text) -> Text | None:
     return text
 
 
-async def _bring_back(ports: Ports, each: Restoration, found: Found) -> None:
+async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
     """The document is gone: the turn deleted it, or someone has since."""
     raw = each.before.raw
     if each.before.unsaved is not None:  # no editor holds it any more, so the file has to
         text = each.before.unsaved.text
         raw = encoded if isinstance(encoded := text.encode(text.content), bytes) else raw
     if raw is None:
-        found.unchanged.append(each.uri)
+        tally.unchanged.append(each.uri)
         return
     if each.after is not None and each.after.raw is not None:
-        found.conflicts.append(
+        tally.conflicts.append(
             Conflict(uri=each.uri, reason="The file has been deleted since. It was not restored.")
         )
         return
     failure = await ports.editor.put(each.uri, None, raw, each.before.mode)
     if failure is not None:
-        found.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
+        tally.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
     else:
-        found.restored.append(each.uri)
+        tally.restored.append(each.uri)
 
 
 async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
@@ -286,54 +286,54 @@ async def _put_file_back(ports: Ports, each: Restoration) -> bool:
     return True
 
 
-async def _remove(ports: Ports, each: Restoration, now: Document, found: Found) -> None:
+async def _remove(ports: Ports, each: Restoration, now: Document, tally: Tally) -> None:
     """The turn made this document: remove it, unless someone has worked on it since."""
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
         reason = "The turn created this file, and it has changed since. It was kept."
-        found.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
+        tally.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
         return
-    await _apply(ports, Delete(uri=now.uri, base=now.text), found.deleted, found)
+    await _apply(ports, Delete(uri=now.uri, base=now.text), tally.deleted, tally)
 
 
-async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text], found: Found) -> None:
+async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text], tally: Tally) -> None:
     now, _ = texts
     is_back = now.is_open and (await _put_file_back(ports, each) or await _put_disk_back(ports, each))
-    conflicts = len(found.conflicts)
-    await _rewrite_text(ports, each, texts, found)
-    if is_back and each.uri in found.unchanged:
-        found.unchanged.remove(each.uri)
-        found.restored.append(each.uri)
-    if is_back and len(found.conflicts) > conflicts:
-        left = found.conflicts.pop()
+    conflicts = len(tally.conflicts)
+    await _rewrite_text(ports, each, texts, tally)
+    if is_back and each.uri in tally.unchanged:
+        tally.unchanged.remove(each.uri)
+        tally.restored.append(each.uri)
+    if is_back and len(tally.conflicts) > conflicts:
+        left = tally.conflicts.pop()
         reason = f"The file was restored, but the text in the editor was not. {left.reason}"
-        found.partial.append(InPart(uri=left.uri, reason=reason, diff=left.diff))
+        tally.partial.append(InPart(uri=left.uri, reason=reason, diff=left.diff))
 
 
-async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, Text], found: Found) -> None:
+async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, Text], tally: Tally) -> None:
     now, before = texts
     if now.text.content == before.content:
-        found.unchanged.append(each.uri)
+        tally.unchanged.append(each.uri)
         return
     if _was_deleted(each):
         reason = "The turn deleted this document, and it has been created again since. The new one was kept."
-        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
+        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
         return
     back = await asyncio.to_thread(_way_back, each, now.text, before)
     if back is None:
-        found.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
+        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     else:
-        await _write_back(ports, each, now, back, found)
+        await _write_back(ports, each, now, back, tally)
 
 
 async def _write_back(
-    ports: Ports, each: Restoration, now: Document, back: Sequence[edit.TextEdit], found: Found
+    ports: Ports, each: Restoration, now: Document, back: Sequence[edit.TextEdit], tally: Tally
 ) -> None:
     if not back:
-        found.unchanged.append(each.uri)
+        tally.unchanged.append(each.uri)
         return
     hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
-    is_whole = await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), found.restored, found)
+    is_whole = await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), tally.restored, tally)
     if is_whole and now.is_open and not now.unsaved and each.before.unsaved is None:
         await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
 
@@ -373,18 +373,18 @@ def _way_back(
     return revert(now, list(zip(ends[::2], ends[1::2], strict=True)), lines)
 
 
-async def _apply(ports: Ports, change: Change, done: list[str], found: Found) -> bool:
+async def _apply(ports: Ports, change: Change, done: list[str], tally: Tally) -> bool:
     """Make *change*; whether all of it landed."""
     (landing,) = await ports.editor.apply([change], LABEL)
     if isinstance(change, Update) and not isinstance(landing, Applied):
-        found.refused.append(change)
+        tally.refused.append(change)
     match landing:
         case Applied():
             done.append(change.uri)
         case Partial(failure=failure):
-            found.partial.append(await _in_part(ports, change, failure))
+            tally.partial.append(await _in_part(ports, change, failure))
         case Rejected(failure=failure):
-            found.conflicts.append(Conflict(uri=change.uri, reason=failure.message))
+            tally.conflicts.append(Conflict(uri=change.uri, reason=failure.message))
     return isinstance(landing, Applied)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.agent.restore.document import Found, take_back, take_back_lines
+from handrail.agent.restore.document import Tally, take_back, take_back_lines
 from handrail.agent.turn.edit.preimage import outcome
 from handrail.core.checkpoint import Image, Intended, Restoration, Unsaved
 from handrail.core.documents.change import Applied, Change, Create, Landing, Rejected
@@ -25,36 +25,36 @@ async def rehearse(ports: Ports, each: Restoration, lines: Lines | None) -> Inte
     """What taking *each* back, or some lines of it, will make of the document; None if nothing."""
     listener = Listener(editor=ports.editor)
     if lines is None:
-        await take_back(replace(ports, editor=listener), each, Found())
+        await take_back(replace(ports, editor=listener), each, Tally())
     else:
-        await take_back_lines(replace(ports, editor=listener), each, lines, Found())
+        await take_back_lines(replace(ports, editor=listener), each, lines, Tally())
     return listener.coming
 
 
-async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, found: Found) -> None:
+async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, tally: Tally) -> None:
     """
-    Tell *found* what taking *each* back, or some lines of it, would come to.
+    Tell *tally* what taking *each* back, or some lines of it, would come to.
 
     Args:
-        found: What restoring the documents before it would come to.
+        tally: What restoring the documents before it would come to.
     """
-    is_below_link = any(each.uri.startswith(f"{link}/") for link in found.deleted)
-    is_gone = is_below_link or _is_emptied(each, found)
+    is_below_link = any(each.uri.startswith(f"{link}/") for link in tally.deleted)
+    is_gone = is_below_link or _is_emptied(each, tally)
     listener = Listener(editor=ports.editor, gone=each.uri if is_gone else "")
     if is_below_link:  # which leads elsewhere now, and will be gone
         each = replace(each, identity="")
     if lines is None:
-        await take_back(replace(ports, editor=listener), each, found)
+        await take_back(replace(ports, editor=listener), each, tally)
     else:
-        await take_back_lines(replace(ports, editor=listener), each, lines, found)
+        await take_back_lines(replace(ports, editor=listener), each, lines, tally)
 
 
-def _is_emptied(each: Restoration, found: Found) -> bool:
+def _is_emptied(each: Restoration, tally: Tally) -> bool:
     """Whether a folder in the place of *each* would be removed, with all that the turn made in it."""
     below = f"{each.uri}/"
-    left = [*found.unchanged, *found.restored, *(each.uri for each in found.conflicts)]
-    left += [each.uri for each in found.partial]
-    is_made = each.uri in each.made_folders or any(uri.startswith(below) for uri in found.deleted)
+    left = [*tally.unchanged, *tally.restored, *(each.uri for each in tally.conflicts)]
+    left += [each.uri for each in tally.partial]
+    is_made = each.uri in each.made_folders or any(uri.startswith(below) for uri in tally.deleted)
     return is_made and not any(uri.startswith(below) for uri in left)
 
 
@@ -105,7 +105,7 @@ class Listener:
             landings.append(Applied(text=None))
         return tuple(landings)
 
-    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """Note what the file will be; an editor that has the document open keeps its text."""
         now = await self.editor.read(uri)
         unsaved = None
@@ -118,7 +118,7 @@ class Listener:
         """Nothing is: what a text is does not depend on that."""
         return frozenset()
 
-    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """A place is taken back whole or not at all, so nothing has to be known beforehand."""
         return None
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from handrail.agent.restore.compare import identity, place
-from handrail.agent.restore.document import Conflict, Found, InPart, take_back, take_back_lines
+from handrail.agent.restore.document import Conflict, InPart, Tally, take_back, take_back_lines
 from handrail.agent.restore.dry_run import foresee_one, rehearse
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, names, pin_targets, read_held, targets, written_texts
@@ -98,21 +98,21 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     Raises:
         CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
     """
-    plan, found = await _plan(ports, wish)
+    plan, tally = await _plan(ports, wish)
     # What the turn made goes first: it may lie where something else has to, or lead elsewhere.
     made = tuple(each for each in plan if each.before.raw is None)
-    before = await _restore(ports, step, wish, made, found) if made else None
+    before = await _restore(ports, step, wish, made, tally) if made else None
     rest = tuple(each for each in plan if each.before.raw is not None)
     if wish.lines is None:  # a folder that a command made where a file was
         folders = [each.uri for each in rest if each.uri in each.made_folders]
         await ports.editor.remove_empty_folders(folders)
     if rest or (wish.conversation and before is None):
-        before = await _restore(ports, step, wish, rest, found)
+        before = await _restore(ports, step, wish, rest, tally)
     if before is not None and not wish.conversation and await ports.checkpoints.withdraw(before):
         before = None
-    for update in found.refused:
+    for update in tally.refused:
         ports.editor.when_shown(update, partial(_shown_late, ports, step, update))
-    return _report(found, before)
+    return _report(tally, before)
 
 
 async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
@@ -122,37 +122,37 @@ async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
     Raises:
         CheckpointError: The checkpoint is not known, or cannot be read.
     """
-    plan, found = await _plan(ports, wish)
+    plan, tally = await _plan(ports, wish)
     # In the order of `restore`: a file may have its place only once what the turn made there is gone.
     for each in sorted(plan, key=lambda each: each.before.raw is not None):
-        if wish.go_on(found.done, found.count):
-            await foresee_one(ports, each, wish.lines, found)
+        if wish.go_on(tally.done, tally.count):
+            await foresee_one(ports, each, wish.lines, tally)
         else:
-            found.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
-    return _report(found, None)
+            tally.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
+    return _report(tally, None)
 
 
-async def _plan(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], Found]:
+async def _plan(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], Tally]:
     """What a wish means, and what is known already of documents that cannot be restored."""
     plan: tuple[Restoration, ...] = ()
-    found = Found()
+    tally = Tally()
     if wish.files:
         plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
     if wish.uris is not None:
         plan, missing = _choose(ports, plan, wish.uris)
         reason = "This document is not in the checkpoint."
-        found.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
-    found.count = len(plan)
-    return plan, found
+        tally.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
+    tally.count = len(plan)
+    return plan, tally
 
 
-def _report(found: Found, checkpoint: str | None) -> RestoreReport:
+def _report(tally: Tally, checkpoint: str | None) -> RestoreReport:
     return RestoreReport(
-        restored=tuple(found.restored),
-        unchanged=tuple(found.unchanged),
-        deleted=tuple(found.deleted),
-        partial=tuple(found.partial),
-        conflicts=tuple(found.conflicts),
+        restored=tuple(tally.restored),
+        unchanged=tuple(tally.unchanged),
+        deleted=tuple(tally.deleted),
+        partial=tuple(tally.partial),
+        conflicts=tuple(tally.conflicts),
         checkpoint=checkpoint,
     )
 
@@ -183,20 +183,20 @@ def _choose(
 
 
 async def _restore(
-    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
+    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
 ) -> str:
     """Restore part of it, preceded by a checkpoint, whose id is returned."""
-    plan, before, coming = await _keep(ports, step, wish, plan, found)
+    plan, before, coming = await _keep(ports, step, wish, plan, tally)
     left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.open_documents()}
     for each in plan:
-        if not wish.go_on(found.done, found.count):
-            found.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
+        if not wish.go_on(tally.done, tally.count):
+            tally.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
         elif wish.lines is None:
-            await take_back(ports, each, found)
+            await take_back(ports, each, tally)
         else:
-            await take_back_lines(ports, each, wish.lines, found)
+            await take_back_lines(ports, each, wish.lines, tally)
         is_open = identity(ports, each.uri) in opened
-        left.append(await _left_target(ports, each, None if is_open else coming.get(each.uri), found))
+        left.append(await _left_target(ports, each, None if is_open else coming.get(each.uri), tally))
     await ports.editor.remove_empty_folders(
         sorted({folder for each in plan for folder in each.made_folders}, key=len, reverse=True)
     )
@@ -204,21 +204,21 @@ async def _restore(
     return before
 
 
-async def _left_target(ports: Ports, each: Restoration, coming: Intended | None, found: Found) -> Target:
+async def _left_target(ports: Ports, each: Restoration, coming: Intended | None, tally: Tally) -> Target:
     """
     What a restore has left of a path, without what others write there meanwhile.
 
     Args:
         coming: What a file was about to become; None of what an editor holds, which may have formatted it.
-        found: What became of all paths so far.
+        tally: What became of all paths so far.
     """
     if each.is_place:
         return Target(uri=each.uri, is_place=True)
-    if any(each.uri == conflict.uri for conflict in found.conflicts) or each.uri in found.unchanged:
+    if any(each.uri == conflict.uri for conflict in tally.conflicts) or each.uri in tally.unchanged:
         return Target(uri=each.uri, is_untouched=True)
-    if coming is not None and each.uri in found.deleted:
+    if coming is not None and each.uri in tally.deleted:
         return Target(uri=each.uri, is_gone=True)
-    if coming is not None and coming.raw is not None and each.uri in found.restored:
+    if coming is not None and coming.raw is not None and each.uri in tally.restored:
         return Target(uri=each.uri, raw=coming.raw)
     (target,) = pin_targets(await read_held(ports.editor, [each.uri]))
     return target
@@ -233,12 +233,12 @@ async def _targets(
 
 
 async def _plan_documents(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict[str, Intended]:
-    found = {each.uri: await rehearse(ports, each, wish.lines) for each in plan if not each.is_place}
-    return {uri: intended for uri, intended in found.items() if intended is not None}
+    rehearsed = {each.uri: await rehearse(ports, each, wish.lines) for each in plan if not each.is_place}
+    return {uri: intended for uri, intended in rehearsed.items() if intended is not None}
 
 
 async def _keep(
-    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], found: Found
+    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
 ) -> tuple[tuple[Restoration, ...], str, Mapping[str, Intended]]:
     """
     Take the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan.
@@ -257,7 +257,7 @@ async def _keep(
                 checkpoint = await ports.checkpoints.ensure(step, await _targets(ports, [each], coming))
                 kept.append(each)
             except CheckpointError as problem:
-                found.conflicts.append(Conflict(uri=each.uri, reason=str(problem)))
-        if not kept and not (found.restored or found.deleted):
+                tally.conflicts.append(Conflict(uri=each.uri, reason=str(problem)))
+        if not kept and not (tally.restored or tally.deleted):
             raise error
         return tuple(kept), checkpoint, coming

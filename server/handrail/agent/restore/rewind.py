@@ -45,26 +45,26 @@ def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
     Returns:
         None if there is no such checkpoint. Raises CheckpointError if it has no session to go back.
     """
-    for found in known:
-        for name, call in ((found.id, ""), *((step.id, step.call) for step in found.steps)):
+    for checkpoint in known:
+        for name, call in ((checkpoint.id, ""), *((step.id, step.call) for step in checkpoint.steps)):
             if name == wish.checkpoint:
-                step = replace(own, session=found.session, label=_label(found))
-                if wish.conversation and not found.session:
+                step = replace(own, session=checkpoint.session, label=_label(checkpoint))
+                if wish.conversation and not checkpoint.session:
                     raise CheckpointError(f"Checkpoint {name} does not belong to a conversation.")
-                back = Rewound(id=own.turn, before=found.turn, call=call)
+                back = Rewound(id=own.turn, before=checkpoint.turn, call=call)
                 return Way(step=step, wish=wish, back=back if wish.conversation else None)
     return None
 
 
-def _label(found: Checkpoint) -> str:
+def _label(checkpoint: Checkpoint) -> str:
     """To restore the checkpoint of a restore is to redo what that undid, and the other way round."""
-    match found.origin:
+    match checkpoint.origin:
         case Origin.RESTORE:
-            return REDOING + found.label.removeprefix(RESTORING)
+            return REDOING + checkpoint.label.removeprefix(RESTORING)
         case Origin.REDO:
-            return RESTORING + found.label.removeprefix(REDOING)
+            return RESTORING + checkpoint.label.removeprefix(REDOING)
         case _:
-            return RESTORING + found.label
+            return RESTORING + checkpoint.label
 
 
 def way_of_turn(
@@ -81,7 +81,7 @@ def way_of_turn(
     Returns:
         With what follows, documents go back from the first later turn on that changed any.
     """
-    there = {found.id for found in known}
+    there = {checkpoint.id for checkpoint in known}
     later = (turn for turn in turns[turns.index(wish.checkpoint) + 1 :] if turn in there)
     first = next(later, None) if wish.following else None
     return Way(

@@ -187,14 +187,14 @@ class Discussion:
             subject = self.subjects.get(key) or self.shown.subjects.get(key) or answered.subject
         return Comment(subject=subject, remark=remark, about=about)
 
-    async def session(self, found: Sequence[Comment]) -> tuple[str | None, set[str]]:
+    async def session(self, comments: Sequence[Comment]) -> tuple[str | None, set[str]]:
         """
         Where comments are to be answered: the latest session that made one of the changes.
 
         Returns:
             The session, None for a new one; and its turns.
         """
-        turns = {turn for each in found if each.subject is not None for turn in each.subject.turns}
+        turns = {turn for each in comments if each.subject is not None for turn in each.subject.turns}
         turns = turns or {turn for each in self.shown.subjects.values() for turn in each.turns}
         of = dict[str, set[str]]()
         for turn in turns | {each.turn for each in self.sent}:
@@ -204,7 +204,7 @@ class Discussion:
         latest = [each.id for each in await self.archive.journals.list() if each.id in of]
         return (latest[0], of[latest[0]]) if latest else (None, set())
 
-    def took(self, found: Sequence[Comment], turn: str) -> None:
+    def took(self, comments: Sequence[Comment], turn: str) -> None:
         """Comments were sent, and *turn* answers them: they are not the user's draft any more."""
         self.sent += [
             Sent(
@@ -214,7 +214,7 @@ class Discussion:
                 text=each.remark.text,
                 turn=turn,
             )
-            for each in found
+            for each in comments
         ]
         del self.sent[:-LIMIT_SENT]
         self.waiting.clear()

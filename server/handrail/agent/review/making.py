@@ -148,7 +148,7 @@ def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:
     after = restoration.after
     if after is None or restoration.is_place:
         return None
-    was, now = _text(restoration.found or restoration.before), _text(after)
+    was, now = _text(restoration.before_last or restoration.before), _text(after)
     if isinstance(was, Failure) or isinstance(now, Failure):
         return None
     return Made(

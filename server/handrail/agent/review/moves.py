@@ -87,14 +87,14 @@ def pair(made: Sequence[Made]) -> list[Made]:
         Counter(each.before.content for each in gone if each.before is not None),
         Counter(each.after.content for each in new if each.after is not None),
     ]
-    found, joined = list[Made](), set[str]()
+    result, joined = list[Made](), set[str]()
     for target in new:
         text = target.after.content if target.after is not None else ""
         source = next((each for each in gone if each.before == target.after), None)
         if text and source is not None and [count[text] for count in counts] == [1, 1]:
-            found.append(replace(target, before=source.before, moved_from=source.uri))
+            result.append(replace(target, before=source.before, moved_from=source.uri))
             joined |= {source.uri, target.uri}
-    return [each for each in made if each.uri not in joined] + found
+    return [each for each in made if each.uri not in joined] + result
 
 
 def _move(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId) -> Became:
@@ -161,8 +161,8 @@ def _move_back(was: Pending, made: Made, place: Place, new_id: NewId) -> Pending
     else:
         earlier = was.earlier or Reviewed(rows=first.before)
         now = one.add_agent_edit(earlier, first.before, after, whose, new_id)
-    found = Pending(uri=made.uri, identity=place.identity, path=place.path, document=now)
-    return found if now.hunks else None
+    pending = Pending(uri=made.uri, identity=place.identity, path=place.path, document=now)
+    return pending if now.hunks else None
 
 
 def _remove_renamed(now: Pending, origin: Origin, removal: Step) -> Pending:

@@ -19,14 +19,14 @@ async def drop_recorded(records: Records, editor: Editor, documents: Iterable[Pe
     """Those of the documents of which the record has changed, without what is on record by now."""
     of = {known.uri: known for known in documents}
     news = await records.recorded_ids(list(of)) if of else {}
-    found = []
+    result = []
     for uri, blobs in news.items():
         known = of[uri]
         if blobs != known.recorded:
             for was, blob in zip(known.recorded, blobs, strict=True):
                 known = await _drop_blob(records, editor, known, was, blob) if was != blob else known
-            found.append(replace(known, recorded=blobs))
-    return found
+            result.append(replace(known, recorded=blobs))
+    return result
 
 
 async def note_records(records: Records, documents: Iterable[Pending]) -> list[Pending]:

@@ -67,13 +67,13 @@ class TakenBack:
 
     async def find_redone(self, editor: Editor) -> list[Pending]:
         """What is pending once more after a restore has brought back what an earlier one took back."""
-        found = list[Pending]()
+        pending = list[Pending]()
         for identity, known in list(self.known.items()):
             is_gone = await editor.read_bytes(known.back.uri) is None
             is_there = known.kind is Kind.DELETED or await _rows(editor, known.uri) == known.document.rows
             if is_gone and is_there:
-                found.append(self.known.pop(identity))
-        return found
+                pending.append(self.known.pop(identity))
+        return pending
 
 
 async def _rows(editor: Editor, uri: str) -> tuple[str, ...] | None:

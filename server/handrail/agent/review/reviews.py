@@ -93,9 +93,9 @@ class Reviews:
             touched, new = list[str](), list[str]()
             for each in made:
                 became = await moves.became_soon(self.pending, each, self.ports().workspace, self._new_id)
-                for identity, found in became.items():
+                for identity, pending in became.items():
                     known = self.pending.get(identity)
-                    self._set(identity, found)
+                    self._set(identity, pending)
                     self._touched.add(identity)  # others may have typed since
                     touched.append(identity)
                     new += [identity] if known is None or not known.document.hunks else []
@@ -178,11 +178,11 @@ class Reviews:
                     back = await self._taken_back.find_returned(known, self.ports().editor)
                     await self._became(known, back)  # None if someone has made it anew
                 continue
-            found = await self.ports().editor.read(known.uri)
-            if isinstance(found, Failure):
-                await self._set_aside(known, found)
+            document = await self.ports().editor.read(known.uri)
+            if isinstance(document, Failure):
+                await self._set_aside(known, document)
             else:
-                self._observed_on_disk(known, split_lines(found.text.content))
+                self._observed_on_disk(known, split_lines(document.text.content))
 
     def on_change(self, identity: str) -> bool:
         """A document has changed in the editor; whether anything is pending in it."""

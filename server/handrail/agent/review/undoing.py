@@ -126,36 +126,36 @@ async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Und
         CheckpointError: What is there could not be kept, and the user wants that first. Nothing is changed.
     """
     await reviews.refresh()
-    found = Undone()
+    undone = Undone()
     ports = replace(reviews.ports(), review=Unreviewed())
     step = StepId(session="", turn=reviews.new_id("u"), number=1, label="Undo of hunks", pinned=True)
     plans = list[_Plan]()
     for identity, hunks in reviews.hunks(wanted).items():
         pending = reviews.pending[identity]
         if pending.is_whole and _means_whole(pending, hunks, wanted.turn):
-            if await _undo_whole(reviews, ports, step, pending, found) and wanted.hunks is None:
+            if await _undo_whole(reviews, ports, step, pending, undone) and wanted.hunks is None:
                 more = await undo(reviews, replace(wanted, uri=pending.back.uri), forced=forced)
-                found.add(more)
-        elif (plan := await _plan(ports, pending, hunks, (wanted.turn, forced), found)) is not None:
+                undone.add(more)
+        elif (plan := await _plan(ports, pending, hunks, (wanted.turn, forced), undone)) is not None:
             plans.append(plan)
     if plans:
-        await _make(reviews, ports, step, plans, found)
-    return found
+        await _make(reviews, ports, step, plans, undone)
+    return undone
 
 
 async def _plan(
-    ports: Ports, pending: Pending, hunks: Sequence[Hunk], how: tuple[str | None, bool], found: Undone
+    ports: Ports, pending: Pending, hunks: Sequence[Hunk], how: tuple[str | None, bool], undone: Undone
 ) -> _Plan | None:
     """The edits that undo hunks; None if there are none."""
     turn, forced = how
     document = await ports.editor.read(pending.uri)
     rows = pending.document.rows
     if not isinstance(document, Document) or document.text.content != "".join(rows):
-        found.conflicts += [_conflict(pending, hunk, CHANGED) for hunk in hunks]
+        undone.conflicts += [_conflict(pending, hunk, CHANGED) for hunk in hunks]
         return None
     ids = frozenset(hunk.id for hunk in hunks)
     result = await asyncio.to_thread(one.undo_pending, pending.document, ids, turn, forced=forced)
-    found.conflicts += [_conflict(pending, hunk, TYPED) for hunk in result.conflicts]
+    undone.conflicts += [_conflict(pending, hunk, TYPED) for hunk in result.conflicts]
     edits = await asyncio.to_thread(_edits, pending.document, result)
 
     def drop(some: frozenset[str]) -> Reviewed:
@@ -166,22 +166,22 @@ async def _plan(
 
 def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedHunk], ...]:
     starts = list(accumulate(map(len, document.rows), initial=0))
-    found = []
+    collected = []
     for number, hunk in enumerate(document.hunks, 1):
         new = result.now_of.get(hunk.id)
         if new is not None:
             smallest = edits_between("".join(hunk.rows), "".join(new))
             edits = tuple(replace(each, span=each.span.shift(starts[hunk.start])) for each in smallest)
-            found.append((hunk, PlannedHunk(number=number, tier=Tier.SAFE, edits=edits)))
-    return tuple(found)
+            collected.append((hunk, PlannedHunk(number=number, tier=Tier.SAFE, edits=edits)))
+    return tuple(collected)
 
 
-async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_Plan], found: Undone) -> None:
+async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_Plan], undone: Undone) -> None:
     """Make what was planned, all documents at once, and see what of it stands."""
     files = tuple(plan.file(step.turn) for plan in plans)
     call = PlannedCall(title="undo", files=files, partial=True)
     made = await landing.make(ports, step, [call], lambda: False)
-    found.checkpoint = made.checkpoint or found.checkpoint
+    undone.checkpoint = made.checkpoint or undone.checkpoint
     of = {outcome.mutation.id: outcome for outcome in made.calls[0].outcomes}
     became = dict[str, tuple[Reviewed, Reviewed]]()
     for plan in plans:
@@ -191,8 +191,8 @@ async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_P
             if failure is None:
                 stands.add(hunk.id)
             else:
-                found.conflicts.append(_conflict(plan.pending, hunk, failure.message))
-        found.hunks += [hunk.id for hunk, _ in plan.edits if hunk.id in stands]
+                undone.conflicts.append(_conflict(plan.pending, hunk, failure.message))
+        undone.hunks += [hunk.id for hunk, _ in plan.edits if hunk.id in stands]
         left = await asyncio.to_thread(plan.without, frozenset(stands))
         became[plan.pending.identity] = (plan.pending.document, left)
     await reviews.became(became)
@@ -205,7 +205,7 @@ def _means_whole(pending: Pending, hunks: Sequence[Hunk], turn: str | None) -> b
     return not pending.is_new or is_first
 
 
-async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, found: Undone) -> bool:
+async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, undone: Undone) -> bool:
     """
     Restores a document that was made, moved, removed or changed as a whole.
 
@@ -217,20 +217,20 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
     wish = restore.Wish(checkpoint=pending.checkpoint, uris=uris, following=True)
     try:
         if pending.origin is not None and (foreseen := (await restore.foresee(ports, wish)).conflicts):
-            found.conflicts.append(_conflict(pending, hunk, foreseen[0].reason))
+            undone.conflicts.append(_conflict(pending, hunk, foreseen[0].reason))
             return False
         report = await restore.restore(ports, step, wish)
     except CheckpointError as error:
         await reviews.keep(Wanted(hunks=[hunk.id]))
-        found.conflicts.append(_conflict(pending, hunk, UNREADABLE.format(error)))
+        undone.conflicts.append(_conflict(pending, hunk, UNREADABLE.format(error)))
         return False
-    found.checkpoint = report.checkpoint or found.checkpoint
+    undone.checkpoint = report.checkpoint or undone.checkpoint
     reasons = [each.reason for each in report.conflicts] + [each.reason for each in report.partial]
     if reasons:
-        found.conflicts.append(_conflict(pending, hunk, reasons[0]))
+        undone.conflicts.append(_conflict(pending, hunk, reasons[0]))
         return False
     await reviews.came_back(pending)
-    found.hunks.append(hunk.id)
+    undone.hunks.append(hunk.id)
     return pending.earlier is not None
 
 

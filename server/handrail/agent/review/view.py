@@ -87,12 +87,12 @@ def view(
         needed: The keys of those that are shown whatever their number.
         is_on: Whether changes are noted at all.
     """
-    found = View()
+    page = View()
     pending = [each for each in subjects if each.status is Status.PENDING]
-    found.add("top", "# Review", _count(pending, is_on=is_on), *((HOW,) if subjects else ()))
+    page.add("top", "# Review", _count(pending, is_on=is_on), *((HOW,) if subjects else ()))
     for turn in dict.fromkeys(turn for each in pending for turn in each.turns):
         own = [each for each in pending if turn in each.turns]
-        found.add(f"turn:{turn}", f"- {_turn(turn, labels)}: {_changes(len(own))}")
+        page.add(f"turn:{turn}", f"- {_turn(turn, labels)}: {_changes(len(own))}")
     below = dict[str, list[Sent]]()
     for each in sent:
         below.setdefault(each.subject.key if each.subject is not None else "", []).append(each)
@@ -101,16 +101,16 @@ def view(
     for subject in shown:
         if subject.path != path:
             path = subject.path
-            found.add(f"document:{path}", f"## {code(path)}")
-        _add(found, subject, labels)
-        _add_sent(found, below.pop(subject.key, ()), labels, named=False)
+            page.add(f"document:{path}", f"## {code(path)}")
+        _add(page, subject, labels)
+        _add_sent(page, below.pop(subject.key, ()), labels, named=False)
     if more := len(subjects) - len(shown):
-        found.add("more", f"{_changes(more)} more are not shown: keep or undo some of these to see them.")
+        page.add("more", f"{_changes(more)} more are not shown: keep or undo some of these to see them.")
     answered = [each for others in below.values() for each in others][-LIMIT_ANSWERED:]
     if answered:
-        found.add("answered", "## Comments that were sent")
-        _add_sent(found, answered, labels, named=True)
-    return found
+        page.add("answered", "## Comments that were sent")
+        _add_sent(page, answered, labels, named=True)
+    return page
 
 
 def _count(pending: Sequence[Subject], *, is_on: bool) -> str:
@@ -127,7 +127,7 @@ def _changes(count: int) -> str:
     return "1 change" if count == 1 else f"{count:,} changes"
 
 
-def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
+def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:
     what = STATUS.get(subject.status) or KINDS.get(subject.kind, "")
     if subject.status is Status.PENDING and subject.renamed_from:
         what += f" from {code(subject.renamed_from)}"
@@ -143,20 +143,20 @@ def _add(found: View, subject: Subject, labels: Mapping[str, str]) -> None:
         blocks.append(surfaces.block(subject.diff, subject.language))
     elif subject.is_protected:
         blocks.append(PROTECTED)
-    found.add(subject.key, *blocks)
-    found.subjects[subject.key] = subject
+    page.add(subject.key, *blocks)
+    page.subjects[subject.key] = subject
     if subject.kind is not Kind.DELETED:
         link = Link(start=len("### "), end=len("### ") + len(shown), uri=subject.uri, line=subject.start)
-        found.links[subject.key] = link
+        page.links[subject.key] = link
 
 
-def _add_sent(found: View, sent: Iterable[Sent], labels: Mapping[str, str], *, named: bool) -> None:
+def _add_sent(page: View, sent: Iterable[Sent], labels: Mapping[str, str], *, named: bool) -> None:
     for each in sent:
         said = "\n".join(f"> {surfaces.inert(surfaces.visible(row))}" for row in each.text.split("\n"))
         subject = each.subject
         on = f"On {code(f'{subject.path}:{subject.place}')}:\n\n" if named and subject is not None else ""
         end = f"This {ENDS.get(each.state, ENDS['failed'])} {_turn(each.turn, labels)}."
-        found.add(each.key, on + said, end)
+        page.add(each.key, on + said, end)
 
 
 def _turn(turn: str, labels: Mapping[str, str]) -> str:

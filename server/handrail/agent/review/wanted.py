@@ -31,7 +31,7 @@ def wanted_hunks(
 ) -> dict[str, tuple[Hunk, ...]]:
     """The hunks that are meant, by the identities of their documents; *identity* is the wanted one's."""
     ids = None if wanted.hunks is None else set(wanted.hunks)
-    found = dict[str, tuple[Hunk, ...]]()
+    result = dict[str, tuple[Hunk, ...]]()
     for known in documents:
         if wanted.uri is not None and known.identity != identity:
             continue
@@ -41,10 +41,10 @@ def wanted_hunks(
             if (ids is None or hunk.id in ids) and (wanted.turn is None or wanted.turn in hunk.turns)
         )
         if hunks:
-            found[known.identity] = hunks
-    missing = (ids or set()) - {hunk.id for hunks in found.values() for hunk in hunks}
+            result[known.identity] = hunks
+    missing = (ids or set()) - {hunk.id for hunks in result.values() for hunk in hunks}
     if missing:
         raise UnknownId(
             f"Change {min(missing)!r} is not pending. It may have been kept, undone or rewritten."
         )
-    return found
+    return result

@@ -34,8 +34,8 @@ class ListFiles:
 
     async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
         """The paths, or folders with the number of their files where there are too many."""
-        found = await ports.workspace.files(places[self.path] if self.path else None, self.glob)
-        return found if isinstance(found, Failure) else search.list_paths(found)
+        files = await ports.workspace.files(places[self.path] if self.path else None, self.glob)
+        return files if isinstance(files, Failure) else search.list_paths(files)
 
 
 def parse(arguments: call.Arguments) -> ListFiles | Failure:

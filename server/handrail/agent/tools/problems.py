@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
 from handrail.core.ledger import problems
-from handrail.core.ledger.problems import Found
+from handrail.core.ledger.problems import DocumentProblems
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
@@ -50,7 +50,7 @@ class Problems:
             return document
         match (await ports.languages.problems([document.uri], WAIT_S)).get(document.uri):
             case Report(problems=found, missing=missing):
-                listed = problems.report_all([Found(path=place.path, problems=_in_order(found))])
+                listed = problems.report_all([DocumentProblems(path=place.path, problems=_in_order(found))])
                 return "\n".join((listed if found or not missing else "", *missing)).lstrip("\n")
             case Unwatched():
                 return (
@@ -61,21 +61,21 @@ class Problems:
                 return problems.report_all((), [place.path])
 
 
-async def _readable_problems(ports: Ports) -> list[Found]:
+async def _readable_problems(ports: Ports) -> list[DocumentProblems]:
     """Those of the documents that the model may read without a question."""
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
-    found = []
+    result = []
     for uri, known in (await ports.languages.known_problems()).items():
         place = ports.workspace.resolve(uri)
         if isinstance(place, Place) and isinstance(
             verdict(Request(tool=READ, kind=ToolKind.READ, places=(place,)), rights), Allow
         ):
-            found.append(Found(path=place.path, problems=_in_order(known)))
-    return sorted(found, key=lambda each: each.path)
+            result.append(DocumentProblems(path=place.path, problems=_in_order(known)))
+    return sorted(result, key=lambda each: each.path)
 
 
-def _in_order(found: tuple[problems.Problem, ...]) -> tuple[problems.Problem, ...]:
-    return tuple(sorted(found, key=lambda each: each.line))
+def _in_order(listed: tuple[problems.Problem, ...]) -> tuple[problems.Problem, ...]:
+    return tuple(sorted(listed, key=lambda each: each.line))
 
 
 def parse(arguments: call.Arguments) -> Problems | Failure:

@@ -38,13 +38,13 @@ class _Read:
     rows: Sequence[str]
 
 
-async def list_spots(found: Spots, ports: Ports) -> str:
+async def list_spots(listing: Spots, ports: Ports) -> str:
     """
     The places, each with its line as the document has it now.
 
     Cost: one reading of each of at most `LIMIT_DOCUMENTS` documents.
     """
-    spots = list({(each.uri, each.line, each.name): each for each in found.spots}.values())
+    spots = list({(each.uri, each.line, each.name): each for each in listing.spots}.values())
     places = await _places([each.uri for each in spots], ports)
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     allowed = {uri: place for uri, place in places.items() if _may_read(place, rights)}
@@ -52,7 +52,7 @@ async def list_spots(found: Spots, ports: Ports) -> str:
     lines = {_line(documents[each.uri], each): None for each in spots if each.uri in documents}
     hidden = [_why_hidden(each, places.get(each.uri)) for each in spots if each.uri not in documents]
     rows = sorted(lines, key=lambda line: (line.path, line.line_number))
-    more = found.more or len(rows) > LIMIT_LINES
+    more = listing.more or len(rows) > LIMIT_LINES
     texts = [show_lines(Lines(lines=tuple(rows[:LIMIT_LINES]), more=more))] if rows else []
     if hidden:
         texts.append(_describe_hidden(list(dict.fromkeys(hidden))))
@@ -68,8 +68,8 @@ def _describe_hidden(hidden: Sequence[str]) -> str:
 async def _places(uris: Sequence[str], ports: Ports) -> dict[str, Place]:
     """Where URIs lead, as far as they lead to files; links are looked up on the disk."""
     names = list(dict.fromkeys(uris))[: LIMIT_DOCUMENTS + LIMIT_HIDDEN]
-    found = await asyncio.gather(*(asyncio.to_thread(ports.workspace.resolve, uri) for uri in names))
-    return {uri: place for uri, place in zip(names, found, strict=True) if isinstance(place, Place)}
+    resolved = await asyncio.gather(*(asyncio.to_thread(ports.workspace.resolve, uri) for uri in names))
+    return {uri: place for uri, place in zip(names, resolved, strict=True) if isinstance(place, Place)}
 
 
 def _may_read(place: Place, rights: Rights) -> bool:
@@ -79,10 +79,10 @@ def _may_read(place: Place, rights: Rights) -> bool:
 
 async def _documents(places: Mapping[str, Place], ports: Ports) -> dict[str, _Read]:
     shown_of = dict(list(places.items())[:LIMIT_DOCUMENTS])
-    found = await asyncio.gather(*(ports.editor.read(place.uri) for place in shown_of.values()))
+    documents = await asyncio.gather(*(ports.editor.read(place.uri) for place in shown_of.values()))
     return {
         uri: _Read(path=place.path, rows=document.text.rows)
-        for (uri, place), document in zip(shown_of.items(), found, strict=True)
+        for (uri, place), document in zip(shown_of.items(), documents, strict=True)
         if isinstance(document, Document)
     }
 

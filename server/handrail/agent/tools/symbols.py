@@ -49,12 +49,12 @@ class Symbols:
             case found:
                 return await spots.list_spots(self._matching_spots(found), ports)
 
-    def _matching_spots(self, found: Spots) -> Spots:
+    def _matching_spots(self, listing: Spots) -> Spots:
         """A server decides what resembles a query; in a document the name must contain it."""
         if not (self.path and self.query):
-            return found
+            return listing
         wanted = self.query.casefold()
-        return replace(found, spots=tuple(each for each in found.spots if wanted in each.name.casefold()))
+        return replace(listing, spots=tuple(each for each in listing.spots if wanted in each.name.casefold()))
 
 
 def parse(arguments: call.Arguments) -> Symbols | Failure:

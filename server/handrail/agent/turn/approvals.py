@@ -65,12 +65,12 @@ class Approvals:
             if answer == ALWAYS:
                 await self.ports.grants.add(ask.grants)
             rights = await self.rights()
-            found = verdict.verdict(ready.request, replace(rights, grants=rights.grants | allowed))
-            if isinstance(found, Block):
-                return found.failure
-            if isinstance(found, Allow) or found.grants <= allowed:
+            judged = verdict.verdict(ready.request, replace(rights, grants=rights.grants | allowed))
+            if isinstance(judged, Block):
+                return judged.failure
+            if isinstance(judged, Allow) or judged.grants <= allowed:
                 return None
-            ask = found
+            ask = judged
 
     async def _answer(self, ready: Ready, ask: Ask, mutation: Mutation) -> str | None:
         """

@@ -165,13 +165,13 @@ async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple
     usage, text = Usage(), ""
     for part in _parts(cut.summarised, read_chars):
         before = f"The part before this is already summarised; keep this summary:\n{text}\n\n" if text else ""
-        found, used = await _ask_for_summary(
+        summary, used = await _ask_for_summary(
             part, ports, f"{SHORTER.format(limit=limit)}\n\n{before}", read_chars, limit
         )
         usage = usage.plus(used)
-        if not found:
+        if not summary:
             return f"{text}\n{INCOMPLETE}" if text else "", usage
-        text = found
+        text = summary
     return text, usage
 
 
@@ -179,7 +179,7 @@ async def _ask_for_summary(
     part: Sequence[Message], ports: Ports, terms: str, read_chars: int, limit: int
 ) -> tuple[str, Usage]:
     """A summary of *part*, asked for twice at most; empty if there is none."""
-    usage, found = Usage(), ""
+    usage, summary = Usage(), ""
     for attempt in (1, 2):
         told = _as_text(part, read_chars // attempt)
         asked = UserMessage(text=f"{prompts.text('summary')}{terms}The conversation:\n\n{told}")
@@ -191,14 +191,14 @@ async def _ask_for_summary(
                     if text and piece.stop is StopReason.FINISH and len(text) <= limit:
                         return text, usage
                     is_usable = piece.stop not in (StopReason.REFUSED, StopReason.CONTEXT_FULL)
-                    found = text if is_usable and text else found
+                    summary = text if is_usable and text else summary
         except ProviderDown as error:
             pause = recover.retry(attempt, error.wait_s)
             if attempt == 1 and pause is not None:
                 await ports.pause(pause.in_s)
         except ProviderError:
             pass  # the next attempt asks for less
-    return found[:limit], usage
+    return summary[:limit], usage
 
 
 def _parts(messages: Sequence[Message], room: int) -> list[list[Message]]:

@@ -97,7 +97,7 @@ class Executor:
     known: Known = field(default_factory=dict)
     edited: dict[str, Text | None] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
-    correct: Callable[[Sequence[Outcome]], None] = lambda found: None
+    correct: Callable[[Sequence[Outcome]], None] = lambda outcomes: None
     background: Background = field(default_factory=lambda: Background(tell=lambda session, text: None))
     _early: list[Outcome] = field(default_factory=list)
     _tools: dict[str, str] = field(default_factory=dict)
@@ -238,10 +238,10 @@ class Executor:
 
     async def _finish(self, batch: Sequence[Done], done: Results) -> None:
         """Tell of the outcomes of a batch, and keep its results."""
-        found = [outcome for each in batch for outcome in each.outcomes]
-        self.outcomes += found
-        self.seen.note(found)
-        self.settle(found)
+        outcomes = [outcome for each in batch for outcome in each.outcomes]
+        self.outcomes += outcomes
+        self.seen.note(outcomes)
+        self.settle(outcomes)
         for each in batch:
             for outcome in each.outcomes:
                 self.observe(outcome)
@@ -284,17 +284,17 @@ class Executor:
     def _refuse(self, refused: Refused, order: int) -> Done:
         """The result of a call that does not run; its edits are mutations that failed or were denied."""
         ready, failure = refused.ready, refused.failure
-        found: tuple[Outcome, ...] = ()
+        untried: tuple[Outcome, ...] = ()
         if ready is not None and isinstance(ready.action, Edits):
             mutation = self._mutation(ready.call, order)
-            found = tuple(output.untried_outcome(mutation, place, failure) for place in ready.places.values())
+            untried = tuple(output.untried_outcome(mutation, each, failure) for each in ready.places.values())
         elif ready is None and kind_of(refused.call.name) is ToolKind.EDIT:
             named = patch.named_file(refused.call.arguments)
             place = self.ports.workspace.resolve(named) if named else failure
             meant = place if isinstance(place, Place) and place.kind is PlaceKind.INSIDE else None
-            found = (output.untried_outcome(self._mutation(refused.call, order), meant, failure),)
-        self.misses.update(ledger.count_misses(self.misses, found))
-        return Done(result=output.failed_result(refused.call, failure), outcomes=found)
+            untried = (output.untried_outcome(self._mutation(refused.call, order), meant, failure),)
+        self.misses.update(ledger.count_misses(self.misses, untried))
+        return Done(result=output.failed_result(refused.call, failure), outcomes=untried)
 
     def _mutation(self, call: ToolCall, order: int) -> Mutation:
         return output.mutation(call, self.step, order)
@@ -333,8 +333,8 @@ class Executor:
             looking = ready.action.run(ready.places, self.ports)
         else:
             looking = self.background.visit(ready.action, self.step.session, self.ports)
-        found = await unless_stopped(looking, self._stop)
-        return Done(result=output.result_of(ready.call, output.STOPPED if found is None else found))
+        answer = await unless_stopped(looking, self._stop)
+        return Done(result=output.result_of(ready.call, output.STOPPED if answer is None else answer))
 
     async def _some(self, ready: Ready, order: int) -> Done | None:
         """Run a command once few others run; None if the turn has been stopped by then."""
@@ -349,7 +349,7 @@ class Executor:
         except CheckpointError as error:
             return self._no_checkpoint(ready, error, order)
         outcomes = self._effects_of(call, ran.effects, order)
-        return Done(result=output.result_of(call, ran.found), outcomes=outcomes)
+        return Done(result=output.result_of(call, ran.answer), outcomes=outcomes)
 
     def _effects_of(self, call: ToolCall, effects: CommandEffects, order: int) -> tuple[Outcome, ...]:
         """What a command has changed, as outcomes of its call."""
@@ -383,11 +383,11 @@ class Executor:
         self.checkpoint = made.checkpoint or self.checkpoint
         return made.done
 
-    def _correct(self, found: Sequence[Outcome]) -> None:
-        """Some of *found* show after they were told not to, or before they are told at all."""
+    def _correct(self, shown: Sequence[Outcome]) -> None:
+        """Some of *shown* show after they were told not to, or before they are told at all."""
         told = {outcome.mutation.id: at for at, outcome in enumerate(self.outcomes)}
-        self._early += [each for each in found if each.mutation.id not in told]
-        better = [e for e in found if e.mutation.id in told and e.is_news(self.outcomes[told[e.mutation.id]])]
+        self._early += [each for each in shown if each.mutation.id not in told]
+        better = [e for e in shown if e.mutation.id in told and e.is_news(self.outcomes[told[e.mutation.id]])]
         if not better:
             return
         for outcome in better:

@@ -86,12 +86,12 @@ class FolderInstructions:
             return []
         top = self._at_top()
         rights = Rights(rules=self.ports.rules(), grants=await self.ports.grants.load())
-        found = [each for folder in folders if (each := await self._read(folder, top, rights)) is not None]
-        ignored = await self.ports.workspace.ignored_uris([uri for each in found for uri in each.uris])
+        new = [each for folder in folders if (each := await self._read(folder, top, rights)) is not None]
+        ignored = await self.ports.workspace.ignored_uris([uri for each in new for uri in each.uris])
         told = {each.instructions: each for each in instructions_in(messages)}
         limit = min(LIMIT_ALL_CHARS, int(window_tokens * CHARS_PER_TOKEN * WINDOW_SHARE))
         news = list[UserMessage]()
-        for each in found:
+        for each in new:
             if not ignored.isdisjoint(each.uris):
                 self._notice(f"{surfaces.line(each.path)} {IGNORED}", is_warning=False)
                 continue
@@ -183,15 +183,15 @@ class _Instructions:
 
 def _folders(uri: str, roots: Set[str]) -> list[str]:
     """The folders between a document and the workspace folders that it lies in, the nearest first."""
-    found, above = list[str](), list[str]()
+    result, above = list[str](), list[str]()
     folder = uri.rpartition("/")[0]
     while folder.count("/") > 2:  # those of `file://` are no folders
         if folder in roots:
-            found, above = [*found, *above], []
+            result, above = [*result, *above], []
         else:
             above.append(folder)
         folder = folder.rpartition("/")[0]
-    return found[:LIMIT_DEPTH]
+    return result[:LIMIT_DEPTH]
 
 
 def _size(message: UserMessage) -> int:

@@ -57,7 +57,7 @@ class ToldBefore:
 async def instructions_for(mode: Mode, ports: Ports) -> ToldBefore:
     """What the model is told in *mode*."""
     trusted = not ports.terms.is_untrusted
-    found, left_out = await _project(ports) if trusted else ([], (UNTRUSTED,))
+    instructions, left_out = await _project(ports) if trusted else ([], (UNTRUSTED,))
     names = ["rules", "headless" if ports.terms.is_headless else "editor"]
     names += ["unattended"] if ports.terms.is_unattended else []
     names += await _of_commands(ports) if mode is Mode.EDIT else [mode.value]
@@ -69,8 +69,8 @@ async def instructions_for(mode: Mode, ports: Ports) -> ToldBefore:
     known = await skills(ports) if trusted else Skills()
     left_out = (*left_out, *((LATE,) if known is None else known.left_out))
     texts = [prompts.text(name) for name in names]
-    text = prompt.system_text(texts, around, found, () if known is None else known.told)
-    return ToldBefore(text=text, instructions=tuple(each.path for each in found), left_out=left_out)
+    text = prompt.system_text(texts, around, instructions, () if known is None else known.told)
+    return ToldBefore(text=text, instructions=tuple(each.path for each in instructions), left_out=left_out)
 
 
 async def _of_commands(ports: Ports) -> list[str]:
@@ -89,30 +89,30 @@ def _limits(ports: Ports) -> dict[str, str]:
 
 
 async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
-    found = []
+    result = []
     for document in await ports.editor.open_documents():
         place = ports.workspace.resolve(document.uri)
         if isinstance(place, Place) and place.kind is PlaceKind.OWN:
             continue  # what we show people is no document of theirs
         path = place.path if isinstance(place, Place) else document.uri
-        found.append(OpenDocument(path=path, unsaved=document.unsaved))
-    return tuple(found)
+        result.append(OpenDocument(path=path, unsaved=document.unsaved))
+    return tuple(result)
 
 
 async def _project(ports: Ports) -> tuple[list[Instructions], tuple[str, ...]]:
     """The instructions that the model may read as it may read any file, without a question."""
-    found, left_out = dict[str, Instructions](), dict[str, None]()
+    result, left_out = dict[str, Instructions](), dict[str, None]()
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     for name in [INSTRUCTIONS, *(f"{root.rstrip('/')}/{INSTRUCTIONS}" for root in ports.terms.roots)]:
         place = ports.workspace.resolve(name)
-        if isinstance(place, Failure) or place.identity in found:
+        if isinstance(place, Failure) or place.identity in result:
             continue
         text, why = await read_instructions(place, INSTRUCTIONS, ports, rights)
         if why:
             left_out[why] = None
         elif text.strip():
-            found[place.identity] = Instructions(path=place.path, text=text)
-    return list(found.values()), tuple(left_out)
+            result[place.identity] = Instructions(path=place.path, text=text)
+    return list(result.values()), tuple(left_out)
 
 
 async def read_instructions(place: Place, name: str, ports: Ports, rights: Rights) -> tuple[str, str]:

@@ -142,17 +142,17 @@ def in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolM
     return ToolMessage(results=tuple((done.get(call.id) or left[call.id]) for call in calls))
 
 
-def result_of(call: ToolCall, found: str | Seen | Printed | Failure) -> ToolResult:
+def result_of(call: ToolCall, answer: str | Seen | Printed | Failure) -> ToolResult:
     """The result of a call that answered so."""
-    match found:
+    match answer:
         case Failure():
-            return failed_result(call, found)
+            return failed_result(call, answer)
         case Printed(text=text, failure=failure):
             return ToolResult(call=call.id, text=text, failure=failure)
         case Seen(text=text, picture=picture):
             return ToolResult(call=call.id, text=text, pictures=(picture,))
         case str():
-            return ToolResult(call=call.id, text=found)
+            return ToolResult(call=call.id, text=answer)
 
 
 def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -> Outcome:

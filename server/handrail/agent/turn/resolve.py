@@ -107,12 +107,12 @@ def confirm(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | Non
     """
     if not isinstance(again, Ready):
         return None
-    found = verdict.verdict(again.request, rights)
+    judged = verdict.verdict(again.request, rights)
     if not isinstance(again.action, Command):
         return ready if again.request == ready.request else None
-    if again.request != ready.request and not isinstance(found, Allow):
+    if again.request != ready.request and not isinstance(judged, Allow):
         return None
-    script = verdict.script_of(again.request, found)
+    script = verdict.script_of(again.request, judged)
     contained = verdict.containment_of(again.request, script)
     return replace(again, action=replace(again.action, script=script, contained=contained))
 
@@ -139,8 +139,8 @@ async def _is_file(name: str, ports: Ports) -> bool:
     place = ports.workspace.resolve(name)
     if isinstance(place, Failure):
         return False
-    found = await ports.editor.read(place.uri)
-    return isinstance(found, Document) or found.code is not Code.NO_SUCH_FILE
+    document = await ports.editor.read(place.uri)
+    return isinstance(document, Document) or document.code is not Code.NO_SUCH_FILE
 
 
 async def _files_below(name: str, ports: Ports) -> Sequence[str]:
@@ -154,19 +154,19 @@ async def _files_below(name: str, ports: Ports) -> Sequence[str]:
 async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
     """A command with all that it reads, or seems to name."""
     folder = ready.places[action.reads[0]]
-    found = await command_line.understand(action.line, folder, ports)
+    understood = await command_line.understand(action.line, folder, ports)
     sandbox = ports.terms.sandbox
     available = NOTHING_AVAILABLE if sandbox is Sandbox.OFF else await ports.process.available()
-    known = needs(part.words for part in found.parsed.parts)
+    known = needs(part.words for part in understood.parsed.parts)
     request = Request(
         tool=ready.call.name,
         kind=ready.request.kind,
-        places=(folder, *found.places),
-        written=found.written,
-        command=found.parsed,
-        script=found.script,
+        places=(folder, *understood.places),
+        written=understood.written,
+        command=understood.parsed,
+        script=understood.script,
         folder=folder.identity,
-        beneath=found.beneath,
+        beneath=understood.beneath,
         available=available,
         sandbox=sandbox,
         needs=known | action.needs,
@@ -175,7 +175,9 @@ async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
         reason=action.reason,
         is_background=action.is_background,
     )
-    is_read_only = found.script is not None and found.script.is_read_only and not action.is_background
+    is_read_only = (
+        understood.script is not None and understood.script.is_read_only and not action.is_background
+    )
     return replace(ready, action=replace(action, is_read_only=is_read_only), request=request)
 
 
@@ -191,7 +193,7 @@ def _paths(action: Action) -> tuple[str, ...]:
 
 def _arguments(raw: str) -> Mapping[str, object] | Failure:
     try:
-        found = json.loads(raw or "{}")
+        parsed = json.loads(raw or "{}")
     except (ValueError, RecursionError) as error:
         return Failure(
             code=Code.BAD_ARGUMENTS,
@@ -201,8 +203,8 @@ def _arguments(raw: str) -> Mapping[str, object] | Failure:
                 "If they were cut off, make smaller edits.",
             ),
         )
-    if isinstance(found, dict):
-        return found
+    if isinstance(parsed, dict):
+        return parsed
     return Failure(
         code=Code.BAD_ARGUMENTS,
         message="The arguments must be one JSON object.",

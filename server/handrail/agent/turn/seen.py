@@ -95,8 +95,8 @@ class Seen:
 
     def take_touched(self) -> list[Place]:
         """The documents that the model has read or edited since this was last asked."""
-        found, self._touched = list(self._touched.values()), {}
-        return found
+        touched, self._touched = list(self._touched.values()), {}
+        return touched
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Calls of this turn have changed documents; one whose text is not told is no longer followed."""

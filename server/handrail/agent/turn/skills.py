@@ -74,7 +74,7 @@ async def skills(ports: Ports) -> Skills | None:
 
 
 async def _find_skills(ports: Ports) -> Skills:
-    found, unreadable, more = dict[str, Skill](), list[str](), 0
+    result, unreadable, more = dict[str, Skill](), list[str](), 0
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     held = await _held_texts(ports)
     for name in [FOLDER, *(f"{root.rstrip('/')}/{FOLDER}" for root in ports.terms.roots)]:
@@ -83,16 +83,16 @@ async def _find_skills(ports: Ports) -> Skills:
             continue
         heads = await ports.workspace.heads(folder, FILE, LIMIT_SKILLS)
         more += heads.more
-        for head in heads.found:
+        for head in heads.heads:
             file = head.place
-            if file.identity in found or not _is_allowed(READ, file, rights):
+            if file.identity in result or not _is_allowed(READ, file, rights):
                 continue
             text = held.get(file.identity, head.text)
             if text is None:
                 unreadable.append(file.path)
             else:
-                found[file.identity] = _skill(file.path, text[:LIMIT_FRONT_CHARS])
-    told = tuple(sorted(found.values(), key=lambda skill: skill.path))
+                result[file.identity] = _skill(file.path, text[:LIMIT_FRONT_CHARS])
+    told = tuple(sorted(result.values(), key=lambda skill: skill.path))
     more += len(told[LIMIT_SKILLS:])
     return Skills(told=told[:LIMIT_SKILLS], more=more, unreadable=tuple(dict.fromkeys(unreadable)))
 
@@ -104,13 +104,13 @@ def _is_allowed(tool: str, place: Place, rights: Rights) -> bool:
 
 async def _held_texts(ports: Ports) -> dict[str, str]:
     """The texts of skills that the editor holds, by their identities."""
-    found = dict[str, str]()
+    result = dict[str, str]()
     for document in await ports.editor.open_documents():
         if document.uri.endswith(f"/{FILE}"):
             place = ports.workspace.resolve(document.uri)
             if isinstance(place, Place):
-                found[place.identity] = document.text.content
-    return found
+                result[place.identity] = document.text.content
+    return result
 
 
 @lru_cache(maxsize=1_000)
@@ -126,9 +126,9 @@ def _skill(path: str, content: str) -> Skill:
 
 def _fields(front: str) -> Mapping[str, str]:
     """The fields of a front matter that are texts, each in one line; quoted or folded, as YAML has them."""
-    found = dict[str, str]()
+    result = dict[str, str]()
     for name, value in _FIELD.findall(front):
         text = " ".join(_FOLDED.sub("", value, count=1).split())
         is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
-        found[name] = text[1:-1] if is_quoted else text
-    return found
+        result[name] = text[1:-1] if is_quoted else text
+    return result

@@ -51,8 +51,8 @@ def _dump(value: Json) -> str:
 def read(text: str) -> Entry | None:
     """The entry that a line holds; None if it holds none."""
     try:
-        found = json.loads(text)
-        return _read(found) if isinstance(found, dict) else None
+        fields = json.loads(text)
+        return _read(fields) if isinstance(fields, dict) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -97,15 +97,15 @@ def _message(message: Message) -> Json:
 
 
 def _result(result: ToolResult) -> Json:
-    found: Json = {"call": result.call, "text": result.text, **_pictures(result.pictures)}
+    fields: Json = {"call": result.call, "text": result.text, **_pictures(result.pictures)}
     if result.failure is not None:
-        found["failure"] = {"code": result.failure.code.value, "message": result.failure.message}
-    return {**found, **({"line": result.line} if result.line else {})}
+        fields["failure"] = {"code": result.failure.code.value, "message": result.failure.message}
+    return {**fields, **({"line": result.line} if result.line else {})}
 
 
 def _pictures(pictures: Sequence[Picture]) -> Json:
-    found = [{"path": each.path, "media": each.media, "data": each.data} for each in pictures]
-    return {"pictures": found} if found else {}
+    json_ = [{"path": each.path, "media": each.media, "data": each.data} for each in pictures]
+    return {"pictures": json_} if json_ else {}
 
 
 def _usage(usage: Usage) -> Json:
@@ -118,55 +118,55 @@ def _usage(usage: Usage) -> Json:
     }
 
 
-def _read_usage(found: Mapping[str, object]) -> Usage:
-    cost = found["costUsd"]
+def _read_usage(json: Mapping[str, object]) -> Usage:
+    cost = json["costUsd"]
     if not isinstance(cost, int | float | None):
         raise TypeError("not a price")
     return Usage(
-        steps=_int(found["steps"]),
-        input_tokens=_int(found["inputTokens"]),
-        output_tokens=_int(found["outputTokens"]),
-        cached_tokens=_int(found["cachedTokens"]),
+        steps=_int(json["steps"]),
+        input_tokens=_int(json["inputTokens"]),
+        output_tokens=_int(json["outputTokens"]),
+        cached_tokens=_int(json["cachedTokens"]),
         cost_usd=cost,
     )
 
 
-def _read(found: Mapping[str, object]) -> Entry:
-    match found["kind"]:
+def _read(json: Mapping[str, object]) -> Entry:
+    match json["kind"]:
         case "begun":
             return Begun(
-                turn=_str(found["turn"]),
-                prompt=_str(found["prompt"]),
-                mode=_str(found["mode"]),
-                is_copied=found.get("copied") is True,
-                rules=_int(found.get("rules", 0)),
+                turn=_str(json["turn"]),
+                prompt=_str(json["prompt"]),
+                mode=_str(json["mode"]),
+                is_copied=json.get("copied") is True,
+                rules=_int(json.get("rules", 0)),
             )
         case "said":
-            return Said(message=_read_message(_object(found["message"])))
+            return Said(message=_read_message(_object(json["message"])))
         case "answered":
-            return Answered(result=_read_result(_object(found["result"])))
+            return Answered(result=_read_result(_object(json["result"])))
         case "replaced":
-            return Replaced(messages=tuple(_read_message(each) for each in _objects(found["messages"])))
+            return Replaced(messages=tuple(_read_message(each) for each in _objects(json["messages"])))
         case "touched":
-            return Touched(paths=tuple(map(_str, _list(found["paths"]))))
+            return Touched(paths=tuple(map(_str, _list(json["paths"]))))
         case "known":
-            documents = _object(found["documents"])
+            documents = _object(json["documents"])
             return Known(documents=tuple((uri, _str(digest)) for uri, digest in documents.items()))
         case "over":
-            reason = found.get("reason")
+            reason = json.get("reason")
             return Over(
-                turn=_str(found["turn"]),
-                state=_str(found["state"]),
+                turn=_str(json["turn"]),
+                state=_str(json["state"]),
                 reason=None if reason is None else _str(reason),
-                usage=_read_usage(_object(found["usage"])) if "usage" in found else Usage(),
+                usage=_read_usage(_object(json["usage"])) if "usage" in json else Usage(),
             )
         case kind:
-            return _read_plain(kind, found)
+            return _read_plain(kind, json)
 
 
-def _read_plain(kind: object, found: Mapping[str, object]) -> Entry:
+def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
     """An entry of texts."""
-    texts = {name: _str(value) for name, value in found.items() if name != "kind" and value is not None}
+    texts = {name: _str(value) for name, value in json.items() if name != "kind" and value is not None}
     match kind:
         case "rewound":
             return Rewound(id=texts["id"], before=texts["before"], call=texts.get("call", ""))
@@ -183,18 +183,18 @@ def _read_plain(kind: object, found: Mapping[str, object]) -> Entry:
             raise ValueError("an entry of an unknown kind")
 
 
-def _read_message(found: Mapping[str, object]) -> Message:
-    match found["role"]:
+def _read_message(json: Mapping[str, object]) -> Message:
+    match json["role"]:
         case "user":
             context = tuple(
                 Excerpt(path=_str(e["path"]), first_line=_int(e["firstLine"]), text=_str(e["text"]))
-                for e in _objects(found.get("context", []))
+                for e in _objects(json.get("context", []))
             )
             return UserMessage(
-                text=_str(found["text"]),
+                text=_str(json["text"]),
                 context=context,
-                pictures=_read_pictures(found),
-                instructions=_str(found.get("instructions", "")),
+                pictures=_read_pictures(json),
+                instructions=_str(json.get("instructions", "")),
             )
         case "assistant":
             calls = tuple(
@@ -204,36 +204,36 @@ def _read_message(found: Mapping[str, object]) -> Message:
                     arguments=_str(c["arguments"]),
                     item=_str(c.get("item", "")),
                 )
-                for c in _objects(found.get("calls", []))
+                for c in _objects(json.get("calls", []))
             )
             return AssistantMessage(
-                text=_str(found["text"]), calls=calls, private=_str(found.get("private", ""))
+                text=_str(json["text"]), calls=calls, private=_str(json.get("private", ""))
             )
         case "tool":
-            return ToolMessage(results=tuple(_read_result(each) for each in _objects(found["results"])))
+            return ToolMessage(results=tuple(_read_result(each) for each in _objects(json["results"])))
         case _:
-            return SystemMessage(text=_str(found["text"]))
+            return SystemMessage(text=_str(json["text"]))
 
 
-def _read_result(found: Mapping[str, object]) -> ToolResult:
+def _read_result(json: Mapping[str, object]) -> ToolResult:
     failure = None
-    if "failure" in found:
-        told = _object(found["failure"])
+    if "failure" in json:
+        told = _object(json["failure"])
         failure = Failure(code=Code(_str(told["code"])), message=_str(told["message"]))
-    line = found.get("line", 0)
+    line = json.get("line", 0)
     return ToolResult(
-        call=_str(found["call"]),
-        text=_str(found["text"]),
+        call=_str(json["call"]),
+        text=_str(json["text"]),
         failure=failure,
-        pictures=_read_pictures(found),
+        pictures=_read_pictures(json),
         line=line if isinstance(line, int) else 0,
     )
 
 
-def _read_pictures(found: Mapping[str, object]) -> tuple[Picture, ...]:
+def _read_pictures(json: Mapping[str, object]) -> tuple[Picture, ...]:
     return tuple(
         Picture(path=_str(each["path"]), media=_str(each["media"]), data=_str(each["data"]))
-        for each in _objects(found.get("pictures", []))
+        for each in _objects(json.get("pictures", []))
     )
 
 

@@ -98,10 +98,10 @@ def call_of(name: str, block: Block, *, partial: bool) -> ToolCall:
 
 def _edits(text: str, before: Written) -> tuple[Sequence[ToolCall], str]:
     text = _dedent(text)
-    found = reply.read(text)
-    blocks = [block for block in found.blocks if _is_edit(block, before)]
+    parts = reply.read(text)
+    blocks = [block for block in parts.blocks if _is_edit(block, before)]
     calls = [call_of(f"{PREFIX}-{n}", block, partial=False) for n, block in enumerate(blocks, 1)]
-    return calls, found.prose if len(blocks) == len(found.blocks) else text
+    return calls, parts.prose if len(blocks) == len(parts.blocks) else text
 
 
 def _is_edit(block: Block, before: Written) -> bool:

@@ -195,15 +195,15 @@ def groups(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
 
     A message with calls and everything up to the last of its results is one; any other message is one alone.
     """
-    found: list[list[Message]] = []
+    runs: list[list[Message]] = []
     waiting, waiting_items = set[str](), dict[str, str]()
     for message in messages:
         if waiting and not isinstance(message, AssistantMessage):
-            found[-1].append(message)
-        elif isinstance(message, ToolMessage) and found and isinstance(found[-1][0], AssistantMessage):
-            found[-1].append(message)  # a result too many stays where it is
+            runs[-1].append(message)
+        elif isinstance(message, ToolMessage) and runs and isinstance(runs[-1][0], AssistantMessage):
+            runs[-1].append(message)  # a result too many stays where it is
         else:
-            found.append([message])
+            runs.append([message])
             waiting = set()
         if isinstance(message, AssistantMessage):
             waiting = {call.id.strip() for call in message.calls}
@@ -212,7 +212,7 @@ def groups(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:
             for result in message.results:
                 name = result.call.strip()
                 waiting.discard(waiting_items.get(name, name))
-    return tuple(tuple(group) for group in found)
+    return tuple(tuple(group) for group in runs)
 
 
 def instructions_in(messages: Sequence[Message]) -> list[UserMessage]:
@@ -252,15 +252,15 @@ def thin(messages: Sequence[Message], gauge: Gauge, context: int, enough: int = 
 def shorten_results(messages: Sequence[Message], gauge: Gauge, enough: int = 0) -> tuple[Message, ...]:
     """*messages* with long results shortened, also the latest, until *enough* tokens are left at most."""
     last = max((at for at, each in enumerate(messages) if isinstance(each, ToolMessage)), default=-1)
-    found = _until(enough, gauge, [*messages], range(last), _thin)
-    rest = enough - gauge.tokens(found[:last]) - gauge.tokens(found[last + 1 :])
-    latest = found[last] if last >= 0 else None
+    shorter = _until(enough, gauge, [*messages], range(last), _thin)
+    rest = enough - gauge.tokens(shorter[:last]) - gauge.tokens(shorter[last + 1 :])
+    latest = shorter[last] if last >= 0 else None
     if not isinstance(latest, ToolMessage) or gauge.tokens([latest]) <= rest:
-        return found
+        return shorter
     room = max(gauge.chars(rest) // max(len(latest.results), 1), THIN_CHARS)
     shown = (result_unshown(each, MAKES_ROOM) for each in latest.results)
     results = tuple(replace(each, text=_cut_out(each.text, room)) for each in shown)
-    return (*found[:last], replace(latest, results=results), *found[last + 1 :])
+    return (*shorter[:last], replace(latest, results=results), *shorter[last + 1 :])
 
 
 def shorten_requests(

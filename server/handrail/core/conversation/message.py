@@ -145,14 +145,14 @@ ID_CHARS = 40  # OpenAI takes no more; others take 64
 
 def name_calls(calls: Sequence[ToolCall], taken: Iterable[str]) -> tuple[ToolCall, ...]:
     """*calls* with ids that every server takes and that occur only once, also among *taken*."""
-    used, found = set(taken), list[ToolCall]()
+    used, result = set(taken), list[ToolCall]()
     names: dict[str, Iterator[str]] = {}  # what was tried is not tried again
     for call in calls:
         wanted = re.sub(r"[^A-Za-z0-9_-]", "_", call.id.strip())[:ID_CHARS] or "call"
         name = next(name for name in names.setdefault(wanted, _number_names(wanted)) if name not in used)
         used.add(name)
-        found.append(call if name == call.id else replace(call, id=name))
-    return tuple(found)
+        result.append(call if name == call.id else replace(call, id=name))
+    return tuple(result)
 
 
 def _number_names(name: str) -> Iterator[str]:

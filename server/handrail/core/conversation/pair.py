@@ -36,16 +36,16 @@ def pair_results(messages: Sequence[Message], missing: Failure) -> tuple[Message
     Cost: linear. Origin: compression-boundary.
     """
     answers, strays = _match(messages)
-    found: list[Message] = []
+    collected: list[Message] = []
     for at, message in enumerate(messages):
         if isinstance(message, ToolMessage):
-            found += [_stray(result) for result in strays.get(at, [])]
+            collected += [_stray(result) for result in strays.get(at, [])]
             continue
-        found.append(message)
+        collected.append(message)
         if isinstance(message, AssistantMessage) and message.calls:
             results = (_result(call, answers.get((at, n)), missing) for n, call in enumerate(message.calls))
-            found.append(ToolMessage(results=tuple(results)))
-    return tuple(found)
+            collected.append(ToolMessage(results=tuple(results)))
+    return tuple(collected)
 
 
 def _match(messages: Sequence[Message]) -> tuple[dict[Slot, ToolResult], dict[int, list[ToolResult]]]:

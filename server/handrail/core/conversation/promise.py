@@ -61,7 +61,7 @@ def is_promise(text: str, tools: Set[str]) -> bool:
 def _is_meant(sentence: str, will: re.Pattern[str]) -> bool:
     if NOT.search(sentence):
         return False
-    return any(found.search(sentence) for found in (will, ELSEWHERE, STILL))
+    return any(pattern.search(sentence) for pattern in (will, ELSEWHERE, STILL))
 
 
 def _will(verbs: str) -> re.Pattern[str]:

@@ -186,7 +186,7 @@ def facts_text(around: Surroundings) -> str:
 
 def _json(told: object) -> str:
     text = json.dumps(told, ensure_ascii=False, indent=1)
-    return MARKUP.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return MARKUP.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _list(name: str, entries: Sequence[Mapping[str, object]], limit: int) -> dict[str, object]:

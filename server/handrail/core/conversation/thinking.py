@@ -32,9 +32,9 @@ def answer_of(text: str) -> str:
     return text if said == text else said.strip()
 
 
-def _is_tag(text: str, found: re.Match[str]) -> bool:
+def _is_tag(text: str, match: re.Match[str]) -> bool:
     """Whether an end stands alone in its line, outside of code."""
-    before, after = text[: found.start()], text[found.end() :]
+    before, after = text[: match.start()], text[match.end() :]
     is_alone = not before.rpartition("\n")[2].strip() or not after.partition("\n")[0].strip()
     return is_alone and before.count(FENCE) % 2 == 0
 
@@ -51,13 +51,13 @@ class Stream:
     def add(self, text: str) -> list[Delta | Thought]:
         """What is certain of the text once this piece has come."""
         self._pending += text
-        found: list[Delta | Thought] = []
+        result: list[Delta | Thought] = []
         while (place := self._tag()) is not None:
             start, end = place
-            found += self._tell(start)
+            result += self._tell(start)
             self._pending = self._pending[end - start :]
             self._is_thought = not self._is_thought
-        return found + self._tell(len(self._pending) - self._held_count())
+        return result + self._tell(len(self._pending) - self._held_count())
 
     def end(self) -> list[Delta | Thought]:
         """What is left of it."""

@@ -77,10 +77,10 @@ def latest(messages: Sequence[Message]) -> tuple[Item, ...]:
 
 def _read_items(arguments: str) -> tuple[Item, ...] | Failure:
     try:
-        found = json.loads(arguments)
+        value = json.loads(arguments)
     except (ValueError, RecursionError):
-        found = None
-    return read(found) if isinstance(found, dict) else _bad("The arguments must be one JSON object.")
+        value = None
+    return read(value) if isinstance(value, dict) else _bad("The arguments must be one JSON object.")
 
 
 def _bad(message: str) -> Failure:

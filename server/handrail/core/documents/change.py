@@ -70,8 +70,8 @@ class Update:
     @property
     def edits(self) -> tuple[TextEdit, ...]:
         """All edits of all hunks, ascending."""
-        found = [edit for hunk in self.hunks for edit in hunk.edits]
-        return tuple(sorted(found, key=lambda edit: (edit.span.start, edit.span.end)))
+        edits = [edit for hunk in self.hunks for edit in hunk.edits]
+        return tuple(sorted(edits, key=lambda edit: (edit.span.start, edit.span.end)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,14 +62,14 @@ def _line_blocks(base: Text, edits: Sequence[TextEdit]) -> list[tuple[int, int, 
             blocks[-1] = (blocks[-1][0], max(last, blocks[-1][1]), [*blocks[-1][2], edit])
         else:
             blocks.append((first, last, [edit]))
-    found = []
+    result = []
     for first, last, inside in blocks:
         start = base.starts[first]
         end = base.starts[last] if last < len(base.starts) else len(base.content)
         moved = [replace(edit, span=edit.span.shift(-start)) for edit in inside]
         new = [line.rstrip("\r\n") for line in split_lines(apply(base.content[start:end], moved))]
-        found.append(_without_equal_ends(base, (first, last, new)))
-    return found
+        result.append(_without_equal_ends(base, (first, last, new)))
+    return result
 
 
 def _without_equal_ends(base: Text, block: tuple[int, int, list[str]]) -> tuple[int, int, list[str]]:

@@ -128,11 +128,11 @@ def _sure(before: Rows, after: Rows) -> list[Run] | None:
 def _reach(before: Rows, after: Rows) -> Reach | None:
     """How far down each diagonal one gets without a change, with one, and so on to the end of both."""
     height, width = len(before), len(after)
-    found: Reach = []
+    reach: Reach = []
     last: dict[int, int] = {}
     steps = 0
     while last.get(height - width) != height:
-        made, now = len(found), dict[int, int]()
+        made, now = len(reach), dict[int, int]()
         for diagonal in range(-min(made, 2 * width - made), min(made, 2 * height - made) + 1, 2):
             x = max(last.get(diagonal - 1, -2) + 1, last.get(diagonal + 1, -1)) if made else 0
             start = x = min(x, height, width + diagonal)
@@ -142,9 +142,9 @@ def _reach(before: Rows, after: Rows) -> Reach | None:
             steps += x - start + 1
         if steps > LIMIT_STEPS:
             return None
-        found.append(now)
+        reach.append(now)
         last = now
-    return found
+    return reach
 
 
 def _lone_runs(stretches: Sequence[tuple[int, int, int]]) -> Iterator[Run]:

@@ -115,7 +115,7 @@ def opcodes(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Block
     Cost: near linear. Row by row is compared only where that is cheap; before that, rows that occur once on
     either side cut the rest into parts, and what cannot be cut is one block.
     """
-    found: list[Block] = []
+    blocks: list[Block] = []
     waiting = [((0, len(before), 0, len(after)), ROUNDS)]
     while waiting:
         block, rounds = waiting.pop()
@@ -127,15 +127,15 @@ def opcodes(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Block
         if is_cheap and not anchors:
             matcher = SequenceMatcher(None, old, new, autojunk=False)
             tags = (op for op in matcher.get_opcodes() if op[0] != "equal")
-            found += [(a + i, b + i, c + k, d + k) for _, a, b, c, d in tags]
+            blocks += [(a + i, b + i, c + k, d + k) for _, a, b, c, d in tags]
         elif anchors:
             ends = [*anchors, (len(old), len(new))]
             begins = [(0, 0), *((a + 1, c + 1) for a, c in anchors)]
             for (a, c), (b, d) in zip(begins, ends, strict=True):
                 waiting.append(((a + i, b + i, c + k, d + k), rounds - 1))
         elif old or new:
-            found.append((i, j, k, m))
-    return sorted(found)
+            blocks.append((i, j, k, m))
+    return sorted(blocks)
 
 
 def _without_equal_ends(before: Sequence[Hashable], after: Sequence[Hashable], block: Block) -> Block:

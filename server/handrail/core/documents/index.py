@@ -106,10 +106,10 @@ class Joined:
 
 
 def _places(text: str, needle: str, limit: int | None) -> Iterator[int]:
-    found, at = 0, text.find(needle)
-    while at >= 0 and (limit is None or found < limit):
+    count, at = 0, text.find(needle)
+    while at >= 0 and (limit is None or count < limit):
         yield at
-        found, at = found + 1, text.find(needle, at + 1)
+        count, at = count + 1, text.find(needle, at + 1)
 
 
 class Index:
@@ -135,7 +135,7 @@ class Index:
         if header not in self._headers:
             if len(self._headers) >= LIMIT_HEADERS:
                 self._headers.clear()
-            self._headers[header] = tuple(self._found_headers(header))
+            self._headers[header] = tuple(self._lines_with_header(header))
         return self._headers[header]
 
     def near(self, ask: Callable[[Sequence[str]], str], line: int) -> str:
@@ -146,7 +146,7 @@ class Index:
             self._near[ask, number] = ask(self._rows[start:end])
         return self._near[ask, number]
 
-    def _found_headers(self, header: str) -> Sequence[int]:
+    def _lines_with_header(self, header: str) -> Sequence[int]:
         if not header:
             return ()
         if lines := self.plain.find([header]):

@@ -44,7 +44,7 @@ def words(row: str, *, is_code: bool) -> list[str]:
         return ["---"]
     if _RULER.fullmatch(row):
         return re.sub("-+", "-", row).split()
-    row = _EMPHASIS.sub(lambda found: "*" * len(found[0]), _with_usual_marks(row))
+    row = _EMPHASIS.sub(lambda match: "*" * len(match[0]), _with_usual_marks(row))
     return _ESCAPED.sub(r"\1", row).split()
 
 
@@ -73,8 +73,8 @@ def letters(row: str) -> str:
     row = row.strip().lstrip("> \t")
     if FENCE.fullmatch(row):
         return "```"
-    found = "".join(filter(str.isalnum, _with_usual_marks(row).removeprefix("1.")))
-    return found or (_SIGNS.sub("", row) or "-" if row else "")
+    kept = "".join(filter(str.isalnum, _with_usual_marks(row).removeprefix("1.")))
+    return kept or (_SIGNS.sub("", row) or "-" if row else "")
 
 
 def is_wrapped_anew(old: Sequence[str], new: Sequence[str], counted: Set[Counted]) -> bool:
@@ -94,4 +94,4 @@ def bare(text: str) -> str:
 def _with_usual_marks(row: str) -> str:
     """A row with the bullet, and the end of a heading, that stand for all of their kind."""
     row = _CLOSED.sub(r"\1", row)
-    return _BULLET.sub(lambda found: "-" if found[0] in "-*+" else "1.", row, count=1)
+    return _BULLET.sub(lambda match: "-" if match[0] in "-*+" else "1.", row, count=1)

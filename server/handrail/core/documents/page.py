@@ -42,12 +42,12 @@ class Part:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """Its rows as lines of a page; the same ones each time."""
-        found, is_code = list[Line](), False
+        lines, is_code = list[Line](), False
         for number, row in zip(self.numbers or range(len(self.rows)), self.rows, strict=True):
             is_fence = layout.FENCE.fullmatch(row.strip()) is not None
             is_code = is_code != is_fence
-            found.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
-        return tuple(found)
+            lines.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
+        return tuple(lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +81,8 @@ class Line:
         tail = common(left[::-1], rest[::-1])
         if (head + tail) * 2 < len(ours):
             return row
-        found = left[: len(left) - tail]
-        return found if any(map(str.isalnum, found)) else ""
+        typed = left[: len(left) - tail]
+        return typed if any(map(str.isalnum, typed)) else ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,11 +166,11 @@ def update(page: Page, parts: Sequence[Part]) -> Page:
 
 def _ours(page: Page) -> dict[str, list[Line]]:
     """The lines of each part, by its key."""
-    found = dict[str, list[Line]]()
+    result = dict[str, list[Line]]()
     for line in page.lines:
         if line.part is not None:
-            found.setdefault(line.part, []).append(line)
-    return found
+            result.setdefault(line.part, []).append(line)
+    return result
 
 
 def _user_lines(page: Page, parts: Set[str]) -> list[tuple[str, int, Line]]:
@@ -249,14 +249,14 @@ def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
     there = {id(line) for line in before.lines if line.part is None}
     kept = there.intersection(id(line) for line in after.lines)
     old, new = _cut(before, kept), _cut(after, kept)
-    found = list[TextEdit]()
+    edits = list[TextEdit]()
     for (ours, line), (now, _) in zip(old, new, strict=True):
-        found += (
+        edits += (
             replace(each, span=Span(start=each.span.start + start, end=each.span.end + start))
             for each in _whole_rows(ours, now)
         )
         start += len(ours) + len(line)
-    return tuple(found)
+    return tuple(edits)
 
 
 def _common_head(one: Sequence[Line], other: Sequence[Line]) -> int:
@@ -286,11 +286,11 @@ def _whole_rows(old: str, new: str) -> Iterator[TextEdit]:
 
 def _cut(page: Page, kept: set[int]) -> list[tuple[str, str]]:
     """The texts between the user's lines that are kept, each with the line behind it."""
-    found, rows = list[tuple[str, str]](), list[str]()
+    result, rows = list[tuple[str, str]](), list[str]()
     for line, row in zip(page.lines, page.rows, strict=True):
         if id(line) in kept and line.part is None:
-            found.append(("".join(rows), line.text))
+            result.append(("".join(rows), line.text))
             rows = [row.removeprefix(line.text)]  # the end that it has now
         else:
             rows.append(row)
-    return [*found, ("".join(rows), "")]
+    return [*result, ("".join(rows), "")]

@@ -42,11 +42,11 @@ def observe(page: Page, now: Sequence[str], *, owns_copies: bool = True, reading
     changed = [_read_stretch(page.lines[i:j], now[k:m], reading) for i, j, k, m in blocks]
     lost = _Lost([line for i, j, _, _ in blocks for line in page.lines[i:j]], changed, reading)
     lines, done, at = list[Line](), 0, 0
-    for (i, j, k, m), found in zip(blocks, changed, strict=True):
+    for (i, j, k, m), rows in zip(blocks, changed, strict=True):
         lines += _keep_lines(page.lines[done:i], now[at:k])
-        theirs = {line.text.rstrip() for line in found if line.part is None} - {""}
+        theirs = {line.text.rstrip() for line in rows if line.part is None} - {""}
         are_copies = owns_copies and all(row in of and _is_a_sentence(of[row]) for row in theirs)  # no quotes
-        for line in found:
+        for line in rows:
             row = line.text.rstrip()
             is_moved = row in of and (gone[row] > 0 or are_copies)
             gone[row] -= 1
@@ -66,7 +66,7 @@ class _Lost:
     """Our lines that are no longer where they were: a formatter may have changed them."""
 
     def __init__(self, before: Sequence[Line], changed: Sequence[Sequence[Line]], reading: Reading) -> None:
-        kept = {(line.part, line.number) for found in changed for line in found}
+        kept = {(line.part, line.number) for lines in changed for line in lines}
         self._lines = dict[tuple[layout.Counted, str], deque[Line]]()
         for line in before:
             counted = reading(line)
@@ -101,21 +101,21 @@ def _read_stretch(before: Sequence[Line], now: Sequence[str], reading: Reading) 
     for number, line in enumerate(before):
         counted = reading(line)
         there.setdefault((counted, counted(line.text)), []).append(number)
-    found = list[Line]()
+    lines = list[Line]()
     for number, row in enumerate(now):
         same = [there.get((counted, counted(row)), []) for counted in readings]
         later = [numbers[place] for numbers in same if (place := bisect_left(numbers, at)) < len(numbers)]
         first = min(later, default=None)
         if first is not None:
             at = first + 1
-            found.append(replace(before[first], text=row))
+            lines.append(replace(before[first], text=row))
         else:
             over = _line_over(before[number]) if is_paired else None
             is_back = over is not None and row.rstrip() == over.text.rstrip()
-            found.append(
+            lines.append(
                 replace(over, text=row) if is_back and over else Line(text=row, part=None, over=over)
             )
-    return found
+    return lines
 
 
 def _line_over(before: Line) -> Line | None:
@@ -137,12 +137,12 @@ def likest(
     The first of *pages* is taken if all that is ours in it is still there, and at most one line is new, which
     is not ours in a page that was *sent* and may have landed since.
     """
-    found = list[Page]()
+    result = list[Page]()
     for page in [*pages[:1], *sent, *pages[1:]] or [Page()]:
-        found.append(observe(page, now, owns_copies=owns_copies, reading=reading))
-        if len(found) == 1 and _is_typing(page, found[0], sent):
+        result.append(observe(page, now, owns_copies=owns_copies, reading=reading))
+        if len(result) == 1 and _is_typing(page, result[0], sent):
             break
-    return min(found, key=lambda page: len(page.lines) - _ours_in(page))
+    return min(result, key=lambda page: len(page.lines) - _ours_in(page))
 
 
 def _is_typing(page: Page, now: Page, sent: Sequence[Page]) -> bool:

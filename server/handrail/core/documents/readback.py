@@ -121,7 +121,7 @@ def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) ->
     Returns:
         The edits of *now* that take the second copy back; none if there is none, or not all of it.
     """
-    text, found, growth = Text(before), list[TextEdit](), 0
+    text, result, growth = Text(before), list[TextEdit](), 0
     wanted = {(base.line_at(each.span.start), _filled_rows(each.new)) for each in edits}
     if any(sum(map(len, rows)) < LEAST_COPY for _, rows in wanted):
         return ()
@@ -131,8 +131,8 @@ def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) ->
         if (key := (text.line_at(_foremost(before, each)), _filled_rows(each.new))) in wanted:
             wanted.discard(key)
             old = before[each.span.start : each.span.end]
-            found.append(TextEdit(span=Span(start=start, end=start + len(each.new)), new=old))
-    return () if wanted else tuple(found)
+            result.append(TextEdit(span=Span(start=start, end=start + len(each.new)), new=old))
+    return () if wanted else tuple(result)
 
 
 def _foremost(content: str, inserted: TextEdit) -> int:
@@ -222,7 +222,7 @@ def _which_grew(
     """Whether all of each edit is there with something added inside, and that explains *now* best."""
     others = _differences(expected, now)
     effort = _effort(others)
-    found = []
+    result = []
     for at, each in enumerate(ours):
         met = [o for o in others if o.span.start < each.span.end and o.span.end > each.span.start]
         met += [
@@ -230,12 +230,12 @@ def _which_grew(
         ]
         only_added = all(other.span.start == other.span.end for other in met)
         if not each.new.strip() or not met or not only_added:
-            found.append(False)
+            result.append(False)
             continue
         content, edits = before
         without = apply(content, (*edits[:at], *edits[at + 1 :]))
-        found.append(effort + MARGIN < _effort(_differences(without, now)))
-    return tuple(found)
+        result.append(effort + MARGIN < _effort(_differences(without, now)))
+    return tuple(result)
 
 
 def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fate | None]:
@@ -249,16 +249,16 @@ def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fat
         if new.strip() and new != _squeeze(each.old):
             bare.append(TextEdit(span=Span(start=start, end=end), new=new))
             places.append(at)
-    found: list[Fate | None] = [None] * len(edits)
+    fates: list[Fate | None] = [None] * len(edits)
     if not bare:
-        return found
+        return fates
     text, bare_now = Text(_squeeze(base.content)), _squeeze(now)
     made, bare_ours = _apply_edits(text, bare)
     stand = which_stand(text, bare, bare_now)
     added = _which_grew(made, bare_ours, (text.content, bare), bare_now)
     for at, stood, more in zip(places, stand, added, strict=True):
-        found[at] = Fate.REFORMATTED if stood else Fate.ADDED_TO if more else None
-    return found
+        fates[at] = Fate.REFORMATTED if stood else Fate.ADDED_TO if more else None
+    return fates
 
 
 def _squeeze(content: str) -> str:

@@ -31,8 +31,8 @@ class Remark:
 
 def remarks(page: Page) -> list[Remark]:
     """What the user has written, place by place."""
-    found = (_remark(above, lines) for above, lines in _runs(page) if above is not None)
-    return [each for each in found if each is not None]
+    result = (_remark(above, lines) for above, lines in _runs(page) if above is not None)
+    return [each for each in result if each is not None]
 
 
 def _runs(page: Page) -> Iterator[tuple[Line | None, list[Line]]]:

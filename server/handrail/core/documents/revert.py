@@ -6,17 +6,17 @@ which a diff can be drawn (see `diff_regions`), there is no revert, unless they 
 when several lines are equal, it is unclear who wrote which. The caller chooses the texts, and decides what
 happens to a document that has no revert.
 
-Theory of operation. There are three texts: `found`, with which the turn began; `left`, as the turn left it;
-and `now`. The rows that differ between `left` and `found` are the turn's changes; the rows that differ
+Theory of operation. There are three texts: `base`, with which the turn began; `left`, as the turn left it;
+and `now`. The rows that differ between `left` and `base` are the turn's changes; the rows that differ
 between `left` and `now` are changes that others made since. Each diff is considered in every way in which it
-can be drawn. Where the two do not meet, the rows of `found` are restored; where they meet, there is no
+can be drawn. Where the two do not meet, the rows of `base` are restored; where they meet, there is no
 revert. Several stretches are undone one by one, the last one first.
 
-    >>> found, left = Text("a\nb\nc\n"), Text("a\nB\nc\n")
+    >>> base, left = Text("a\nb\nc\n"), Text("a\nB\nc\n")
     >>> now = Text("a\nB\nc\nmine\n")  # the user has added a line since: it stays
-    >>> edit.apply(now.content, revert(now, [(found, left)]) or ())
+    >>> edit.apply(now.content, revert(now, [(base, left)]) or ())
     'a\nb\nc\nmine\n'
-    >>> revert(Text("a\nB!\nc\n"), [(found, left)]) is None  # the user has changed the same line
+    >>> revert(Text("a\nB!\nc\n"), [(base, left)]) is None  # the user has changed the same line
     True
 """
 
@@ -80,8 +80,8 @@ def revert(
     rows = split_lines(now.content)
     first, last = (0, len(rows)) if lines is None else (lines[0], lines[1] + 1)
     start, end = min(first, len(rows)), min(last, len(rows))
-    for found, left in reversed(stretches):
-        undos = _undos(split_lines(found.content), split_lines(left.content), rows)
+    for base, left in reversed(stretches):
+        undos = _undos(split_lines(base.content), split_lines(left.content), rows)
         if lines is not None:
             undos = [each for each in undos if each.touches(start, end)]
         for each in reversed(undos):
@@ -124,29 +124,29 @@ def _sort_edits(edits: Iterable[TextEdit]) -> list[TextEdit]:
     return sorted(edits, key=lambda each: (each.span.start, each.span.end))
 
 
-def _undos(found: Rows, left: Rows, now: Rows) -> list[Undo]:
-    """What makes *found* of *left* again, in *now*."""
+def _undos(base: Rows, left: Rows, now: Rows) -> list[Undo]:
+    """What makes *base* of *left* again, in *now*."""
     undos: list[Undo] = []
     back: list[Block] = []  # what is undone already, amid other changes
-    to_found = to_now = 0  # how many rows further down the same row is
+    to_base = to_now = 0  # how many rows further down the same row is
     all_others = extents(left, now)
-    for ours, others in _group_blocks(extents(left, found), all_others):
+    for ours, others in _group_blocks(extents(left, base), all_others):
         start, end = min(i for i, *_ in (*ours, *others)), max(j for _, j, *_ in (*ours, *others))
-        before, is_now = start + to_found, start + to_now
-        to_found += sum(map(_growth, ours))
+        before, is_now = start + to_base, start + to_now
+        to_base += sum(map(_growth, ours))
         to_now += sum(map(_growth, others))
         if not ours:
             continue
-        there, wanted = now[is_now : end + to_now], found[before : end + to_found]
-        if not others and not (_is_beside(ours[0], all_others) and _is_on_the_way(found, left, now, ours[0])):
+        there, wanted = now[is_now : end + to_now], base[before : end + to_base]
+        if not others and not (_is_beside(ours[0], all_others) and _is_on_the_way(base, left, now, ours[0])):
             undos.append(_undo(is_now, there, wanted))
-        elif others and _is_undone_in_part(found, left, there, (start, end, ours)):
+        elif others and _is_undone_in_part(base, left, there, (start, end, ours)):
             undos += [_undo(is_now + i, there[i:j], wanted[k:m]) for i, j, k, m in extents(there, wanted)]
         else:
             undos.append(Undo(is_now, end + to_now, None))
-            gone = (block for block in ours if others and not set(found[block[2] : block[3]]) <= set(left))
-            back += [block for block in gone if _is_on_the_way(found, left, now, block)]
-    return _undos(found, _undo_blocks(left, found, back), now) if back else undos
+            gone = (block for block in ours if others and not set(base[block[2] : block[3]]) <= set(left))
+            back += [block for block in gone if _is_on_the_way(base, left, now, block)]
+    return _undos(base, _undo_blocks(left, base, back), now) if back else undos
 
 
 def _is_beside(ours: Block, others: Sequence[Block]) -> bool:
@@ -155,19 +155,19 @@ def _is_beside(ours: Block, others: Sequence[Block]) -> bool:
     return start == end and any(start in (i, j) for i, j, *_ in others)
 
 
-def _is_on_the_way(found: Rows, left: Rows, now: Rows, block: Block) -> bool:
+def _is_on_the_way(base: Rows, left: Rows, now: Rows, block: Block) -> bool:
     """Whether a smallest way from what was left to what there is now may begin with undoing a block."""
     i, j, k, m = block
-    rest, whole = distance(_undo_blocks(left, found, [block]), now), distance(left, now)
-    one = distance(left[i:j], found[k:m])
+    rest, whole = distance(_undo_blocks(left, base, [block]), now), distance(left, now)
+    one = distance(left[i:j], base[k:m])
     return rest is not None and whole is not None and one is not None and one + rest == whole
 
 
-def _undo_blocks(left: Rows, found: Rows, blocks: Sequence[Block]) -> list[str]:
+def _undo_blocks(left: Rows, base: Rows, blocks: Sequence[Block]) -> list[str]:
     """What was left, with some blocks undone."""
     rows = list(left)
     for i, j, k, m in reversed(blocks):
-        rows[i:j] = found[k:m]
+        rows[i:j] = base[k:m]
     return rows
 
 
@@ -200,16 +200,16 @@ def _group_blocks(
         yield groups
 
 
-def _is_undone_in_part(found: Rows, left: Rows, now: Rows, part: tuple[int, int, Sequence[Block]]) -> bool:
+def _is_undone_in_part(base: Rows, left: Rows, now: Rows, part: tuple[int, int, Sequence[Block]]) -> bool:
     """Whether *now* is a part of what was left with some of its blocks undone, and no other change."""
     at, end, blocks = part
-    places = {0}  # where in *now* one can be
+    offsets = {0}  # where in *now* one can be
     for i, j, k, m in (*blocks, (end, end, 0, 0)):
-        places = _behind(now, places, [left[at:i]])
-        places = _behind(now, places, [left[i:j], found[k:m]])
+        offsets = _behind(now, offsets, [left[at:i]])
+        offsets = _behind(now, offsets, [left[i:j], base[k:m]])
         at = j
-    return len(now) in places
+    return len(now) in offsets
 
 
-def _behind(now: Rows, places: set[int], either: Sequence[Rows]) -> set[int]:
-    return {at + len(rows) for at in places for rows in either if now[at : at + len(rows)] == rows}
+def _behind(now: Rows, offsets: set[int], either: Sequence[Rows]) -> set[int]:
+    return {at + len(rows) for at in offsets for rows in either if now[at : at + len(rows)] == rows}

@@ -117,12 +117,12 @@ def foreign(pairs: Sequence[tuple[str, str]], document: str) -> str:
         pairs: Rows that are the same, as the patch and as the document have them.
         document: All of its text.
     """
-    found = ""
+    blanks = ""
     for kind in KINDS:
         is_shown = any(character in ours for ours, theirs in pairs if ours != theirs for character in kind)
         if is_shown and not any(character in document for character in kind):
-            found += kind
-    return found
+            blanks += kind
+    return blanks
 
 
 def spell_plainly(row: str, characters: str) -> str:
@@ -134,7 +134,7 @@ def _places(old: str, there: str) -> list[int]:
     """For each offset of *old* the one in *there*; empty if they are not the same text."""
     if len(old) == len(there):
         return list(range(len(old) + 1))
-    found = [0]
+    result = [0]
     at = end = 0
     while at < len(old):
         if end >= len(there):
@@ -142,9 +142,9 @@ def _places(old: str, there: str) -> list[int]:
         one, other = _unit(old, at, there[end]), _unit(there, end, old[at])
         if plain(old[at : at + one]) not in (plain(there[end : end + other]), "--" if one == 2 else ""):
             return []
-        found += [end] * (one - 1) + [end + other]
+        result += [end] * (one - 1) + [end + other]
         at, end = at + one, end + other
-    return found if end == len(there) else []
+    return result if end == len(there) else []
 
 
 def _unit(text: str, at: int, other: str) -> int:

@@ -166,12 +166,12 @@ class Text:
         """The terminator of each row; empty for a last row without one."""
         content, count = self.content, self.flat.count("\n")
         if "\r" not in content:
-            found: tuple[str, ...] = ("\n",) * count
+            result: tuple[str, ...] = ("\n",) * count
         elif content.count("\r\n") == content.count("\r") == count:
-            found = ("\r\n",) * count
+            result = ("\r\n",) * count
         else:
-            found = tuple(map(sys.intern, TERMINATOR.findall(content)))
-        return found if count == len(self.rows) else (*found, "")
+            result = tuple(map(sys.intern, TERMINATOR.findall(content)))
+        return result if count == len(self.rows) else (*result, "")
 
     @cached_property
     def starts(self) -> Sequence[int]:
@@ -218,11 +218,11 @@ def unwritable(content: str) -> Failure | None:
     """`bad-encoding` for characters that no encoding has, or that only binary files have; else None."""
     if content.isascii() and "\0" not in content:
         return None
-    found = NO_TEXT.search(content)
-    if found is None:
+    match = NO_TEXT.search(content)
+    if match is None:
         return None
-    line_number = len(TERMINATOR.findall(content, 0, found.start())) + 1
-    what = "a NUL character," if found[0] == "\0" else f"half of a surrogate pair, U+{ord(found[0]):04X},"
+    line_number = len(TERMINATOR.findall(content, 0, match.start())) + 1
+    what = "a NUL character," if match[0] == "\0" else f"half of a surrogate pair, U+{ord(match[0]):04X},"
     return Failure(
         code=Code.BAD_ENCODING,
         message=f"Line {line_number} of the new text has {what} which a text file cannot contain.",

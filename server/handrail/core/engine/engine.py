@@ -98,15 +98,15 @@ def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
     notation = request.notation
     if len(request.files) == 1:
         return notation.read(request.patch, next(iter(request.files)), ())
-    found: list[FilePatch] = []
+    patches: list[FilePatch] = []
     for block in reply.read(request.patch).blocks:
         if block.notation is not notation or not block.path:
             return nothing(f"{notation.title}, each below the name of its file")
         files = notation.read(block.text, block.path, block.others)
         if isinstance(files, Failure):
             return files
-        found += files
-    return tuple(found) or nothing(f"{notation.title}, each below the name of its file")
+        patches += files
+    return tuple(patches) or nothing(f"{notation.title}, each below the name of its file")
 
 
 # ---- Planning -------------------------------------------------------------------------------------

@@ -86,7 +86,7 @@ Fields = Mapping[str, object]
 
 def _object(line: bytes) -> Fields:
     try:
-        found = json.loads(line.decode("utf-8"), parse_constant=_not_json)
+        value = json.loads(line.decode("utf-8"), parse_constant=_not_json)
     except UnicodeDecodeError as error:
         raise BadRequest(
             f"The line is not UTF-8: byte 0x{line[error.start]:02X} at {error.start:,}."
@@ -95,9 +95,9 @@ def _object(line: bytes) -> Fields:
         raise BadRequest("The line is nested too deeply.") from error
     except ValueError as error:
         raise BadRequest(f"The line is not JSON: {error}.") from error
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise BadRequest("The line must be one JSON object.")
-    return found
+    return value
 
 
 def _not_json(name: str) -> NoReturn:

@@ -71,8 +71,8 @@ def read_sarif(output: str, source: str = "") -> tuple[Reported, ...] | str:
     return "has not printed SARIF" if log is None else _limit(_results(log, source))
 
 
-def _limit(found: Iterator[Reported]) -> tuple[Reported, ...] | str:
-    some = tuple(islice(found, LIMIT_PROBLEMS + 1))
+def _limit(reports: Iterator[Reported]) -> tuple[Reported, ...] | str:
+    some = tuple(islice(reports, LIMIT_PROBLEMS + 1))
     return some if len(some) <= LIMIT_PROBLEMS else f"has reported more than {LIMIT_PROBLEMS:,} problems"
 
 

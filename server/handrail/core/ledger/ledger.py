@@ -154,19 +154,19 @@ def count_misses(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict
         misses: By the identity of the document, before the call.
         outcomes: Of one call; anything of it that landed resets the count.
     """
-    found: dict[str, int] = {}
+    result: dict[str, int] = {}
     for outcome in outcomes:
         identity = outcome.mutation.identity
-        if not identity or found.get(identity) == 0:
+        if not identity or result.get(identity) == 0:
             continue
         match outcome.status:
             case Status.LANDED:
-                found[identity] = 0
+                result[identity] = 0
             case Status.FAILED:
-                found[identity] = misses.get(identity, 0) + 1
+                result[identity] = misses.get(identity, 0) + 1
             case Status.ALREADY | Status.DENIED:
                 pass
-    return found
+    return result
 
 
 def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
@@ -184,13 +184,13 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
             kept.append(known)
         elif (left := place_in(known, now)) is not None:
             kept.append(left)
-    found = Ledger(open=tuple(kept))
+    observed = Ledger(open=tuple(kept))
     for fix in ledger.fixes:
         if fix.failure.mutation.identity != identity:
-            found = replace(found, fixes=(*found.fixes, fix))
+            observed = replace(observed, fixes=(*observed.fixes, fix))
         elif now is not None:
-            found = _look_at_fix(found, fix, now)
-    return found
+            observed = _look_at_fix(observed, fix, now)
+    return observed
 
 
 def closed_ids(before: Ledger, after: Ledger) -> list[str]:
@@ -278,14 +278,14 @@ def _look_at_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
     lines = carry(fix.lines, edit.edits_between(fix.text.content, now.content))
     there = now.content[lines.start : lines.end]
     is_open = ledger.find(fix.failure.id) is not None
-    found = replace(ledger, fixes=(*ledger.fixes, replace(fix, text=now, lines=lines)))
+    result = replace(ledger, fixes=(*ledger.fixes, replace(fix, text=now, lines=lines)))
     was = fix.failure.seen
     is_undone = there == fix.without or (was is not None and was.content == now.content)
     if is_undone and not is_open:
-        return replace(found, open=(*found.open, move_to(fix.failure, now)))
+        return replace(result, open=(*result.open, move_to(fix.failure, now)))
     hunk = fix.failure.mutation.hunk
     is_one_of_many = hunk is not None and hunk.replace_all
     if is_open and there == fix.made and not is_undone and not is_one_of_many:
-        kept = tuple(known for known in found.open if known.id != fix.failure.id)
-        return replace(found, open=kept)
-    return found
+        kept = tuple(known for known in result.open if known.id != fix.failure.id)
+        return replace(result, open=kept)
+    return result

@@ -53,7 +53,7 @@ def offers(known: OpenFailure) -> tuple[Offer, ...]:
     hunk, text = known.mutation.hunk, known.seen
     if hunk is None or text is None:
         return ()
-    found = []
+    result = []
     for index, near in enumerate(known.failure.near):
         planned = plan_at(known, index)
         if isinstance(planned, PlannedHunk):
@@ -61,8 +61,8 @@ def offers(known: OpenFailure) -> tuple[Offer, ...]:
             is_sure = near.score == EXACT and plan.plan_hunk(text, hunk) == planned
             title = f"Apply at line {near.line + 1}: {_in_short(shown)}"
             sought = _sought(known, index)
-            found.append(Offer(candidate=index, title=title, diff=shown, sought=sought, is_sure=is_sure))
-    return tuple(found)
+            result.append(Offer(candidate=index, title=title, diff=shown, sought=sought, is_sure=is_sure))
+    return tuple(result)
 
 
 def show_fixes(known: OpenFailure, candidate: int | None = None) -> str:
@@ -91,9 +91,9 @@ def _sought(known: OpenFailure, candidate: int) -> str:
     old, there = to_lf(hunk.old).strip("\n"), to_lf(text.content[near.span.start : near.span.end])
     if old == there or old in there:
         return ""
-    found = diff.unified_diff("", Text(old), edit.edits_between(old, there)).split("\n")
+    rows = diff.unified_diff("", Text(old), edit.edits_between(old, there)).split("\n")
     header = ["--- search text", f"+++ {known.mutation.path}, line {near.line + 1}"]
-    return "\n".join([*header, *found[2:]])
+    return "\n".join([*header, *rows[2:]])
 
 
 def _in_short(shown: str) -> str:

@@ -61,7 +61,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DocumentProblems:
     """Problems of the document that people know by *path*, nearest to the edit first."""
 
     path: str
@@ -94,8 +94,8 @@ def rank(
         new = [each for each in serious if any(k <= each.line < m for _, _, k, m in blocks)]
     else:
         new = _without_old(serious, before, blocks)
-    found = ((_distance(each.line, blocks), each) for each in dict.fromkeys(new))
-    return tuple(sorted(found, key=lambda each: (each[0], each[1].line)))
+    ranked = ((_distance(each.line, blocks), each) for each in dict.fromkeys(new))
+    return tuple(sorted(ranked, key=lambda each: (each[0], each[1].line)))
 
 
 def _without_old(
@@ -137,14 +137,14 @@ def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
 # ---- What the model reads -----------------------------------------------------------------------------
 
 
-def report_new(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> str:
+def report_new(listed: Sequence[DocumentProblems], unknown: Mapping[str, Sequence[str]]) -> str:
     """
     What the model is told after an edit; empty if there is nothing to say.
 
     Args:
         unknown: The paths of documents of which nothing is known, by the reason, which is a sentence.
     """
-    rows = [row(each.path, problem) for each in found for problem in each.problems]
+    rows = [row(each.path, problem) for each in listed for problem in each.problems]
     texts = []
     if rows:
         what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
@@ -157,9 +157,9 @@ def report_new(found: Sequence[Found], unknown: Mapping[str, Sequence[str]]) -> 
     return "\n".join(texts)
 
 
-def report_all(found: Sequence[Found], unknown: Sequence[str] = ()) -> str:
+def report_all(listed: Sequence[DocumentProblems], unknown: Sequence[str] = ()) -> str:
     """All problems that are known, as the model asks for them."""
-    rows = [row(each.path, problem) for each in found for problem in each.problems]
+    rows = [row(each.path, problem) for each in listed for problem in each.problems]
     texts = rows[:LIMIT_LISTED]
     if len(rows) > LIMIT_LISTED:
         texts.append(f"{len(rows) - LIMIT_LISTED:,} more are not shown.")

@@ -233,12 +233,12 @@ class Diagnostic:
 
 def diagnostics(ledger: Ledger) -> dict[str, tuple[Diagnostic, ...]]:
     """The open failures of each document, by its URI."""
-    found: dict[str, list[Diagnostic]] = {}
+    result: dict[str, list[Diagnostic]] = {}
     for known in ledger.open:
-        shown = found.setdefault(known.mutation.uri, [])
+        shown = result.setdefault(known.mutation.uri, [])
         if len(shown) < LIMIT_DIAGNOSTICS:
             shown.append(_diagnostic(known))
-    return {uri: tuple(shown) for uri, shown in found.items()}
+    return {uri: tuple(shown) for uri, shown in result.items()}
 
 
 def _diagnostic(known: OpenFailure) -> Diagnostic:

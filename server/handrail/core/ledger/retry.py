@@ -69,14 +69,14 @@ def guess_retried(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> 
     calls: dict[str, set[str]] = {}
     for each in outcomes:
         calls.setdefault(each.mutation.tool, set()).add(each.mutation.call)
-    found: dict[tuple[str, int], list[str]] = {}
+    result: dict[tuple[str, int], list[str]] = {}
     for failure in known:
         mine = failure.mutation
         is_open = _has_no_document(failure) and not failure.lowered
         if is_open and any(each.mutation.tool == mine.tool and _waits(failure, each) for each in outcomes):
-            found.setdefault((mine.tool, mine.order), []).append(failure.id)
+            result.setdefault((mine.tool, mine.order), []).append(failure.id)
     return frozenset(
-        failure for (tool, _), ids in found.items() if len(calls[tool]) <= len(ids) for failure in ids
+        failure for (tool, _), ids in result.items() if len(calls[tool]) <= len(ids) for failure in ids
     )
 
 

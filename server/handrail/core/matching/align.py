@@ -29,10 +29,10 @@ def changes(hunk: Hunk) -> list[Block]:
     old, new = rows_of(hunk)
     if hunk.blocks is None or any(j > len(old) or m > len(new) for _, j, _, m in hunk.blocks):
         return opcodes(old, new)
-    found: list[Block] = []
+    blocks: list[Block] = []
     for i, j, k, m in hunk.blocks:
-        found += [(a + i, b + i, c + k, d + k) for a, b, c, d in opcodes(old[i:j], new[k:m])]
-    return found
+        blocks += [(a + i, b + i, c + k, d + k) for a, b, c, d in opcodes(old[i:j], new[k:m])]
+    return blocks
 
 
 def around_blanks(old: Sequence[str], lines: Sequence[int], blank: Sequence[bool]) -> Lines:

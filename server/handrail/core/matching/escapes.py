@@ -61,7 +61,7 @@ def resolve_escapes(hunk: Hunk) -> Hunk | None:
 
 
 def _unescape(text: str, meant: set[str]) -> str:
-    return ESCAPE.sub(lambda found: MEANT[found[1]] if found[1] in meant else found[0], text)
+    return ESCAPE.sub(lambda match: MEANT[match[1]] if match[1] in meant else match[0], text)
 
 
 def without_entities(hunk: Hunk) -> Hunk | None:
@@ -98,5 +98,5 @@ def with_tabs(hunk: Hunk, document: str, place: Sequence[str]) -> Hunk:
         return hunk
     if TEX.search(document) or TEX.search(hunk.new) or TABS.search(document):
         return hunk
-    new = TABS.sub(lambda found: found[1] + "\t" * (len(found[2]) // 2), hunk.new)
+    new = TABS.sub(lambda match: match[1] + "\t" * (len(match[2]) // 2), hunk.new)
     return replace(hunk, new=new, notes=(*hunk.notes, TABS_NOTE))

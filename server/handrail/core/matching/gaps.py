@@ -45,10 +45,10 @@ class Spaced:
     @property
     def rows(self) -> list[str]:
         """All rows, in order."""
-        found = list(self.gaps[0])
+        rows = list(self.gaps[0])
         for row, gap in zip(self.filled, self.gaps[1:], strict=True):
-            found += (row, *gap)
-        return found
+            rows += (row, *gap)
+        return rows
 
 
 def settle_gaps(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | None:
@@ -97,12 +97,12 @@ def _around(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> 
         return None if gap is None else {k: gap}
     if i == j:
         return _side_gaps(old.gaps[i], new, document[i], (k, m))
-    found = {number: new.gaps[number] for number in range(k + 1, m)}
+    gaps = {number: new.gaps[number] for number in range(k + 1, m)}
     if j - i == m - k:
-        found = {n: _decide(old.gaps[i + n - k], new.gaps[n], document[i + n - k]) for n in found}
-    found[k] = _decide(old.gaps[i], new.gaps[k], document[i])
-    found[m] = _decide(old.gaps[j], new.gaps[m], document[j])
-    return found
+        gaps = {n: _decide(old.gaps[i + n - k], new.gaps[n], document[i + n - k]) for n in gaps}
+    gaps[k] = _decide(old.gaps[i], new.gaps[k], document[i])
+    gaps[m] = _decide(old.gaps[j], new.gaps[m], document[j])
+    return gaps
 
 
 def _closed_gap(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> Gap | None:
@@ -118,12 +118,12 @@ def _closed_gap(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block)
 def _side_gaps(old: Gap, new: Spaced, document: Gap, rows: tuple[int, int]) -> dict[int, Gap] | None:
     """The gaps on both sides of rows that are put in where there was one, and those between them."""
     first, last = rows
-    found = {number: new.gaps[number] for number in range(first, last + 1)}
-    above, below = found[first], found[last]
+    gaps = {number: new.gaps[number] for number in range(first, last + 1)}
+    above, below = gaps[first], gaps[last]
     if len(old) == len(document) or (not old and (above or below)):
-        return found
+        return gaps
     if not old:
         return None
-    found[first] = document if len(above) == len(old) else above
-    found[last] = document if len(below) == len(old) else below
-    return found
+    gaps[first] = document if len(above) == len(old) else above
+    gaps[last] = document if len(below) == len(old) else below
+    return gaps

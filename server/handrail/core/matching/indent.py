@@ -126,18 +126,18 @@ def learn_indent(
         patch_rows: All rows of the patch, old and new.
         step: Tells the `unit` of the document's rows around the place.
     """
-    found: dict[str, set[str]] = {}
+    result: dict[str, set[str]] = {}
     for ours, theirs in matched:
         if ours.strip():
-            found.setdefault(leading_blanks(ours), set()).add(leading_blanks(theirs))
+            result.setdefault(leading_blanks(ours), set()).add(leading_blanks(theirs))
     indents = [leading_blanks(row) for row in patch_rows if row.strip()]
     least = min(map(width, indents), default=0)
     return Reindent(
-        pairs={indent: min(theirs) for indent, theirs in found.items() if len(theirs) == 1},
-        torn=frozenset(indent for indent, theirs in found.items() if len(theirs) > 1),
+        pairs={indent: min(theirs) for indent, theirs in result.items() if len(theirs) == 1},
+        torn=frozenset(indent for indent, theirs in result.items() if len(theirs) > 1),
         patch_step=gcd(*(width(indent) - least for indent in indents)),
         patch_has_tabs=any("\t" in indent for indent in indents),
-        step=cache(partial(_document_step, {theirs for each in found.values() for theirs in each}, step)),
+        step=cache(partial(_document_step, {theirs for each in result.values() for theirs in each}, step)),
     )
 
 

@@ -126,23 +126,23 @@ def _match_spelling(text: Text, hunk: Hunk) -> list[Match]:
     return [Match(span=span, tier=Tier.NORMALISED, strategy="unicode", hunk=hunk) for span in spans]
 
 
-def _choose(text: Text, found: Sequence[Match], bounds: Bounds) -> tuple[Match, ...] | Failure:
-    hunk = row_match.settle_rows(text, found[0]).hunk
+def _choose(text: Text, matches: Sequence[Match], bounds: Bounds) -> tuple[Match, ...] | Failure:
+    hunk = row_match.settle_rows(text, matches[0]).hunk
     if hunk.replace_all:
-        return _without_overlap(found)
-    if len(found) == 1:
-        return tuple(found)
-    if len(found) >= LIMIT_PLACES:
-        return refusal.ambiguous(text, [match.span for match in found])
-    left = [found[at] for at in choose(text, hunk, [match.span for match in found], bounds)]
+        return _without_overlap(matches)
+    if len(matches) == 1:
+        return tuple(matches)
+    if len(matches) >= LIMIT_PLACES:
+        return refusal.ambiguous(text, [match.span for match in matches])
+    left = [matches[at] for at in choose(text, hunk, [match.span for match in matches], bounds)]
     return tuple(left) if len(left) == 1 else refusal.ambiguous(text, [match.span for match in left])
 
 
-def _without_overlap(found: Sequence[Match]) -> tuple[Match, ...] | Failure:
-    if len(found) >= LIMIT_PLACES:
+def _without_overlap(matches: Sequence[Match]) -> tuple[Match, ...] | Failure:
+    if len(matches) >= LIMIT_PLACES:
         return refusal.too_often()
     kept: list[Match] = []
-    for match in found:
+    for match in matches:
         if not kept or match.span.start >= kept[-1].span.end:
             kept.append(match)
     return tuple(kept)

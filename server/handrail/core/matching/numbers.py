@@ -103,11 +103,11 @@ def _has_numbers(text: Text, numbered: _Numbered) -> bool:
     return re.search(PATTERNS[numbered.mark].pattern, text.flat, re.MULTILINE) is not None
 
 
-def _is_likely(text: Text, numbered: _Numbered, found: Sequence[Match]) -> bool:
+def _is_likely(text: Text, numbered: _Numbered, matches: Sequence[Match]) -> bool:
     """Whether numbers are row numbers: of one row with a weak mark, only if it has this number."""
     if numbered.mark in STRONG or numbered.first != numbered.last:
         return True
-    return any(text.line_at(match.span.start) + 1 == numbered.first for match in found)
+    return any(text.line_at(match.span.start) + 1 == numbered.first for match in matches)
 
 
 def _new_rows(new: Sequence[str], numbered: _Numbered, cut: int) -> list[str] | None:
@@ -135,20 +135,20 @@ def _with_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> Hunk:
     return replace(hunk, old=old_text, new=new_text, notes=(*hunk.notes, NOTE))
 
 
-def without_new_numbers(text: Text, found: Match) -> Hunk:
-    """The hunk that was *found*, without row numbers that its added rows alone have."""
-    hunk = found.hunk
+def without_new_numbers(text: Text, match: Match) -> Hunk:
+    """The hunk of a *match*, without row numbers that its added rows alone have."""
+    hunk = match.hunk
     old, new = rows_of(hunk)
     blocks = align.changes(hunk)
     places = [at for _, _, k, m in blocks for at in range(k, m)]
     numbered = _read([new[at] for at in places], has_gaps=True)
     if numbered is None or numbered.mark in LISTED or any(PATTERNS[numbered.mark].match(row) for row in old):
         return hunk
-    line = text.line_at(found.span.start)
+    line = text.line_at(match.span.start)
     near = text.rows[max(0, line - NEAR_ROWS) : line + len(old) + NEAR_ROWS]
     if any(PATTERNS[numbered.mark].match(row) for row in near):
         return hunk
-    there = (*old, *text.rows[line : text.line_at(found.span.end) + 1])
+    there = (*old, *text.rows[line : text.line_at(match.span.end) + 1])
     first = line + next(i for i, _, k, m in blocks if k < m) + 1
     choices = []
     for cut in (0, 1) if numbered.is_set_off else (0,):

@@ -112,14 +112,14 @@ def depth_is_open(text: Text, span: Span) -> Failure:
     )
 
 
-def ambiguous(text: Text, found: Sequence[Span]) -> Failure:
-    """`ambiguous-match` for all places *found*."""
-    lines = [text.line_at(span.start) for span in found[:11]]
+def ambiguous(text: Text, spans: Sequence[Span]) -> Failure:
+    """`ambiguous-match`, with all *spans*."""
+    lines = [text.line_at(span.start) for span in spans[:11]]
     shown = ", ".join(str(line + 1) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
     near = tuple(
-        Candidate(span=span, line=line, score=1.0) for span, line in zip(found[:10], lines, strict=False)
+        Candidate(span=span, line=line, score=1.0) for span, line in zip(spans[:10], lines, strict=False)
     )
-    times = f"{LIMIT_PLACES:,} times or more" if len(found) >= LIMIT_PLACES else f"{len(found)} times"
+    times = f"{LIMIT_PLACES:,} times or more" if len(spans) >= LIMIT_PLACES else f"{len(spans)} times"
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
         message=f"The search text occurs {times} (lines {shown}).",

@@ -40,14 +40,14 @@ def match_rows(text: Text, hunk: Hunk) -> list[Match]:
 
 def _exact_lines(flat: str, wanted: str) -> list[int]:
     """The lines at which *wanted* stands as whole rows."""
-    found: list[int] = []
+    result: list[int] = []
     line = counted = 0
     ends = ("\n",) if wanted.endswith("\n") else ("", "\n")  # behind the last row there is no blank one
     for at in strings.find_all(flat, wanted):
         if (at == 0 or flat[at - 1] == "\n") and flat[at + len(wanted) : at + len(wanted) + 1] in ends:
             line, counted = line + flat.count("\n", counted, at), at
-            found.append(line)
-    return found
+            result.append(line)
+    return result
 
 
 def _matches(text: Text, hunk: Hunk, lines: Sequence[int], rank: int) -> list[Match]:
@@ -101,23 +101,23 @@ def around_blanks(text: Text, hunk: Hunk) -> list[Match]:
     known = [plain(wanted[at]) for at in align.filled_rows(wanted)]
     if len(known) < 2 and len(wanted) == len(known):
         return []
-    found = []
+    result = []
     for number in text.index.filled.numbers(known, LIMIT_PLACES):
         there = text.index.filled_lines[number : number + len(known)]
         span = line_span(text, there[0], there[-1] + 1)
-        found.append(
+        result.append(
             Match(
                 span=span, tier=Tier.NORMALISED, strategy="blank-lines", hunk=hunk, lines=there, has_gaps=True
             )
         )
-    return found
+    return result
 
 
-def settle_rows(text: Text, found: Match) -> Match:
-    """The match *found* with lines for all of its rows, blank ones too; see `gaps`."""
-    if not found.has_gaps:
-        return found
-    hunk, lines = found.hunk, [line for line in found.lines if line is not None]
+def settle_rows(text: Text, match: Match) -> Match:
+    """A *match* with lines for all of its rows, blank ones too; see `gaps`."""
+    if not match.has_gaps:
+        return match
+    hunk, lines = match.hunk, [line for line in match.lines if line is not None]
     ours, wanted = map(gaps.Spaced.of, rows_of(hunk))
     document = [text.rows[above + 1 : below] for above, below in pairwise(lines)]
     above = _blanks(text.rows, range(lines[0] - 1, lines[0] - 1 - len(ours.gaps[0]), -1))
@@ -140,7 +140,7 @@ def settle_rows(text: Text, found: Match) -> Match:
             leaves_blank=new == [""],
             signs="",
         )
-    return replace(found, hunk=hunk, lines=there, has_gaps=False)
+    return replace(match, hunk=hunk, lines=there, has_gaps=False)
 
 
 def _blanks(rows: Sequence[str], lines: range) -> tuple[str, ...]:

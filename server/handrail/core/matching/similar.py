@@ -65,11 +65,11 @@ def windows(text: Text, wanted: Sequence[str]) -> list[Window]:
     rows = text.index.plain
     starts = {max(0, min(line, len(text.rows) - count)) for line in _vote(text, wanted)}
     target = _scored_text(search)
-    found = []
+    result = []
     for start in starts:
         score = fuzz.ratio(target, _scored_text(rows.rows(start, start + count))) / 100
-        found.append(Window(score=score, first=start, end=start + count))
-    return sorted(found, key=lambda window: (-window.score, window.first))
+        result.append(Window(score=score, first=start, end=start + count))
+    return sorted(result, key=lambda window: (-window.score, window.first))
 
 
 def _scored_text(rows: Iterable[str]) -> str:

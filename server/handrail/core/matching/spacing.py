@@ -48,17 +48,17 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
     if not 0 < len(lines) < LIMIT_PLACES or SHELL.search(text.flat):
         return []
     ours = [fold(plain(row)) for row in old]
-    found = []
+    result = []
     for line in lines:
         there = text.rows[line : line + len(old)]
         if all(map(_is_same, ours, there)) and not is_in_string(text, line, old):
             span = line_span(text, line, line + len(old))
             spaced = _keep_spacing(hunk, there)
             numbers = tuple(range(line, line + len(old)))
-            found.append(
+            result.append(
                 Match(span=span, tier=Tier.NORMALISED, strategy="spacing", hunk=spaced, lines=numbers)
             )
-    return found
+    return result
 
 
 def _lines(text: Text, old: Sequence[str], wanted: Sequence[str]) -> list[int]:

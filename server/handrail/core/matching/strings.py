@@ -127,22 +127,22 @@ def find_respelled(text: Text, old: str) -> list[Span]:
     if not wanted.strip():
         return []
     offset = spelling.offsets(text.flat)
-    found: list[Span] = []
+    spans: list[Span] = []
     for at in find_all(folded, wanted):
         start, end = offset(at), offset(at + len(wanted))
         if start is not None and end is not None:
-            found.append(_span(text, start, end))
-    return found
+            spans.append(_span(text, start, end))
+    return spans
 
 
 def find_all(haystack: str, needle: str) -> list[int]:
     """Where *needle* begins in *haystack*, ascending; not more than LIMIT_PLACES."""
-    found: list[int] = []
+    result: list[int] = []
     at = haystack.find(needle)
-    while at >= 0 and len(found) < LIMIT_PLACES:
-        found.append(at)
+    while at >= 0 and len(result) < LIMIT_PLACES:
+        result.append(at)
         at = haystack.find(needle, at + 1)
-    return found
+    return result
 
 
 def _is_inside_word(flat: str, at: int) -> bool:

@@ -38,44 +38,44 @@ ANYWHERE = Bounds()
 LIMIT_COMPARED = 1_000_000  # rows of all places; more are not compared with those of the hunk
 
 
-def choose(text: Text, hunk: Hunk, found: Sequence[Span], bounds: Bounds) -> list[int]:
-    """Which of the places *found* (by number) are left once all evidence is heard; never none."""
-    left = list(range(len(found)))
+def choose(text: Text, hunk: Hunk, spans: Sequence[Span], bounds: Bounds) -> list[int]:
+    """Which of the *spans* (by number) are left once all evidence is heard; never none."""
+    left = list(range(len(spans)))
     for evidence in (_in_scope, _at_end, _by_hint, _by_shape):
         if len(left) > 1:
-            places = [found[at] for at in left]
+            places = [spans[at] for at in left]
             left = [left[at] for at in evidence(text, hunk, places)] or left
     if len(left) > 1:
-        left = [at for at in left if found[at].start >= bounds.after] or left
+        left = [at for at in left if spans[at].start >= bounds.after] or left
     if len(left) > 1 and bounds.before is not None:
         left = [
-            at for at in left if bounds.after <= found[at].start <= found[at].end <= bounds.before
+            at for at in left if bounds.after <= spans[at].start <= spans[at].end <= bounds.before
         ] or left
     return left
 
 
-def _at_end(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
+def _at_end(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[int]:
     end = text.row_end(len(text.rows) - 1)
-    return [at for at, span in enumerate(found) if hunk.at_end and span.end >= end]
+    return [at for at, span in enumerate(spans) if hunk.at_end and span.end >= end]
 
 
-def _by_hint(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
+def _by_hint(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[int]:
     """The nearest place within reach of the line hint; none if that is a tie."""
     if hunk.line_number is None:
         return []
     wanted = hunk.line_number - 1
-    ranked = sorted((abs(text.line_at(span.start) - wanted), at) for at, span in enumerate(found))
+    ranked = sorted((abs(text.line_at(span.start) - wanted), at) for at, span in enumerate(spans))
     if ranked[0][0] > HINT_LINES or ranked[0][0] == ranked[1][0]:
         return []
     return [ranked[0][1]]
 
 
-def _by_shape(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
+def _by_shape(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[int]:
     """The places that are indented as the hunk is, but for a shift of all lines; none of too many."""
     rows = hunk.old.split("\n")
-    if len(rows) * len(found) > LIMIT_COMPARED:
+    if len(rows) * len(spans) > LIMIT_COMPARED:
         return []
-    return [at for at, span in enumerate(found) if has_one_shift(text, rows, span)]
+    return [at for at, span in enumerate(spans) if has_one_shift(text, rows, span)]
 
 
 def has_one_shift(text: Text, rows: Sequence[str], span: Span) -> bool:
@@ -89,7 +89,7 @@ def has_one_shift(text: Text, rows: Sequence[str], span: Span) -> bool:
     return first_shift is not None and all(shift == first_shift for shift in shifts)
 
 
-def _in_scope(text: Text, hunk: Hunk, found: Sequence[Span]) -> list[int]:
+def _in_scope(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[int]:
     """The places that the scope holds; none if it is not to be found once."""
     lines = scope_lines(text, hunk.scope)
-    return [at for at, span in enumerate(found) if text.line_at(span.start) in lines]
+    return [at for at, span in enumerate(spans) if text.line_at(span.start) in lines]

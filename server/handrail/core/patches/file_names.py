@@ -36,8 +36,8 @@ def spellings(patch: FilePatch) -> tuple[str, ...]:
     """All names to look for, to tell which file *patch* means; empty if only one can be meant."""
     names = (patch.path, *patch.others)
     slashed = (name.replace("\\", "/") for name in names if "\\" in name)
-    found = tuple(dict.fromkeys((*names, *slashed)))
-    return found if len(found) > 1 else ()
+    candidates = tuple(dict.fromkeys((*names, *slashed)))
+    return candidates if len(candidates) > 1 else ()
 
 
 def readings(path: str) -> tuple[str, ...]:

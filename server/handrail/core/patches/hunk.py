@@ -62,14 +62,14 @@ class Hunk:
         """
         if not self.signs:
             return None
-        found = []
+        result = []
         i = k = 0
         for kept, changed in re.findall(r"([^-+]*)([-+]*)", self.signs):
             i, k = i + len(kept), k + len(kept)
             j, m = i + changed.count("-"), k + changed.count("+")
-            found += [(i, j, k, m)] if changed else []
+            result += [(i, j, k, m)] if changed else []
             i, k = j, m
-        return tuple(found)
+        return tuple(result)
 
 
 class Operation(StrEnum):

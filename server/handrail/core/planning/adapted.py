@@ -22,21 +22,21 @@ BLANK_LINES = "Blank lines that the edit does not change were kept as they are i
 CONTEXT = "Context lines that differ were kept as they are in the document."
 
 
-def notes(text: Text, found: Sequence[Match]) -> tuple[str, ...]:
-    """What was adapted at the places *found*; nothing for exact matches."""
-    return tuple(dict.fromkeys(note for match in found for note in _notes(text, match)))
+def notes(text: Text, matches: Sequence[Match]) -> tuple[str, ...]:
+    """What was adapted in *matches*; nothing for exact matches."""
+    return tuple(dict.fromkeys(note for match in matches for note in _notes(text, match)))
 
 
-def _notes(text: Text, found: Match) -> list[str]:
-    if found.tier is Tier.SAFE:
+def _notes(text: Text, match: Match) -> list[str]:
+    if match.tier is Tier.SAFE:
         return []
-    if not found.lines:
-        is_respelled = to_lf(text.content[found.span.start : found.span.end]) != found.hunk.old
-        return [AS_WRITTEN] * (found.strategy == "indentation") + [PUNCTUATION] * is_respelled
-    old, new = rows_of(found.hunk)
+    if not match.lines:
+        is_respelled = to_lf(text.content[match.span.start : match.span.end]) != match.hunk.old
+        return [AS_WRITTEN] * (match.strategy == "indentation") + [PUNCTUATION] * is_respelled
+    old, new = rows_of(match.hunk)
     pairs = [
         (row, text.rows[line])
-        for row, line in zip(old, found.lines, strict=True)
+        for row, line in zip(old, match.lines, strict=True)
         if line is not None and row.strip() and row_match.is_alike(row, text.rows[line])
     ]
     told = []
@@ -44,8 +44,8 @@ def _notes(text: Text, found: Match) -> list[str]:
         told.append(AS_WRITTEN if indent.is_at_depth(pairs, new) else FITTED)
     if any(row.strip(BLANKS) != twin.strip(BLANKS) for row, twin in pairs):
         told.append(PUNCTUATION)
-    if found.strategy == "blank-lines":
+    if match.strategy == "blank-lines":
         told.append(BLANK_LINES)
-    if found.tier is Tier.ANCHORED:
+    if match.tier is Tier.ANCHORED:
         told.append(CONTEXT)
     return told

@@ -31,13 +31,13 @@ def is_distinct(added: str) -> bool:
     return len(added.strip()) >= DISTINCT
 
 
-def is_made(text: Text, found: Match) -> bool:
-    """Whether the place *found*, which matches the hunk's old text, reads its longer new text already."""
-    if not found.lines:
-        return _string_is_made(text, found.hunk, found.span)
-    old, new = rows_of(found.hunk)
-    first = found.lines[0]
-    if first is None or list(found.lines) != list(range(first, first + len(old))):
+def is_made(text: Text, match: Match) -> bool:
+    """Whether *match*, which has the hunk's old text, reads as its longer new text already."""
+    if not match.lines:
+        return _string_is_made(text, match.hunk, match.span)
+    old, new = rows_of(match.hunk)
+    first = match.lines[0]
+    if first is None or list(match.lines) != list(range(first, first + len(old))):
         return False
     return any(
         new[at : at + len(old)] == old
@@ -93,11 +93,11 @@ def find_new_text(text: Text, hunk: Hunk) -> list[Span]:
     return [found.span for found in match.matches(text, replace(hunk, old=hunk.new, new=""))]
 
 
-def _is_close(text: Text, found: Match) -> bool:
-    """Whether *found* is the same text, or shifted as a whole: an edit may change nothing but spacing."""
-    if found.tier is Tier.SAFE:
+def _is_close(text: Text, match: Match) -> bool:
+    """Whether *match* is the same text, or shifted as a whole: an edit may change nothing but spacing."""
+    if match.tier is Tier.SAFE:
         return True
-    return found.strategy == "indentation" and has_one_shift(text, found.hunk.old.split("\n"), found.span)
+    return match.strategy == "indentation" and has_one_shift(text, match.hunk.old.split("\n"), match.span)
 
 
 def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
@@ -110,7 +110,7 @@ def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
     return bool(telling) and len(near) * 2 >= len(telling)
 
 
-def _has_rival(hunk: Hunk, near: Sequence[Candidate], found: Span) -> bool:
+def _has_rival(hunk: Hunk, near: Sequence[Candidate], span: Span) -> bool:
     """Whether another place resembles the old text more than the new text does."""
-    rivals = [each for each in near if each.span.end < found.start or found.end < each.span.start]
+    rivals = [each for each in near if each.span.end < span.start or span.end < each.span.start]
     return bool(rivals) and rivals[0].score > similar.likeness(hunk.old.strip(), hunk.new.strip())

@@ -162,9 +162,9 @@ class _Change:
     def groups(self) -> list[Block]:
         """The blocks in which the texts differ; two with nothing but brackets between them are one."""
         old, new = [row.strip() for row in self.old], [row.strip() for row in self.new]
-        found = opcodes(old, new)
-        joined = found[:1]
-        for (_, above, _, _), block in pairwise(found):
+        blocks = opcodes(old, new)
+        joined = blocks[:1]
+        for (_, above, _, _), block in pairwise(blocks):
             if any(WORD.search(row) for row in old[above : block[0]]):
                 joined.append(block)
             else:

@@ -159,18 +159,18 @@ def _locate(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failu
     return found
 
 
-def _plan_instead(text: Text, hunk: Hunk, found: Sequence[Match]) -> PlannedHunk | Failure | None:
-    """What is to be done instead of making *hunk* at the places *found*; None if it is to be made."""
-    if all(already.is_made(text, each) for each in found):
+def _plan_instead(text: Text, hunk: Hunk, matches: Sequence[Match]) -> PlannedHunk | Failure | None:
+    """What is to be done instead of making *hunk* at its *matches*; None if it is to be made."""
+    if all(already.is_made(text, each) for each in matches):
         return _plan(text, hunk, Tier.SAFE, ())
-    if found[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
-        return refusal.depth_is_open(text, found[0].span)
-    if found[0].tier is not Tier.ANCHORED or not (stands := already.find_new_text(text, hunk)):
+    if matches[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
+        return refusal.depth_is_open(text, matches[0].span)
+    if matches[0].tier is not Tier.ANCHORED or not (stands := already.find_new_text(text, hunk)):
         return None
-    is_here = stands[0].start < found[0].span.end and found[0].span.start < stands[0].end
+    is_here = stands[0].start < matches[0].span.end and matches[0].span.start < stands[0].end
     if is_here and already.is_there(text, hunk, ()):
         return _plan(text, hunk, Tier.SAFE, ())
-    return refusal.stands_elsewhere(text, found[0].span)
+    return refusal.stands_elsewhere(text, matches[0].span)
 
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
@@ -231,13 +231,13 @@ def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
     return apply(text.content[start:end], moved) == text.content[start:end]
 
 
-def _edits(text: Text, found: Match) -> tuple[TextEdit, ...] | Failure:
-    if found.lines:
-        return render.at_rows(text, found.hunk, found.lines, fitted=found.tier is not Tier.SAFE)
-    there = to_lf(text.content[found.span.start : found.span.end])
-    new = spelling.keep_spelling(found.hunk.new, found.hunk.old, there)
-    new = spelling.spell_plainly(new, spelling.foreign([(found.hunk.old, there)], text.content))
-    return render.at_string(text, found.span, new)
+def _edits(text: Text, match: Match) -> tuple[TextEdit, ...] | Failure:
+    if match.lines:
+        return render.at_rows(text, match.hunk, match.lines, fitted=match.tier is not Tier.SAFE)
+    there = to_lf(text.content[match.span.start : match.span.end])
+    new = spelling.keep_spelling(match.hunk.new, match.hunk.old, there)
+    new = spelling.spell_plainly(new, spelling.foreign([(match.hunk.old, there)], text.content))
+    return render.at_string(text, match.span, new)
 
 
 def _is_row(hunk: Hunk, there: str) -> bool:

@@ -190,5 +190,5 @@ def _without_edits(part: PartPlan) -> PartPlan:
 
 
 def _edits(parts: Sequence[PartPlan]) -> tuple[edit.TextEdit, ...]:
-    found = [each for part in parts if isinstance(part.result, PlannedHunk) for each in part.result.edits]
-    return tuple(sorted(found, key=lambda each: (each.span.start, each.span.end)))
+    edits = [each for part in parts if isinstance(part.result, PlannedHunk) for each in part.result.edits]
+    return tuple(sorted(edits, key=lambda each: (each.span.start, each.span.end)))

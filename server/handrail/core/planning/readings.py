@@ -32,10 +32,10 @@ def settle_reading(text: Text, hunk: Hunk) -> Hunk | Failure:
     runs = _runs(text, hunk)
     if hunk.unsigned is None and any(_stands_as_written(hunk, rows) for rows in runs):
         return hunk
-    found = {_as_it_stands(hunk, rows) for rows in runs}
-    if len(found) != 1:
+    readings = {_as_it_stands(hunk, rows) for rows in runs}
+    if len(readings) != 1:
         return hunk if hunk.unsigned is None else hunk.unsigned
-    (there,) = found
+    (there,) = readings
     return there if _shows_depth(hunk, there) else _by_step(text, hunk, there)
 
 

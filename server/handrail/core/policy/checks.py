@@ -81,13 +81,13 @@ def read(value: object) -> tuple[Check, ...] | str:
         return f"it must be a list of checks, such as [{EXAMPLE}]"
     if len(value) > LIMIT_CHECKS:
         return f"it has {len(value)} checks; the limit is {LIMIT_CHECKS}"
-    found = []
+    result = []
     for number, each in enumerate(value, 1):
         check = _check(each)
         if isinstance(check, str):
             return f"check {number} {check}"
-        found.append(check)
-    return tuple(found)
+        result.append(check)
+    return tuple(result)
 
 
 def _check(value: object) -> Check | str:

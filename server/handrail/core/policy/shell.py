@@ -163,17 +163,17 @@ def paths(command: ParsedCommand) -> tuple[str, ...]:
 
     Some are no paths at all; as names of files they do no harm.
     """
-    found = [redirect.target for redirect in command.redirects if redirect.target not in (None, NOWHERE)]
+    targets = [redirect.target for redirect in command.redirects if redirect.target not in (None, NOWHERE)]
     for part in command.parts:
         if part.words:
-            found += named_files([word or "" for word in part.words])
-    return tuple(dict.fromkeys(path for path in found if path))
+            targets += named_files([word or "" for word in part.words])
+    return tuple(dict.fromkeys(path for path in targets if path))
 
 
 def written_files(command: ParsedCommand) -> tuple[str, ...]:
     """The files that redirects of *command* write, as far as they are known."""
-    found = (redirect.target for redirect in command.redirects if redirect.writes)
-    return tuple(dict.fromkeys(target for target in found if target and target != NOWHERE))
+    targets = (redirect.target for redirect in command.redirects if redirect.writes)
+    return tuple(dict.fromkeys(target for target in targets if target and target != NOWHERE))
 
 
 def why_not_read_only(

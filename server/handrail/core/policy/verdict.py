@@ -154,10 +154,10 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     return _ask_about(request, asked, rights)
 
 
-def script_of(request: Request, found: Verdict) -> Script | None:
+def script_of(request: Request, judged: Verdict) -> Script | None:
     """What a call that may run starts in place of a shell: all that runs unasked, or changes nothing."""
-    if isinstance(found, Allow) and found.script is not None:
-        return found.script
+    if isinstance(judged, Allow) and judged.script is not None:
+        return judged.script
     script = None if request.is_background else request.script
     return script if script is not None and script.is_read_only else None
 
@@ -350,11 +350,11 @@ def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
     if request.script is None:
         return
     words = [Part(text=" ".join(stage.words), words=stage.words) for stage in request.script.stages]
-    found = [rules.of_part(rights.rules, request.tool, request.kind, part) for part in words]
+    decisions = [rules.of_part(rights.rules, request.tool, request.kind, part) for part in words]
     if request.script.is_read_only:
         read = (*request.places, *request.beneath)
-        found += [rules.of_path(rights.rules, "read_file", ToolKind.READ, place.path) for place in read]
-    yield from (each for each in found if each in (Decision.ASK, Decision.BLOCK) and each is not None)
+        decisions += [rules.of_path(rights.rules, "read_file", ToolKind.READ, place.path) for place in read]
+    yield from (each for each in decisions if each in (Decision.ASK, Decision.BLOCK) and each is not None)
 
 
 def _block(subject: str, uri: str) -> Failure:

@@ -71,12 +71,12 @@ def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
 
 def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
     """The values of *environment* that are keys by name, or called *also*; and passwords in URLs."""
-    found: dict[str, None] = {}
+    result: dict[str, None] = {}
     for name, value in environment.items():
         if name == also or KEY_NAME.search(name):
-            found[value.strip()] = None
-        found |= dict.fromkeys(login["password"] for login in LOGIN.finditer(value))
-    return tuple(value for value in found if len(value) >= SHORTEST_CHARS)
+            result[value.strip()] = None
+        result |= dict.fromkeys(login["password"] for login in LOGIN.finditer(value))
+    return tuple(value for value in result if len(value) >= SHORTEST_CHARS)
 
 
 # ---- Views ------------------------------------------------------------------------------------------

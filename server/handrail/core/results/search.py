@@ -67,16 +67,16 @@ class Hit:
     row: str
 
 
-def show_lines(found: Lines) -> str:
+def show_lines(matching: Lines) -> str:
     """The lines, below one line that counts them; each document's path stands once, above its lines."""
-    if not found.lines:
+    if not matching.lines:
         return "No lines match."
     parts = [""]
-    for path, lines in groupby(found.lines, key=lambda line: line.path):
+    for path, lines in groupby(matching.lines, key=lambda line: line.path):
         parts += [path, *(f"  {line.line_number}|{line.row}" for line in lines)]
-    files = len({line.path for line in found.lines})
-    parts[0] = f"{_count(len(found.lines), 'line')} in {_count(files, 'file')}"
-    parts[0] += "; there are more: narrow the pattern, or search fewer files." if found.more else "."
+    files = len({line.path for line in matching.lines})
+    parts[0] = f"{_count(len(matching.lines), 'line')} in {_count(files, 'file')}"
+    parts[0] += "; there are more: narrow the pattern, or search fewer files." if matching.more else "."
     return "\n".join(parts)
 
 

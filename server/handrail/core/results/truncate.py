@@ -100,8 +100,8 @@ def line_start_before(output: str, offset: int) -> int:
     if _starts_line(output, offset):
         return offset
     end = _inside(output, offset)
-    found = max(output.rfind("\n", 0, end), output.rfind("\r", 0, end)) + 1
-    return found if found > offset * LEAST_SHARE else end
+    start = max(output.rfind("\n", 0, end), output.rfind("\r", 0, end)) + 1
+    return start if start > offset * LEAST_SHARE else end
 
 
 def _name(output: str) -> str:

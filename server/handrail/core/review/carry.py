@@ -28,22 +28,22 @@ def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[s
     Args:
         blocks: From the rows before to those of *now*.
     """
-    found, near = [], Near.of(blocks)
+    result, near = [], Near.of(blocks)
     for hunk in hunks:
         start, end = near.rows_after(hunk.start, hunk.end, is_wide=True)
         there = replace(hunk, start=start, rows=tuple(now[start:end]))
         if there.rows != hunk.rows and (earlier := there.stepped_back) is not None:
-            found += [earlier] if earlier.steps else []  # an editor's undo, or a restore
+            result += [earlier] if earlier.steps else []  # an editor's undo, or a restore
             continue
         if not hunk.rows and (returned := _bring_back(hunk, near.blocks_at(hunk.start, hunk.end), now)):
-            found += [returned] if returned.steps else []
+            result += [returned] if returned.steps else []
             continue
         carried = _carry_one(hunk, near.blocks_with_shift(hunk.start, hunk.end), now)
         if carried is None:
             continue
         if carried.rows == hunk.rows or not carried.is_rewritten:
-            found.append(carried)
-    return tuple(found)
+            result.append(carried)
+    return tuple(result)
 
 
 def _bring_back(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
@@ -184,7 +184,7 @@ def add_agent_change(  # noqa: PLR0913, PLR0917  # a change, and whose it is
         now: The rows after it.
         whose: The turn and the call.
     """
-    found, growth = list[Hunk](), 0
+    result, growth = list[Hunk](), 0
     for group in _groups(hunks, blocks):
         more = sum((m - k) - (j - i) for i, j, k, m in group.blocks)
         start, end = group.start + growth, group.end + growth + more
@@ -196,11 +196,11 @@ def add_agent_change(  # noqa: PLR0913, PLR0917  # a change, and whose it is
             steps = (*chain, Step(turn=turn, call=call, before=old, after=rows))
             name = group.hunks[0].id if group.hunks else new_id()
             if rows != steps[0].before:  # else it is as if nothing had happened
-                found.append(Hunk(id=name, start=start, rows=rows, steps=steps))
+                result.append(Hunk(id=name, start=start, rows=rows, steps=steps))
         else:
-            found += (hunk.shift(growth) for hunk in group.hunks)
+            result += (hunk.shift(growth) for hunk in group.hunks)
         growth += more
-    return tuple(found)
+    return tuple(result)
 
 
 def _groups(hunks: Sequence[Hunk], blocks: Sequence[Block]) -> list[_Group]:

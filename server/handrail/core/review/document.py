@@ -79,17 +79,17 @@ def observe(document: Reviewed, now: Sequence[str]) -> Reviewed:
         return document
     known = _known_hunks(document, tuple(now))
     hunks = carry.carry_typing(document.hunks, blocks, now) if known is None else known
-    found = _with_change(document, now, hunks, blocks)
-    found = _remember(found, document.hunks, blocks)
-    return found if known is not None else _revive(found, document.gone, blocks)
+    review = _with_change(document, now, hunks, blocks)
+    review = _remember(review, document.hunks, blocks)
+    return review if known is not None else _revive(review, document.gone, blocks)
 
 
 def _blocks(before: Sequence[str], now: Sequence[str]) -> list[Block]:
     """The blocks in which two texts differ; what is the same at both ends is passed over quickly."""
     ahead = _common_head(before, now)
     behind = _common_head(before[ahead:][::-1], now[ahead:][::-1])
-    found = opcodes(before[ahead : len(before) - behind], now[ahead : len(now) - behind])
-    return [(i + ahead, j + ahead, k + ahead, m + ahead) for i, j, k, m in found]
+    blocks = opcodes(before[ahead : len(before) - behind], now[ahead : len(now) - behind])
+    return [(i + ahead, j + ahead, k + ahead, m + ahead) for i, j, k, m in blocks]
 
 
 def _common_head(one: Sequence[str], other: Sequence[str]) -> int:
@@ -124,14 +124,14 @@ def has_held(document: Reviewed, rows: Rows) -> bool:
 
 def _row_by_row(blocks: Sequence[Block], before: Sequence[str], now: Sequence[str]) -> list[Block]:
     """Blocks in which each row has become another one, apart: rows next to each other were typed in."""
-    found = list[Block]()
+    result = list[Block]()
     for i, j, k, m in blocks:
         pairs = list(zip(range(i, j), range(k, m), strict=False))
         if j - i == m - k and not all(is_all_new((before[old],), (now[new],)) for old, new in pairs):
-            found += [(old, old + 1, new, new + 1) for old, new in pairs]
+            result += [(old, old + 1, new, new + 1) for old, new in pairs]
         else:
-            found.append((i, j, k, m))
-    return found
+            result.append((i, j, k, m))
+    return result
 
 
 def add_agent_edit(
@@ -191,9 +191,9 @@ def undo_pending(
     """Undo the hunks of *ids*, or what *turn* did in them; see `undo.undo_hunks`."""
     result = undo.undo_hunks(document.rows, document.hunks, ids, turn, forced=forced)
     blocks = _undo_blocks(document.hunks, result)
-    found = _with_change(document, result.rows, result.hunks, blocks)
+    review = _with_change(document, result.rows, result.hunks, blocks)
     return Undone(
-        document=_remember(found, document.hunks, blocks), conflicts=result.conflicts, now_of=result.now_of
+        document=_remember(review, document.hunks, blocks), conflicts=result.conflicts, now_of=result.now_of
     )
 
 
@@ -228,31 +228,31 @@ def _undo_blocks(hunks: Sequence[Hunk], result: undo.Undone) -> list[Block]:
     return blocks
 
 
-def _remember(found: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) -> Reviewed:
+def _remember(review: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) -> Reviewed:
     """Remember those hunks that were there *before* and are gone, or have fewer steps."""
-    left, near = {hunk.id: hunk for hunk in found.hunks}, carry.Near.of(blocks)
-    gone = [each for each in found.gone if each.hunk.id not in left]
+    left, near = {hunk.id: hunk for hunk in review.hunks}, carry.Near.of(blocks)
+    gone = [each for each in review.gone if each.hunk.id not in left]
     for hunk in before:
         now = left.get(hunk.id)
         if now is None or len(now.steps) < len(hunk.steps):
             start, end = (now.start, now.end) if now is not None else near.rows_after(hunk.start, hunk.end)
             gone = [each for each in gone if each.hunk.id != hunk.id]
-            rows = found.rows[start:end]
+            rows = review.rows[start:end]
             gone.append(Gone(hunk=hunk, start=start, rows=rows, first=rows))
-    return replace(found, gone=tuple(gone[-LIMIT_GONE:]))
+    return replace(review, gone=tuple(gone[-LIMIT_GONE:]))
 
 
 def _move_gone(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Gone, ...]:
-    found, near = [], carry.Near.of(blocks)
+    result, near = [], carry.Near.of(blocks)
     for each in gone:
         start, end = near.rows_after(each.start, each.end)
-        found.append(replace(each, start=start, rows=tuple(now[start:end])))
-    return tuple(found)
+        result.append(replace(each, start=start, rows=tuple(now[start:end])))
+    return tuple(result)
 
 
-def _revive(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
+def _revive(review: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
     """Have those hunks be pending again whose text stands where it stood."""
-    hunks, again, near = list(found.hunks), set[str](), carry.Near.of(blocks)
+    hunks, again, near = list(review.hunks), set[str](), carry.Near.of(blocks)
     for each in reversed(gone):
         if each.rows == each.hunk.rows:
             continue  # it stood there before, by another hunk's doing
@@ -261,14 +261,14 @@ def _revive(found: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> R
         for is_wide in (True, False):
             start, end = near.rows_after(each.start, each.end, is_wide=is_wide)
             others = [hunk for hunk in hunks if hunk.id != each.hunk.id]
-            if found.rows[start:end] != each.hunk.rows or any(_meets(hunk, start, end) for hunk in others):
+            if review.rows[start:end] != each.hunk.rows or any(_meets(hunk, start, end) for hunk in others):
                 continue
             back = replace(each.hunk, start=start)
             hunks = sorted([*others, back], key=lambda hunk: (hunk.start, hunk.end))
             again.add(each.hunk.id)
             break
-    left = tuple(each for each in found.gone if each.hunk.id not in again)
-    return replace(found, hunks=tuple(hunks), gone=left)
+    left = tuple(each for each in review.gone if each.hunk.id not in again)
+    return replace(review, hunks=tuple(hunks), gone=left)
 
 
 def _meets(hunk: Hunk, start: int, end: int) -> bool:

@@ -73,8 +73,8 @@ class Hunk:
     def is_typed_in(self) -> bool:
         """Whether the user has typed in it."""
         left = [step.after for step in self.steps]
-        found = [*(step.before for step in self.steps[1:]), self.rows]
-        return left != found
+        states = [*(step.before for step in self.steps[1:]), self.rows]
+        return left != states
 
     @property
     def is_rewritten(self) -> bool:
@@ -128,14 +128,14 @@ def _pack(rows: Sequence[str]) -> str:
 
 def base_of(rows: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
     """What a document would hold if all its *hunks* were undone; they ascend, as everywhere here."""
-    found, done = list[str](), 0
+    result, done = list[str](), 0
     for hunk in hunks:
-        found += (
+        result += (
             *rows[done : hunk.start],
             *terminate_rows(hunk.before, hunk.rows, is_last=hunk.end == len(rows)),
         )
         done = hunk.end
-    return [*found, *rows[done:]]
+    return [*result, *rows[done:]]
 
 
 def terminate_rows(new: Rows, old: Rows, *, is_last: bool) -> Rows:

@@ -113,7 +113,7 @@ def read(text: str) -> Pending | None:
     try:
         value = json.loads(text)
         document, earlier, origin = _read_document(value), value["earlier"], value.get("origin")
-        found = Pending(
+        pending = Pending(
             uri=str(value["uri"]),
             identity=str(value["identity"]),
             path=str(value["path"]),
@@ -126,11 +126,11 @@ def read(text: str) -> Pending | None:
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    is_sound = found.is_whole or all(
+    is_sound = pending.is_whole or all(
         document.rows[hunk.start : hunk.end] == hunk.rows for hunk in document.hunks
     )
-    is_sound = is_sound and (found.origin is not None) == (found.kind is Kind.RENAMED)
-    return found if value.get("version") == 1 and is_sound else None
+    is_sound = is_sound and (pending.origin is not None) == (pending.kind is Kind.RENAMED)
+    return pending if value.get("version") == 1 and is_sound else None
 
 
 def _origin(value: Mapping[str, object]) -> Origin:

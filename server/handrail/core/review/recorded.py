@@ -30,7 +30,7 @@ def keep_recorded(document: Reviewed, before: Sequence[str] | None, now: Sequenc
         return keep(document, document.ids())
     near = Near.of(opcodes(rows, _bare(now)))
     earlier = Near.of(opcodes(rows, _bare(before))) if before is not None else None
-    found, ids = list[Hunk](), set[str]()
+    hunks, ids = list[Hunk](), set[str]()
     for hunk in document.hunks:
         start, end = near.rows_after(hunk.start, hunk.end, is_wide=True)
         there = _bare(now)[start:end]
@@ -39,12 +39,12 @@ def keep_recorded(document: Reviewed, before: Sequence[str] | None, now: Sequenc
             first, last = earlier.rows_after(hunk.start, hunk.end, is_wide=True)
             was = _bare(before)[first:last]
         if there == was or there == _bare(hunk.before):
-            found.append(hunk)  # the record has not changed here
+            hunks.append(hunk)  # the record has not changed here
         elif there == _bare(hunk.rows):
             ids.add(hunk.id)
         else:
-            found += _rest(hunk, tuple(now[start:end]))
-    return replace(keep(document, frozenset(ids)), hunks=tuple(found))
+            hunks += _rest(hunk, tuple(now[start:end]))
+    return replace(keep(document, frozenset(ids)), hunks=tuple(hunks))
 
 
 def _rest(hunk: Hunk, there: Rows) -> list[Hunk]:
@@ -54,13 +54,13 @@ def _rest(hunk: Hunk, there: Rows) -> list[Hunk]:
     if hunk.is_typed_in or not same:
         return [hunk]
     last = hunk.steps[-1]
-    found = []
+    result = []
     for number, (i, j, k, m) in enumerate(blocks):
         rows = hunk.rows[k:m]
         step = Step(turn=last.turn, call=last.call, before=there[i:j], after=rows)
         name = hunk.id if not number else f"{hunk.id}.{number}"
-        found.append(Hunk(id=name, start=hunk.start + k, rows=rows, steps=(step,)))
-    return found
+        result.append(Hunk(id=name, start=hunk.start + k, rows=rows, steps=(step,)))
+    return result
 
 
 def _bare(rows: Sequence[str]) -> tuple[str, ...]:

@@ -28,13 +28,13 @@ class FileIndex:
     def matches(self, typed: str) -> list[str]:
         """The paths that may be meant: first those that begin so, then those whose name does, then others."""
         wanted = typed.removeprefix("./").casefold()
-        found = dict[int, None]()
+        result = dict[int, None]()
         for offsets in (self._find(f"\n{wanted}"), self._names(wanted), self._find(wanted)):
             for offset in offsets:
-                if len(found) == LIMIT:
+                if len(result) == LIMIT:
                     break
-                found[bisect_right(self._starts, offset) - 1] = None
-        return [self.paths[number] for number in found]
+                result[bisect_right(self._starts, offset) - 1] = None
+        return [self.paths[number] for number in result]
 
     def _names(self, wanted: str) -> Iterator[int]:
         """Where the last names begin that begin with *wanted*."""

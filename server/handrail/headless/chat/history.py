@@ -82,7 +82,7 @@ def _replace(file: Path, raw: bytes) -> None:
 def _text(line: bytes) -> str:
     """The message of a line; empty if it is none."""
     try:
-        found = json.loads(line)
+        value = json.loads(line)
     except ValueError:
         return ""
-    return found if isinstance(found, str) else ""
+    return value if isinstance(value, str) else ""

@@ -25,17 +25,17 @@ async def stop_background(client: Client, name: str, show: Show) -> None:
     """End a command that runs in the background; without a name, show all of them."""
     asked = ("stop", {"command": name}) if name else ("list", dict[str, str]())
     json = await client.request(f"handrail/command/{asked[0]}", asked[1], timeout_s=STORE_TIMEOUT_S)
-    found = values.commands([json] if name else json)
-    for command, line, state in found:
+    commands = values.commands([json] if name else json)
+    for command, line, state in commands:
         show.line(f"{command}  {line}\n  {state}")
-    if not found:
+    if not commands:
         show.line("No commands are running in the background.")
 
 
 async def list_checkpoints(client: Client, session: str, show: Show) -> None:
     """Show what turns of a session can be taken back."""
-    found = await client.request("handrail/checkpoint/list", {"session": session}, timeout_s=STORE_TIMEOUT_S)
-    show.checkpoints([values.checkpoint(each) for each in (found if isinstance(found, list) else ())])
+    answer = await client.request("handrail/checkpoint/list", {"session": session}, timeout_s=STORE_TIMEOUT_S)
+    show.checkpoints([values.checkpoint(each) for each in (answer if isinstance(answer, list) else ())])
 
 
 async def undo_turn(client: Client, session: str, show: Show) -> None:
@@ -66,8 +66,8 @@ async def _turns(client: Client, session: str) -> tuple[values.Turn, ...]:
 async def list_sessions(client: Client, current: str | None, show: Show) -> None:
     """Show the newest sessions of the workspace but the current one."""
     asked = {"limit": LIMIT_SESSIONS + 1}
-    found = values.sessions(await client.request("handrail/session/list", asked, timeout_s=STORE_TIMEOUT_S))
-    others = [each for each in found if each.session != current][:LIMIT_SESSIONS]
+    answer = values.sessions(await client.request("handrail/session/list", asked, timeout_s=STORE_TIMEOUT_S))
+    others = [each for each in answer if each.session != current][:LIMIT_SESSIONS]
     if not others:
         show.line("There is no other session in this workspace.")
         return
@@ -79,11 +79,11 @@ async def compact(client: Client, session: str, show: Show) -> None:
     """Have all but the latest part of a session summarised; this asks the model, which may take long."""
     show.line("Summarising the conversation. Ctrl-C stops that.", DIM)
     json = await client.request("handrail/session/compact", {"session": session}, timeout_s=None)
-    found = values.compacted_sizes(json)
-    if found is None:
+    sizes = values.compacted_sizes(json)
+    if sizes is None:
         show.line("The conversation is still too short to summarise.")
     else:
-        show.line(f"Summarised for the model: from about {found[0]:,} tokens to {found[1]:,}.")
+        show.line(f"Summarised for the model: from about {sizes[0]:,} tokens to {sizes[1]:,}.")
 
 
 async def review_changes(client: Client, words: Sequence[str], show: Show) -> None:
@@ -102,13 +102,13 @@ async def review_changes(client: Client, words: Sequence[str], show: Show) -> No
 
 
 async def _show_changes(client: Client, show: Show) -> None:
-    found = review.read(await review.ask(client, "list", {}))
-    for each in found[:LIMIT_CHANGES]:
+    hunks = review.read(await review.ask(client, "list", {}))
+    for each in hunks[:LIMIT_CHANGES]:
         show.line(each.show(show.name))
         rows = each.diff.split("\n")
         show.diff("\n".join(rows[:LIMIT_ROWS]))
         if cut := rows[LIMIT_ROWS:]:
             show.line(f"  … {len(cut)} more lines: handrail review show {each.id}", DIM)
-    if left_out := found[LIMIT_CHANGES:]:
+    if left_out := hunks[LIMIT_CHANGES:]:
         show.line(f"… {len(left_out)} more changes: handrail review list", DIM)
-    show.line(f"  {HOW_TO_REVIEW}" if found else "No changes are pending.", DIM if found else "")
+    show.line(f"  {HOW_TO_REVIEW}" if hunks else "No changes are pending.", DIM if hunks else "")

@@ -59,14 +59,14 @@ async def _list(options: Options, stage: Stage) -> int:
 
 async def _show(options: Options, checkpoint: str, stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        found = await stage.interrupts.guard(_ask(client, "diff", {"checkpoint": checkpoint}))
+        answer = await stage.interrupts.guard(_ask(client, "diff", {"checkpoint": checkpoint}))
         known = await stage.interrupts.guard(_checkpoints(client))
     one = next(each for each in known if checkpoint in values.checkpoint(each).ids)
     if options.as_json:
-        stage.show.json({**one, "diff": values.diff(found)})
+        stage.show.json({**one, "diff": values.diff(answer)})
     else:
         stage.show.checkpoints([values.checkpoint(one)])
-        stage.show.diff(values.diff(found))
+        stage.show.diff(values.diff(answer))
     return ALL_LANDED
 
 
@@ -116,8 +116,8 @@ async def _restore(options: Options, wish: dict[str, Any], stage: Stage) -> int:
 
 
 async def _checkpoints(client: Client) -> list[Any]:
-    found = await client.request("handrail/checkpoint/list", {}, timeout_s=STORE_TIMEOUT_S)
-    return found if isinstance(found, list) else []
+    answer = await client.request("handrail/checkpoint/list", {}, timeout_s=STORE_TIMEOUT_S)
+    return answer if isinstance(answer, list) else []
 
 
 async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
@@ -132,10 +132,10 @@ async def _take_back(client: Client, wish: dict[str, Any]) -> Any:
     except RequestRefusedError as refusal:
         if refusal.code != REQUEST_FAILED:
             raise
-        known = [values.checkpoint(found) for found in await _checkpoints(client)]
-        if any(checkpoint in found.ids for found in known):
+        known = [values.checkpoint(each) for each in await _checkpoints(client)]
+        if any(checkpoint in each.ids for each in known):
             raise
-        exist = ", ".join(found.id for found in known) or "none yet"
+        exist = ", ".join(each.id for each in known) or "none yet"
         raise HeadlessError(
             f"Checkpoint `{checkpoint}` does not exist. Those that exist: {exist}."
         ) from refusal

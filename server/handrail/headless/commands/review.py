@@ -49,10 +49,10 @@ async def _list(options: Options, wish: Wish, stage: Stage) -> int:
     if options.as_json:
         stage.show.json(json)
         return ALL_LANDED
-    found = read(json)
-    for each in found:
+    hunks = read(json)
+    for each in hunks:
         stage.show.line(each.show(stage.show.name))
-    if not found:
+    if not hunks:
         stage.show.line("No changes are pending.")
     return ALL_LANDED
 

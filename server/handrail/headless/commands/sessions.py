@@ -44,9 +44,9 @@ async def delete_sessions(options: Options, sessions: list[str]) -> int:
 async def _list(options: Options, limit: int | None, stage: Stage) -> int:
     wanted = {} if limit is None else {"limit": limit + 1}  # one more tells whether there are more
     async with client_of(options, stage) as client:
-        found = await stage.interrupts.guard(_ask(client, "list", wanted))
-    json = found[:limit] if isinstance(found, list) else []
-    stage.show.sessions(values.sessions(json), has_more=len(json) < len(found or ()))
+        answer = await stage.interrupts.guard(_ask(client, "list", wanted))
+    json = answer[:limit] if isinstance(answer, list) else []
+    stage.show.sessions(values.sessions(json), has_more=len(json) < len(answer or ()))
     if options.as_json:
         stage.show.json(json)
     return ALL_LANDED

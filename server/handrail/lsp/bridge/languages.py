@@ -82,10 +82,10 @@ class ClientLanguages:
         opened = {uri: self._documents.find(uri) for uri in (*uris, *others)}
         named = {uri: each.uri for uri in uris if (each := opened[uri]) is not None}
         beside = [uri for uri in others if opened[uri] is not None and uri not in named]
-        found: dict[str, Report | Unwatched | Unknown]
-        found = {uri: Unwatched() for uri in uris if uri not in named}
+        result: dict[str, Report | Unwatched | Unknown]
+        result = {uri: Unwatched() for uri in uris if uri not in named}
         if PROBLEMS not in self.offers or not (named or beside):
-            return found | {uri: Unwatched() for uri in named}
+            return result | {uri: Unwatched() for uri in named}
         asked, more = (
             [_add_version(each) for uri in part if (each := opened[uri]) is not None]
             for part in (named, beside)
@@ -99,11 +99,11 @@ class ClientLanguages:
         )
         for uri, name in named.items():
             if name in reports:
-                found[uri] = reports[name]
+                result[uri] = reports[name]
             elif name in unwatched:
-                found[uri] = Unwatched()
-        found.update(self._others(answer, beside))
-        return found
+                result[uri] = Unwatched()
+        result.update(self._others(answer, beside))
+        return result
 
     def _others(self, answer: object, uris: Sequence[str]) -> Mapping[str, Report | Unknown]:
         """What is known of documents besides those that were asked for; older clients never tell."""
@@ -116,7 +116,7 @@ class ClientLanguages:
 
     def _reports(self, answer: object, field: str, limit: int) -> dict[str, Report]:
         """The reports of an answer on the texts that documents have now, of no more than *limit* problems."""
-        found = {}
+        result = {}
         for each in _items(answer, field)[:LIMIT_DOCUMENTS]:
             name, diagnostics = each.get("uri"), each.get("diagnostics")
             document = self._documents.find(name) if isinstance(name, str) else None
@@ -124,8 +124,8 @@ class ClientLanguages:
                 continue
             problems = _problems(diagnostics, limit)
             if problems is not None:
-                found[document.uri] = Report(text=document.text.content, problems=problems)
-        return found
+                result[document.uri] = Report(text=document.text.content, problems=problems)
+        return result
 
     async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
         """All problems that the client knows of, those of documents that are not open among them."""
@@ -133,7 +133,7 @@ class ClientLanguages:
             return {}
         params = protocol.DiagnosticsParams(documents=None, wait_ms=0)
         answer = await self._ask(protocol.CLIENT_DIAGNOSTICS, params, LIST_S)
-        found = {}
+        result = {}
         for each in _items(answer, "documents")[:LIMIT_DOCUMENTS]:
             name, diagnostics = each.get("uri"), each.get("diagnostics")
             shown = diagnostics[:LIMIT_DIAGNOSTICS] if isinstance(diagnostics, list) else None
@@ -142,8 +142,8 @@ class ClientLanguages:
                 and self._is_of_the_user(name)
                 and (problems := _problems(shown, LIMIT_DIAGNOSTICS))
             ):
-                found[name] = problems
-        return found
+                result[name] = problems
+        return result
 
     async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
         """Where a name is defined or used; an answer about a text that has changed since does not count."""
@@ -208,14 +208,14 @@ def _forget(answered: asyncio.Future[object]) -> None:
 
 def _items(answer: object, name: str) -> list[Mapping[str, object]]:
     """The objects in a field of an answer; what is not one is left out."""
-    found = answer.get(name) if isinstance(answer, Mapping) else None
-    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
+    items = answer.get(name) if isinstance(answer, Mapping) else None
+    return [each for each in items if isinstance(each, Mapping)] if isinstance(items, list) else []
 
 
 def _texts(answer: object, name: str) -> frozenset[str]:
-    found = answer.get(name) if isinstance(answer, Mapping) else None
+    texts = answer.get(name) if isinstance(answer, Mapping) else None
     return (
-        frozenset(each for each in found if isinstance(each, str)) if isinstance(found, list) else frozenset()
+        frozenset(each for each in texts if isinstance(each, str)) if isinstance(texts, list) else frozenset()
     )
 
 
@@ -228,7 +228,7 @@ def _problems(diagnostics: object, limit: int) -> tuple[Problem, ...] | None:
     if not isinstance(diagnostics, list) or len(diagnostics) > limit:
         return None
     try:
-        found = [wire.read(protocol.ClientDiagnostic, each) for each in diagnostics]
+        problems = [wire.read(protocol.ClientDiagnostic, each) for each in diagnostics]
     except wire.InvalidParams as error:
         logger.warning("The client sent invalid diagnostics: %s", error)
         return None
@@ -240,7 +240,7 @@ def _problems(diagnostics: object, limit: int) -> tuple[Problem, ...] | None:
             source=each.source or "",
             code=each.code or "",
         )
-        for each in found
+        for each in problems
         if (each.source or "").lower() != OWN
     )
 
@@ -249,24 +249,24 @@ def _spots(answer: object, name: str, kind: type[T], spot: Callable[[T], Spot]) 
     """The places in a field of an answer; None if they cannot be read."""
     if not isinstance(answer, Mapping):
         return None
-    found = answer.get(name)
-    if found is None:
+    items = answer.get(name)
+    if items is None:
         return Unwatched()
-    if not isinstance(found, list):
+    if not isinstance(items, list):
         return None
     try:
-        spots = tuple(spot(wire.read(kind, each)) for each in found[:LIMIT_SPOTS])
+        spots = tuple(spot(wire.read(kind, each)) for each in items[:LIMIT_SPOTS])
     except wire.InvalidParams as error:
         logger.warning("The client sent invalid %s: %s", name, error)
         return None
-    return Spots(spots=spots, more=len(found) > LIMIT_SPOTS)
+    return Spots(spots=spots, more=len(items) > LIMIT_SPOTS)
 
 
-def _spot(found: protocol.NameLocation) -> Spot:
-    return Spot(uri=found.uri, line=max(0, found.range.start.line))
+def _spot(location: protocol.NameLocation) -> Spot:
+    return Spot(uri=location.uri, line=max(0, location.range.start.line))
 
 
-def _symbol(found: protocol.ClientSymbol) -> Spot:
-    name = f"{found.container_name}.{found.name}" if found.container_name else found.name
-    name = f"{KINDS.get(found.kind, '')} {name[:NAME_CHARS]}".strip()
-    return Spot(uri=found.location.uri, line=max(0, found.location.range.start.line), name=name)
+def _symbol(symbol: protocol.ClientSymbol) -> Spot:
+    name = f"{symbol.container_name}.{symbol.name}" if symbol.container_name else symbol.name
+    name = f"{KINDS.get(symbol.kind, '')} {name[:NAME_CHARS]}".strip()
+    return Spot(uri=symbol.location.uri, line=max(0, symbol.location.range.start.line), name=name)

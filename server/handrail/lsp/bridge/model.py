@@ -105,20 +105,20 @@ class EditorModel:
 
     def _response(self, name: str, answered: asyncio.Future[object]) -> Response:
         try:
-            found = wire.read(protocol.ModelResponse, answered.result())
+            response = wire.read(protocol.ModelResponse, answered.result())
         except JsonRpcException as error:
             return _full_context(error)
         except wire.InvalidParams as error:
             raise ProviderError(f"The editor's model sent an invalid answer: {error}") from error
-        if found.context_tokens is not None and found.context_tokens > 0:
-            self._contexts[name] = found.context_tokens
+        if response.context_tokens is not None and response.context_tokens > 0:
+            self._contexts[name] = response.context_tokens
         return Response(
-            text=found.text,
-            calls=tuple(ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in found.calls or ()),
-            stop=STOPS.get(found.stop, StopReason.FINISH),
-            reason=found.reason or "",
+            text=response.text,
+            calls=tuple(ToolCall(id=c.id, name=c.name, arguments=c.arguments) for c in response.calls or ()),
+            stop=STOPS.get(response.stop, StopReason.FINISH),
+            reason=response.reason or "",
             usage=Usage(
-                steps=1, input_tokens=found.input_tokens or 0, output_tokens=found.output_tokens or 0
+                steps=1, input_tokens=response.input_tokens or 0, output_tokens=response.output_tokens or 0
             ),
         )
 
@@ -182,5 +182,5 @@ def _message(message: Message) -> protocol.ModelMessage:
             made = [protocol.ModelCall(id=c.id, name=c.name, arguments=c.arguments) for c in calls]
             return protocol.ModelMessage(role="assistant", text=text, calls=made)
         case ToolMessage(results=results):
-            found = [protocol.ModelResult(call=result.call, text=result.text) for result in results]
-            return protocol.ModelMessage(role="tool", results=found)
+            results_ = [protocol.ModelResult(call=result.call, text=result.text) for result in results]
+            return protocol.ModelMessage(role="tool", results=results_)

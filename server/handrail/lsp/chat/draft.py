@@ -23,15 +23,15 @@ _TYPED_IN = re.compile(re.escape(YOU) + r"(?:[ \t]*:)?[ \t]*(?=[^ \t\r\n])")  # 
 def remove_draft(page: Page, sent: Sequence[Line]) -> Page:
     """The page without the lines of a draft that was sent."""
     left = Counter(_cut_heading(line.text).rstrip() for line in sent)
-    found, is_draft = list[Line](), False
+    lines, is_draft = list[Line](), False
     for line in page.lines:
         is_draft = is_draft or line.part == ASK
         row = _cut_heading(line.text).rstrip()
         if is_draft and line.part is None and left[row] > 0:
             left[row] -= 1
         else:
-            found.append(line)
-    return Page(lines=tuple(found))
+            lines.append(line)
+    return Page(lines=tuple(lines))
 
 
 def remove_said(page: Page, sent: Collection[int], said: Collection[str]) -> Page:
@@ -74,11 +74,11 @@ def draft_start(lines: Sequence[Line]) -> int:
 def without_added_blanks(page: Page) -> Page:
     """Returns the page without the blank lines that a formatter has put among ours."""
     start = draft_start(page.lines)
-    found = list[Line]()
+    result = list[Line]()
     for is_theirs, run in groupby(page.lines[:start], lambda line: line.part is None):
         lines = list(run)
-        found += () if is_theirs and not any(line.text.strip() for line in lines) else lines
-    return Page(lines=(*found, *page.lines[start:]))
+        result += () if is_theirs and not any(line.text.strip() for line in lines) else lines
+    return Page(lines=(*result, *page.lines[start:]))
 
 
 def has_heading(lines: Sequence[Line]) -> bool:

@@ -56,23 +56,23 @@ class Feed:
     def _tell(self) -> None:
         self._timer = None
         items, status = self.items(), self.status()
-        found = difference(self._told, items)
+        difference_ = difference(self._told, items)
         is_new = status != self._status
-        if found is None and not is_new:
+        if difference_ is None and not is_new:
             return
         self.revision += 1
         self._told, self._status = {each.id: each for each in items}, status
         self._told_at = asyncio.get_running_loop().time()
-        found = found or Difference()
+        difference_ = difference_ or Difference()
         self.tell(
             ChatChanged(
                 session=self.session,
                 revision=self.revision,
                 status=status if is_new else None,
-                items=found.items or None,
-                grown=found.grown or None,
-                removed=found.removed or None,
-                order=found.order,
+                items=difference_.items or None,
+                grown=difference_.grown or None,
+                removed=difference_.removed or None,
+                order=difference_.order,
             )
         )
 
@@ -89,21 +89,21 @@ class Difference:
 
 def difference(known: Mapping[str, ChatItem], now: Sequence[ChatItem]) -> Difference | None:
     """What has changed since a client was told the items that are *known*; None if nothing has."""
-    found, ids = Difference(), [each.id for each in now]
+    result, ids = Difference(), [each.id for each in now]
     for each in now:
         before = known.get(each.id)
         if before is each or before == each:
             continue
         if isinstance(each, ChatWords) and isinstance(before, ChatWords) and _grows(before, each):
-            found.grown.append(ChatGrowth(id=each.id, text=each.text[len(before.text) :]))
+            result.grown.append(ChatGrowth(id=each.id, text=each.text[len(before.text) :]))
         else:
-            found.items.append(each)
+            result.items.append(each)
     there = set(ids)
-    found.removed = [name for name in known if name not in there]
+    result.removed = [name for name in known if name not in there]
     expected = [name for name in known if name in there] + [name for name in ids if name not in known]
-    found.order = ids if expected != ids else None
-    is_same = not (found.items or found.grown or found.removed or found.order)
-    return None if is_same else found
+    result.order = ids if expected != ids else None
+    is_same = not (result.items or result.grown or result.removed or result.order)
+    return None if is_same else result
 
 
 def _grows(before: ChatWords, after: ChatWords) -> bool:

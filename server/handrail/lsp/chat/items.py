@@ -72,14 +72,14 @@ class Items:
     def make_items(self, transcript: Transcript, now: Now) -> list[ChatItem]:
         """The items as they are now, in order."""
         known, self._known = self._known, {}
-        found = list[ChatItem]()
+        items = list[ChatItem]()
         for name, state, make in self._wanted_items(transcript, now):
             before, item = known.get(name, (None, None))
             if item is None or before != state:
                 item = make()
             self._known[name] = (state, item)
-            found.append(item)
-        return found
+            items.append(item)
+        return items
 
     def _wanted_items(self, transcript: Transcript, now: Now) -> Iterator[_Wanted]:
         """The name of each item, what it depends on, and what makes it."""

@@ -45,11 +45,11 @@ def owned_lines(page: Page) -> Iterator[tuple[str, Line]]:
 
 def restore_part(page: Page, part: Part) -> Page:
     """The page with a part as it was, and without what the user has written in it."""
-    found, is_there = list[Line](), False
+    lines, is_there = list[Line](), False
     for key, line in owned_lines(page):
         if key != part.key:
-            found.append(line)
+            lines.append(line)
         elif not is_there:
-            found += part.lines
+            lines += part.lines
             is_there = True
-    return Page(lines=tuple(found))
+    return Page(lines=tuple(lines))

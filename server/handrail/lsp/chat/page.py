@@ -180,7 +180,7 @@ class ChatPage(ServedPage):
         def remove_sent(page: Page) -> Page:
             return drafts.remove_draft(self._remove_gone(edit(tidy(page))), sent)
 
-        found = await super().bring(lambda page: _give_back(remove_sent(page), back))
+        brought = await super().bring(lambda page: _give_back(remove_sent(page), back))
         if self.takes_edits() or self._is_read():  # else they stand in what the client holds
             stands = {id(line) for line in self.page.lines}
             self._gone_lines += (line for line in self._sent_lines if id(line) not in stands)
@@ -190,7 +190,7 @@ class ChatPage(ServedPage):
         if all(row.rstrip() in there for row in back.split("\n")):
             self._back = []
         self._took_s = clock.time() - began
-        return found
+        return brought
 
     def _remove_gone(self, page: Page) -> Page:
         """The page without what was sent, and stands there again because the user has undone our edit."""
@@ -250,9 +250,9 @@ class ChatPage(ServedPage):
             self.on_change()
 
     async def _read_news(self) -> None:
-        found = None if self.journals is None else await self.journals.read(self.session, self._read_bytes)
-        if found is not None:
-            entries, self._read_bytes = found
+        news = None if self.journals is None else await self.journals.read(self.session, self._read_bytes)
+        if news is not None:
+            entries, self._read_bytes = news
             self.renew(entries)
 
     async def _look_elsewhere(self) -> None:

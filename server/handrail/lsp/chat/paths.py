@@ -43,8 +43,8 @@ class Paths:
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:
-            found = await self.listing()
-            self._known = await asyncio.to_thread(PathIndex, () if isinstance(found, Failure) else found)
+            files = await self.listing()
+            self._known = await asyncio.to_thread(PathIndex, () if isinstance(files, Failure) else files)
             now = loop.time()
             self._stale_at = now + max(FRESH_S, FRESH_TIMES * (now - began))
         finally:

@@ -228,8 +228,8 @@ class LspEditor:
 
     async def open_documents(self) -> tuple[Document, ...]:
         """The documents of the mirror."""
-        found = await asyncio.gather(*(self.read(document.uri) for document in list(self._documents)))
-        return tuple(each for each in found if isinstance(each, Document))
+        documents = await asyncio.gather(*(self.read(document.uri) for document in list(self._documents)))
+        return tuple(each for each in documents if isinstance(each, Document))
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
         """Have the client save *uris*, if it offers to."""
@@ -253,17 +253,17 @@ class LspEditor:
         """The bytes of a file, whatever the editor holds."""
         return await self._disk.read_bytes(uri)
 
-    async def put(self, uri: str, found: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
+    async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """Write the bytes of a document that no editor holds."""
-        return await self._disk.put(uri, found, raw, mode)
+        return await self._disk.put(uri, base, raw, mode)
 
     async def look(self, uri: str) -> Image | None:
         """What lies at a place on disk, whatever the editor holds."""
         return await self._disk.look(uri)
 
-    async def lay(self, uri: str, found: Image, wanted: Image) -> Failure | None:
+    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """Have something else lie there."""
-        return await self._disk.lay(uri, found, wanted)
+        return await self._disk.lay(uri, base, wanted)
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Remove those of the folders that are there and empty."""

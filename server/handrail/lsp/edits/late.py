@@ -151,8 +151,8 @@ class Late:
         """Wait for a second copy of an edit that stands; all *tries* but the last came to nothing."""
         until = asyncio.get_running_loop().time() + self._copies_s
         once = edit.apply(tries[-1].base.content, tries[-1].edits)
-        found = [_Copy(update=update, sent=each, once=once, landing=landing, until=until) for each in tries]
-        self._copies = [*self._copies, *found[:-1]][-LIMIT:]
+        copies = [_Copy(update=update, sent=each, once=once, landing=landing, until=until) for each in tries]
+        self._copies = [*self._copies, *copies[:-1]][-LIMIT:]
         if (document := self._documents.find(tries[-1].uri)) is not None:
             self.look(document)
 
@@ -176,13 +176,13 @@ class Late:
 
     def offers(self, document: OpenDocument) -> list[tuple[str, tuple[TextEdit, ...]]]:
         """The edits of a document of which nothing stands, as they are made now: each with its label."""
-        found = []
+        result = []
         for each in self._awaited:
             if each.uri == document.uri and not each.count and each.sent.edits:
                 fit = rebase_update(each.update, document.text.content)
                 if not fit.conflicts:
-                    found.append((each.sent.label, fit.edits))
-        return found
+                    result.append((each.sent.label, fit.edits))
+        return result
 
     def forget(self, uri: str) -> None:
         """Stop waiting for edits of a document: it is edited anew."""

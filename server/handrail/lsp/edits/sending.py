@@ -96,11 +96,11 @@ class Sent:
             failure: Why edits that were sent and are not there did not land; None if they all did.
             uri: The document's name, if it has another one by now.
         """
-        found = self.fates(now.content)
-        landed = [fate in LANDED for fate in found]
+        fates = self.fates(now.content)
+        landed = [fate in LANDED for fate in fates]
         if all(landed) and not self.conflicts:
             text = replace(now, encoding=self.base.encoding, bom=self.base.bom)
-            return Applied(text=text, is_reformatted=Fate.REFORMATTED in found, uri=uri)
+            return Applied(text=text, is_reformatted=Fate.REFORMATTED in fates, uri=uri)
         if failure is None:
             failure = edit.stale(self.conflicts, "The document")
         if not any(landed):
@@ -168,16 +168,16 @@ class Sending:
             document.seen = None
         now = self._document(sent.uri)
         assert now is not None
-        found = sent.fates(now.text.content)
-        if all(fate in LANDED for fate in found):
+        fates = sent.fates(now.text.content)
+        if all(fate in LANDED for fate in fates):
             return sent.landing(now.text, None), None
-        landing = sent.landing(now.text, self._why(sent, now, found, answer))
+        landing = sent.landing(now.text, self._why(sent, now, fates, answer))
         is_undone = bool(answer.applied) and now.text.content == sent.base.content
         is_stale = self.wire.client.compares(sent.version) and now.version != sent.version
         is_proven = is_stale and not is_undone
-        if not is_proven or any(fate in LANDED for fate in found) or any(map(sent.count_in, seen)):
+        if not is_proven or any(fate in LANDED for fate in fates) or any(map(sent.count_in, seen)):
             return landing, None  # of what was shown once, someone has made something else
-        unclear = {number for number, fate in zip(sent.numbers, found, strict=True) if fate is Fate.UNCLEAR}
+        unclear = {number for number, fate in zip(sent.numbers, fates, strict=True) if fate is Fate.UNCLEAR}
         return landing, frozenset(sent.numbers) - unclear
 
     async def _send_and_wait(self, sent: Sent, label: str) -> Answer:
@@ -211,13 +211,13 @@ class Sending:
     def _document(self, uri: str) -> OpenDocument | None:
         return self.wire.documents.find(uri)
 
-    def _why(self, sent: Sent, now: OpenDocument, found: Sequence[Fate], answer: Answer) -> Failure:
+    def _why(self, sent: Sent, now: OpenDocument, fates: Sequence[Fate], answer: Answer) -> Failure:
         """Why edits that were sent are not there."""
-        if Fate.UNCLEAR in found and now.version != sent.version:
-            lost = [at for at, fate in enumerate(found) if fate is Fate.UNCLEAR]
+        if Fate.UNCLEAR in fates and now.version != sent.version:
+            lost = [at for at, fate in enumerate(fates) if fate is Fate.UNCLEAR]
             texts = edit.clash(sent.base, [sent.edits[at] for at in lost], now.text.content)
             return edit.stale(sorted({sent.numbers[at] for at in lost}), "The document", texts)
-        landed = [fate in LANDED for fate in found]
+        landed = [fate in LANDED for fate in fates]
         if not self.wire.client.apply_edit:
             return offer(sent.uri)
         if any(landed):

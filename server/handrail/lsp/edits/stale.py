@@ -37,9 +37,9 @@ class WatchfulEditor(LspEditor):
 
     def in_step(self, document: OpenDocument) -> None:
         """The editor has opened or saved a document: its file holds what the mirror does."""
-        found = self.stamp(document.uri)
-        size = len(document.text.content.encode("utf-8", "surrogatepass")) if found is not None else 0
-        document.on_disk = found if found is not None and found.size == size else None
+        stamp = self.stamp(document.uri)
+        size = len(document.text.content.encode("utf-8", "surrogatepass")) if stamp is not None else 0
+        document.on_disk = stamp if stamp is not None and stamp.size == size else None
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """Apply *changes* one after the other, but for those of documents that are out of step."""

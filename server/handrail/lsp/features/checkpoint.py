@@ -23,10 +23,10 @@ IDLE_S = 20.0  # after the end of a turn; who reads its result seldom begins the
 
 async def list_(state: State, params: protocol.CheckpointListParams) -> list[protocol.Checkpoint]:
     """Checkpoints, those of the newest turn first."""
-    found = await state.checkpoints.list(params.session)
+    checkpoints = await state.checkpoints.list(params.session)
     if params.uri is not None:
-        found = select_document(state.host.ports(), found, params.uri)
-    return [convert.checkpoint(each) for each in found]
+        checkpoints = select_document(state.host.ports(), checkpoints, params.uri)
+    return [convert.checkpoint(each) for each in checkpoints]
 
 
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
@@ -75,14 +75,16 @@ async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.
 
 async def prune(state: State, params: protocol.CheckpointPruneParams) -> protocol.CheckpointPruned:
     """Remove checkpoints."""
-    found = await state.checkpoints.prune(params.checkpoints or [])
-    return protocol.CheckpointPruned(removed=list(found.removed), bytes_used=found.bytes_used)
+    checkpoints = await state.checkpoints.prune(params.checkpoints or [])
+    return protocol.CheckpointPruned(removed=list(checkpoints.removed), bytes_used=checkpoints.bytes_used)
 
 
 async def verify(state: State, params: protocol.CheckpointVerifyParams) -> protocol.CheckpointSoundness:
     """Look whether all is sound."""
-    found = await state.checkpoints.verify()
-    return protocol.CheckpointSoundness(checkpoints=found.checkpoints, problems=list(found.problems))
+    checkpoints = await state.checkpoints.verify()
+    return protocol.CheckpointSoundness(
+        checkpoints=checkpoints.checkpoints, problems=list(checkpoints.problems)
+    )
 
 
 def tell(state: State, report: protocol.RestoreReport) -> None:

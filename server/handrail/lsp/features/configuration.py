@@ -59,32 +59,32 @@ async def pull(state: State) -> None:
     state.pulls += 1
     number = state.pulls
     try:
-        found = await state.server.protocol.send_request_async(
+        answer = await state.server.protocol.send_request_async(
             lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items=items)
         )
     except JsonRpcException as error:
         give_up(state, f"did not send its settings ({error.message})")
         return
-    if not isinstance(found, list | tuple) or not found:
+    if not isinstance(answer, list | tuple) or not answer:
         give_up(state, "sent an empty answer to workspace/configuration")
     elif number > state.pulled:
         state.pulled = number
-        settle(state, found[0], found[1] if len(found) > 1 else None)
+        settle(state, answer[0], answer[1] if len(answer) > 1 else None)
 
 
 def settle(state: State, pulled: object, scoped: object) -> None:
     """Put the settings in force; say what was wrong with a value."""
     before = state.settings
-    found = settings.settle(state.client.settings, pulled, None if state.client.untrusted else scoped)
-    state.stated = found = _own(state, found)
-    state.settings = chosen.with_model(found, state.model)
+    settled = settings.settle(state.client.settings, pulled, None if state.client.untrusted else scoped)
+    state.stated = settled = _own(state, settled)
+    state.settings = chosen.with_model(settled, state.model)
     for problem in state.settings.problems:
         if problem not in before.problems:
             state.say(problem)
     state.refresh()
 
 
-def _own(state: State, found: Settings) -> Settings:
+def _own(state: State, settings: Settings) -> Settings:
     """
     The settings without an address and a key's name that were set for another provider.
 
@@ -92,8 +92,8 @@ def _own(state: State, found: Settings) -> Settings:
     ignored. Where settings are written in a file or as options, not in an editor's list, what stands there at
     the start counts for the provider that stands beside it: nobody could set it again. The user is told that.
     """
-    provider, owners, own = chosen.provider(found), state.world.owners, state.belongings
-    before, own.told = own.told, {each.name: found.text(each) for each in chosen.OF_A_PROVIDER}
+    provider, owners, own = chosen.provider(settings), state.world.owners, state.belongings
+    before, own.told = own.told, {each.name: settings.text(each) for each in chosen.OF_A_PROVIDER}
     counts_at_once = not before and SETS_MODELS not in state.client.services
     foreign: dict[str, str] = {}
     for name, value in own.told.items():
@@ -105,15 +105,15 @@ def _own(state: State, found: Settings) -> Settings:
         else:
             foreign[name] = " and ".join(sorted(known))
     if foreign and counts_at_once:
-        state.say(chosen.report_taken_over(found, list(foreign), next(iter(foreign.values()))))
+        state.say(chosen.report_taken_over(settings, list(foreign), next(iter(foreign.values()))))
         for name in foreign:
             owners.add(name, own.told[name], provider)
-        return found
+        return settings
     new = [name for name in foreign if (provider, name, own.told[name]) not in own.pointed_out]
     if new:
-        state.say(chosen.report_ignored(found, new, foreign[new[0]]))
+        state.say(chosen.report_ignored(settings, new, foreign[new[0]]))
     own.pointed_out |= {(provider, name, own.told[name]) for name in new}
-    return chosen.drop_settings(found, foreign) if foreign else found
+    return chosen.drop_settings(settings, foreign) if foreign else settings
 
 
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:

@@ -40,11 +40,11 @@ def publish(state: State, ledger: Ledger) -> None:
 
 def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, ...]]:
     """The open failures by the URI by which the client knows their document now."""
-    found: dict[str, tuple[report.Diagnostic, ...]] = {}
+    result: dict[str, tuple[report.Diagnostic, ...]] = {}
     for uri, known in report.diagnostics(ledger).items():
         spelled = state.client_uri(uri)
-        found[spelled] = (*found.get(spelled, ()), *known)
-    return found
+        result[spelled] = (*result.get(spelled, ()), *known)
+    return result
 
 
 def _send(
@@ -66,13 +66,13 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         return []
     uri = state.client_uri(params.text_document.uri)
     shown = {each.failure: each for each in _by_uri(state, state.host.ledger).get(uri, ())}
-    found: list[lsp.CodeAction] = []
+    result: list[lsp.CodeAction] = []
     for known in state.host.ledger.open:
         if known.id in shown:
             diagnostic = state.converter.diagnostic(shown[known.id])
             if _meets(diagnostic.range, params.range):
-                found += _fixes(state, known, diagnostic)
-    return [*_offered_edits(state, uri, params.range), *found]
+                result += _fixes(state, known, diagnostic)
+    return [*_offered_edits(state, uri, params.range), *result]
 
 
 def _offered_edits(state: State, uri: str, place: lsp.Range) -> list[lsp.CodeAction]:

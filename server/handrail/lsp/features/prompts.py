@@ -84,24 +84,24 @@ async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
 
 def source_place(state: State, uri: str) -> Place:
     """Where a document is. Raises Wrong if its text is not sent."""
-    found = state.workspace.resolve(uri)
-    if isinstance(found, Failure):
-        raise Wrong(f"{surfaces.line(uri)}: {found.message}")
-    if found.kind not in SENT_FROM:
+    place = state.workspace.resolve(uri)
+    if isinstance(place, Failure):
+        raise Wrong(f"{surfaces.line(uri)}: {place.message}")
+    if place.kind not in SENT_FROM:
         raise Wrong(
-            f"{surfaces.line(found.path)} is protected or outside the workspace, so its text is not sent. "
+            f"{surfaces.line(place.path)} is protected or outside the workspace, so its text is not sent. "
             f"Ask in a conversation instead."
         )
-    return found
+    return place
 
 
 async def _text(state: State, uri: str, place: Place) -> tuple[str, str]:
     """What a document holds, unsaved changes included, and its language. Raises Wrong."""
-    found = await state.editor.read(uri)
-    if isinstance(found, Failure):
-        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {found.message}")
+    read = await state.editor.read(uri)
+    if isinstance(read, Failure):
+        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {read.message}")
     document = state.documents.find(uri)
-    return found.text.content, document.language if document is not None else ""
+    return read.text.content, document.language if document is not None else ""
 
 
 # ---- On save --------------------------------------------------------------------------------------------
@@ -151,11 +151,11 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     here = prompts_at(_known_prompts(state, uri), params.range.start.line, params.range.end.line)[
         :LIMIT_LENSES
     ]
-    found = []
+    result = []
     for each in here:
         title = SEND if len(here) == 1 else f"{SEND}: {surfaces.line(each.text, TITLE_CHARS)}"
-        found.append(action(title, protocol.PROMPT_SEND, {"uri": uri, "line": each.first}))
-    return [*found, *_fixes(state, params)]
+        result.append(action(title, protocol.PROMPT_SEND, {"uri": uri, "line": each.first}))
+    return [*result, *_fixes(state, params)]
 
 
 def _fixes(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
@@ -163,7 +163,7 @@ def _fixes(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     if not foreign or not is_sent_from(state, params.text_document.uri):
         return []
     told = foreign[: words.LIMIT_DIAGNOSTICS]
-    found = action(
+    fix = action(
         FIX,
         protocol.PROMPT_FIX,
         {
@@ -175,24 +175,24 @@ def _fixes(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
             "diagnostics": [_to_request(each) for each in told],
         },
     )
-    found.diagnostics = foreign
-    return [found]
+    fix.diagnostics = foreign
+    return [fix]
 
 
-def _is_own(found: lsp.Diagnostic) -> bool:
-    return (found.source or "").partition(" ")[0] == OWN_SOURCE
+def _is_own(diagnostic: lsp.Diagnostic) -> bool:
+    return (diagnostic.source or "").partition(" ")[0] == OWN_SOURCE
 
 
-def _to_request(found: lsp.Diagnostic) -> dict[str, object]:
+def _to_request(diagnostic: lsp.Diagnostic) -> dict[str, object]:
     """A diagnostic as our request takes it."""
     told: dict[str, object] = {
-        "range": actions.span(found.range.start, found.range.end),
-        "message": str(found.message)[: words.LIMIT_MESSAGE_CHARS],
+        "range": actions.span(diagnostic.range.start, diagnostic.range.end),
+        "message": str(diagnostic.message)[: words.LIMIT_MESSAGE_CHARS],
     }
-    if found.source is not None:
-        told["source"] = found.source[: words.NAME_CHARS]
-    if found.code is not None:
-        told["code"] = str(found.code)[: words.NAME_CHARS]
+    if diagnostic.source is not None:
+        told["source"] = diagnostic.source[: words.NAME_CHARS]
+    if diagnostic.code is not None:
+        told["code"] = str(diagnostic.code)[: words.NAME_CHARS]
     return told
 
 

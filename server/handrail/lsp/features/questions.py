@@ -44,9 +44,9 @@ async def show(state: State, params: protocol.ApprovalShowParams) -> protocol.Se
     return protocol.ServedDocument(uri=uri, text=text)
 
 
-def tell(state: State, found: protocol.ServedDocument) -> None:
+def tell(state: State, document: protocol.ServedDocument) -> None:
     """Have the editor open a document: it drops the result of a command."""
-    state.begin(state.open_document(found.uri))
+    state.begin(state.open_document(document.uri))
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
@@ -59,14 +59,14 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     if not actions.wants_fixes(params):
         return []
     shown = state.question_documents.question_of(params.text_document.uri)
-    found: list[lsp.CodeAction] = []
+    result: list[lsp.CodeAction] = []
     for asked in state.questions.open[:LIMIT_SHOWN]:
         if asked.id == shown and state.question_documents.shows_all(asked):
-            found = [*_choices(asked), *found]
+            result = [*_choices(asked), *result]
         else:
             state.begin(state.question_documents.restore(asked))
-            found += _other_actions(asked)
-    return found
+            result += _other_actions(asked)
+    return result
 
 
 def _choices(asked: OpenQuestion) -> list[lsp.CodeAction]:
@@ -113,8 +113,8 @@ async def remove_rule(state: State, params: protocol.RuleRemoveParams) -> None:
 async def show_output(state: State, params: protocol.OutputShowParams) -> protocol.ServedDocument:
     """Write a document that shows what a command has printed."""
     sessions = state.host.sessions.values()
-    found = outputs.output((message for each in sessions for message in each.messages), params.call)
-    parts = ("# Output of a command", surfaces.block(found.line, "sh"), surfaces.block(found.text, "text"))
+    output = outputs.output((message for each in sessions for message in each.messages), params.call)
+    parts = ("# Output of a command", surfaces.block(output.line, "sh"), surfaces.block(output.text, "text"))
     text = "\n\n".join(parts) + "\n"
     written = await state.world.served.write(OUTPUT, text)
     if written.note:

@@ -33,9 +33,9 @@ async def list_(state: State, params: protocol.ReviewListParams) -> list[protoco
     """What is pending, document by document."""
     reviews = state.host.reviews
     await reviews.refresh()
-    found = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
+    hunks = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
     return [
-        _to_protocol(state, reviews.pending[identity], hunk) for identity in found for hunk in found[identity]
+        _to_protocol(state, reviews.pending[identity], hunk) for identity in hunks for hunk in hunks[identity]
     ]
 
 
@@ -43,10 +43,10 @@ async def base(state: State, params: protocol.ReviewBaseParams) -> protocol.Revi
     """The text of a document without its pending changes, or without those of a turn."""
     reviews = state.host.reviews
     await reviews.refresh()
-    found = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
-    if not found:
+    pending = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
+    if not pending:
         raise UnknownId(f"Nothing is pending in {state.show_path(params.uri)}.")
-    ((identity, hunks),) = found.items()
+    ((identity, hunks),) = pending.items()
     known = reviews.pending[identity]
     if known.kind is Kind.WHOLE:
         raise UnknownId(f"{known.path} is not a text file, so its earlier contents cannot be shown.")
@@ -59,9 +59,9 @@ async def keep(state: State, params: protocol.ReviewKeepParams) -> protocol.Revi
     wanted = _read_wanted(params)
     await state.host.reviews.refresh()
     subjects = state.discussion.subjects_of(wanted)
-    found = await state.host.reviews.keep(wanted)
-    state.discussion.note_decision([each for each in subjects if each.hunk in found], Status.KEPT)
-    return protocol.ReviewKept(hunks=list(found))
+    kept = await state.host.reviews.keep(wanted)
+    state.discussion.note_decision([each for each in subjects if each.hunk in kept], Status.KEPT)
+    return protocol.ReviewKept(hunks=list(kept))
 
 
 async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.ReviewUndone:
@@ -70,12 +70,12 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
     await state.host.reviews.refresh()
     subjects = state.discussion.subjects_of(wanted)
     with state.slow("Undoing changes"):
-        found = await undone(state.host.reviews, wanted, forced=params.typed)
-    gone = [each for each in subjects if each.hunk in found.hunks]
+        result = await undone(state.host.reviews, wanted, forced=params.typed)
+    gone = [each for each in subjects if each.hunk in result.hunks]
     state.discussion.note_decision(gone, Status.UNDONE)
     why = await review_page.said_why(state, gone) if params.say_why else None
     return protocol.ReviewUndone(
-        hunks=found.hunks,
+        hunks=result.hunks,
         conflicts=[
             protocol.ReviewConflict(
                 hunk=each.hunk,
@@ -84,23 +84,23 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
                 now=each.now,
                 before=each.before,
             )
-            for each in found.conflicts
+            for each in result.conflicts
         ],
-        checkpoint=found.checkpoint,
+        checkpoint=result.checkpoint,
         why=why,
     )
 
 
-def tell_undone(state: State, found: protocol.ReviewUndone) -> None:
+def tell_undone(state: State, undone: protocol.ReviewUndone) -> None:
     """Say what was not undone: editors drop a command's result."""
-    for each in found.conflicts[:CONFLICTS_SHOWN]:
+    for each in undone.conflicts[:CONFLICTS_SHOWN]:
         path = state.show_path(each.uri)
         texts = f"Now: {_short(each.now)}\nWithout the change: {_short(each.before)}"
         state.say(f"A change in {path} was not undone. {each.reason}\n{texts}")
-    if more := len(found.conflicts[CONFLICTS_SHOWN:]):
+    if more := len(undone.conflicts[CONFLICTS_SHOWN:]):
         state.say(f"{more} more changes were not undone.")
-    if found.why is not None:
-        review_page.show_place(state, found.why)
+    if undone.why is not None:
+        review_page.show_place(state, undone.why)
 
 
 def _short(text: str) -> str:
@@ -140,15 +140,15 @@ async def _step(state: State, params: protocol.ReviewStepParams, way: int) -> pr
     return _to_protocol(state, known, hunk)
 
 
-def show(state: State, found: protocol.Hunk) -> None:
+def show(state: State, hunk: protocol.Hunk) -> None:
     """Have the editor show a change; it drops the result of a command."""
     if state.client.shows_documents:
-        place = lsp.Position(line=found.range.start.line, character=0)
+        place = lsp.Position(line=hunk.range.start.line, character=0)
         selection = lsp.Range(start=place, end=place)
-        params = lsp.ShowDocumentParams(uri=found.uri, take_focus=True, selection=selection)
+        params = lsp.ShowDocumentParams(uri=hunk.uri, take_focus=True, selection=selection)
         state.server.window_show_document(params)
     else:
-        state.say(f"{state.show_path(found.uri)}:{found.range.start.line + 1}")
+        state.say(f"{state.show_path(hunk.uri)}:{hunk.range.start.line + 1}")
 
 
 # ---- At the place ---------------------------------------------------------------------------------------
@@ -160,30 +160,30 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     if known is None or not actions.wants_fixes(params):
         return []
     uri, here = params.text_document.uri, {"uri": params.text_document.uri}
-    found = list[lsp.CodeAction]()
+    result = list[lsp.CodeAction]()
     here_are = _hunks_at(known, params.range.start.line, params.range.end.line)
     for hunk in here_are:
         one = {"hunks": [hunk.id]}
         size = _size(known, hunk)
-        found.append(action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
-        found.append(action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
-        found.append(action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
+        result.append(action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
+        result.append(action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
+        result.append(action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
         if hunk.is_typed_in and not known.is_whole:  # a document that was typed in is never removed
             title = "Undo all of it, including what you typed"
-            found.append(action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
+            result.append(action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
     count = len(known.document.hunks)
-    if count > 1 or not found:
+    if count > 1 or not result:
         what = "the change" if count == 1 else f"all {count} changes"
-        found.append(action(f"Keep {what} in this document", protocol.REVIEW_KEEP, here))
-        found.append(action(f"Undo {what} in this document", protocol.REVIEW_UNDO, here))
-    found += [
+        result.append(action(f"Keep {what} in this document", protocol.REVIEW_KEEP, here))
+        result.append(action(f"Undo {what} in this document", protocol.REVIEW_UNDO, here))
+    result += [
         action("Comment on this change…", protocol.REVIEW_COMMENT, {"hunk": hunk.id}) for hunk in here_are
     ]
     at = {"uri": uri, "line": params.range.start.line}
-    found.append(action("Next change", protocol.REVIEW_NEXT, at))
-    found.append(action("Previous change", protocol.REVIEW_PREVIOUS, at))
-    found.append(action("Open the review document", protocol.REVIEW_OPEN, {}))
-    return found
+    result.append(action("Next change", protocol.REVIEW_NEXT, at))
+    result.append(action("Previous change", protocol.REVIEW_PREVIOUS, at))
+    result.append(action("Open the review document", protocol.REVIEW_OPEN, {}))
+    return result
 
 
 def _hunks_at(known: Pending, first: int, last: int) -> Sequence[Hunk]:
@@ -200,9 +200,9 @@ def shown_line(hunk: Hunk, rows: int) -> int:
 
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """Above each change: how large it is, *Keep* and *Undo*."""
-    known, found = _find_pending(state, params.text_document.uri), list[lsp.CodeLens]()
+    known, lenses = _find_pending(state, params.text_document.uri), list[lsp.CodeLens]()
     if known is None:
-        return found
+        return lenses
     for hunk in known.document.hunks:
         place = _line(known, hunk)
         for title, request in (
@@ -210,8 +210,8 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
             ("Undo", protocol.REVIEW_UNDO),
         ):
             command = lsp.Command(title=title, command=request.command, arguments=[{"hunks": [hunk.id]}])
-            found.append(lsp.CodeLens(range=place, command=command))
-    return found
+            lenses.append(lsp.CodeLens(range=place, command=command))
+    return lenses
 
 
 def hints(state: State, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
@@ -272,14 +272,14 @@ def _size(known: Pending, hunk: Hunk) -> str:
 
 def _to_protocol(state: State, known: Pending, hunk: Hunk) -> protocol.Hunk:
     uri = state.client_uri(known.uri)
-    found = _range(hunk)
+    range_ = _range(hunk)
     is_text = known.kind is not Kind.WHOLE
     return protocol.Hunk(
         id=hunk.id,
         uri=uri,
         range=protocol.Range(
-            start=protocol.Position(line=found.start.line, character=found.start.character),
-            end=protocol.Position(line=found.end.line, character=found.end.character),
+            start=protocol.Position(line=range_.start.line, character=range_.start.character),
+            end=protocol.Position(line=range_.end.line, character=range_.end.character),
         ),
         before="".join(hunk.before) if is_text else "",
         after="".join(hunk.rows) if is_text else "",

@@ -65,20 +65,20 @@ async def comments_(state: State, params: protocol.ReviewCommentsParams) -> list
     return [_to_protocol(name, each, now) for name, each in _with_ids(discussion.comments())]
 
 
-def _with_ids(found: Sequence[Comment]) -> list[tuple[str, Comment]]:
+def _with_ids(comments: Sequence[Comment]) -> list[tuple[str, Comment]]:
     """Comments with their ids, which name the places where they are written."""
-    places = [f"{each.remark.part}#{each.remark.number}" for each in found]
+    places = [f"{each.remark.part}#{each.remark.number}" for each in comments]
     return [
         (place if place not in places[:at] else f"{place}#{at}", each)
-        for at, (place, each) in enumerate(zip(places, found, strict=True))
+        for at, (place, each) in enumerate(zip(places, comments, strict=True))
     ]
 
 
-def _to_protocol(name: str, found: Comment, now: Mapping[str, Subject]) -> protocol.ReviewComment:
-    text = found.remark.text
-    if found.subject is None:
+def _to_protocol(name: str, comment: Comment, now: Mapping[str, Subject]) -> protocol.ReviewComment:
+    text = comment.remark.text
+    if comment.subject is None:
         return protocol.ReviewComment(id=name, text=text)
-    subject = now.get(found.subject.key, found.subject)
+    subject = now.get(comment.subject.key, comment.subject)
     end = subject.start + len(subject.rows)
     return protocol.ReviewComment(
         id=name,
@@ -113,19 +113,19 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
     async with state.review_page.sending:
         await state.review_page.bring()
         discussion = state.discussion
-        found = discussion.comments()
-        if not found:
+        unsent = discussion.comments()
+        if not unsent:
             raise Wrong("there are no comments. Write one below a change in the review document, then send.")
-        latest, own = await discussion.session(found)
+        latest, own = await discussion.session(unsent)
         session = params.session or await _find_session(state, latest)
-        prompt = redact(comments.prompt(found, own), state.secrets())
+        prompt = redact(comments.prompt(unsent, own), state.secrets())
         wish = protocol.TurnStartParams(prompt=prompt, session=session, mode=params.mode)
         begun = await turn.queue(state, wish)
-        discussion.took(found, begun.turn)
+        discussion.took(unsent, begun.turn)
         await state.review_page.keep()
     state.begin(_show_answer(state, begun.turn))
     await state.review_page.bring()
-    return protocol.ReviewSent(session=begun.session, turn=begun.turn, comments=len(found))
+    return protocol.ReviewSent(session=begun.session, turn=begun.turn, comments=len(unsent))
 
 
 async def _find_session(state: State, session: str | None) -> str | None:
@@ -170,14 +170,14 @@ async def said_why(state: State, undone: Sequence[Subject]) -> protocol.ReviewPl
     return await _room(state, undone[0].key, "") if undone else None
 
 
-def show(state: State, found: protocol.ServedDocument) -> None:
+def show(state: State, document: protocol.ServedDocument) -> None:
     """Have the editor open the document: it drops the result of a command."""
-    state.begin(state.open_document(found.uri))
+    state.begin(state.open_document(document.uri))
 
 
-def show_place(state: State, found: protocol.ReviewPlace) -> None:
+def show_place(state: State, place: protocol.ReviewPlace) -> None:
     """Have the editor open the document where there is room for a comment."""
-    state.begin(state.open_document(found.uri, found.line))
+    state.begin(state.open_document(place.uri, place.line))
 
 
 # ---- At its lines ---------------------------------------------------------------------------------------
@@ -231,20 +231,20 @@ def _of_part(state: State, key: str) -> list[lsp.CodeAction]:
         ]
     if subject is None:
         return []
-    found = []
+    result = []
     if subject.status is Status.PENDING:
         one = {"hunks": [subject.hunk]}
-        found = [
+        result = [
             action("Keep this change", protocol.REVIEW_KEEP, one),
             action("Undo this change", protocol.REVIEW_UNDO, one),
             action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}),
             action("Go to this change", protocol.REVIEW_NEXT, _step_before(subject)),
         ]
-    return found
+    return result
 
 
-def _uris(found: Sequence[Subject], path: str) -> list[str]:
-    return [each.uri for each in found if each.path == path and each.status is Status.PENDING]
+def _uris(subjects: Sequence[Subject], path: str) -> list[str]:
+    return [each.uri for each in subjects if each.path == path and each.status is Status.PENDING]
 
 
 def _step_before(subject: Subject) -> dict[str, object]:
@@ -257,20 +257,20 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     if not state.review_page.is_it(params.text_document.uri):
         return []
     state.review_page.look()
-    discussion, found = state.discussion, list[lsp.CodeLens]()
+    discussion, lenses = state.discussion, list[lsp.CodeLens]()
     for at, line in enumerate(discussion.page.lines):
         if line.number or line.part is None:
             continue
         subject = discussion.shown.subjects.get(line.part)
         if line.part == "top" and (count := len(discussion.comments())):
-            found.append(lens(at, f"Send comments ({count})", protocol.REVIEW_SEND, {}))
+            lenses.append(lens(at, f"Send comments ({count})", protocol.REVIEW_SEND, {}))
         if subject is not None and subject.status is Status.PENDING:
             one = {"hunks": [subject.hunk]}
-            found.append(lens(at, "Keep", protocol.REVIEW_KEEP, one))
-            found.append(lens(at, "Undo", protocol.REVIEW_UNDO, one))
-            found.append(lens(at, "Undo and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
-            found.append(lens(at, "Go to", protocol.REVIEW_NEXT, _step_before(subject)))
-    return found
+            lenses.append(lens(at, "Keep", protocol.REVIEW_KEEP, one))
+            lenses.append(lens(at, "Undo", protocol.REVIEW_UNDO, one))
+            lenses.append(lens(at, "Undo and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
+            lenses.append(lens(at, "Go to", protocol.REVIEW_NEXT, _step_before(subject)))
+    return lenses
 
 
 def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
@@ -278,7 +278,7 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
     if not state.review_page.is_it(params.text_document.uri):
         return []
     state.review_page.look()
-    found, shown = list[lsp.DocumentLink](), state.discussion.shown
+    links, shown = list[lsp.DocumentLink](), state.discussion.shown
     encoding = state.documents.encoding
     for at, line in enumerate(state.discussion.page.lines):
         link = shown.links.get(line.part) if line.part is not None and not line.number else None
@@ -288,5 +288,5 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
                 for each in (link.start, link.end)
             ]
             target = f"{link.uri}#L{link.line + 1}"
-            found.append(lsp.DocumentLink(range=lsp.Range(start=ends[0], end=ends[1]), target=target))
-    return found
+            links.append(lsp.DocumentLink(range=lsp.Range(start=ends[0], end=ends[1]), target=target))
+    return links

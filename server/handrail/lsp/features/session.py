@@ -13,10 +13,10 @@ from handrail.ports import HandrailError
 
 async def list_(state: State, params: protocol.SessionListParams) -> list[protocol.SessionInfo]:
     """All sessions, or so many of them, newest first."""
-    found = await state.host.archive.journals.list(params.limit)
+    sessions = await state.host.archive.journals.list(params.limit)
     return [
         protocol.SessionInfo(session=each.id, title=each.title, time=each.time, turns=each.turns)
-        for each in found
+        for each in sessions
     ]
 
 

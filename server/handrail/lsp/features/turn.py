@@ -79,10 +79,10 @@ def _began(state: State, turn: Turn) -> protocol.TurnStartResult:
 
 async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnReport:
     """Answer when the turn has ended; giving up the wait does not stop the turn."""
-    found = await state.host.wait(params.turn)
-    pending = state.host.reviews.hunks(Wanted(turn=found.turn))
+    report = await state.host.wait(params.turn)
+    pending = state.host.reviews.hunks(Wanted(turn=report.turn))
     ids = [hunk.id for hunks in pending.values() for hunk in hunks]
-    return replace(state.converter.turn_report(found), pending=ids or None)
+    return replace(state.converter.turn_report(report), pending=ids or None)
 
 
 async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.TurnApplied:
@@ -133,12 +133,12 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
 
 async def _pointed_pictures(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Picture, ...]:
     """The pictures among what the user points at, for a model that sees."""
-    found = []
+    result = []
     for each in context:
         if chosen.sees(state.settings) and isinstance(await state.editor.read(each.uri), Failure):
             with suppress(Wrong):  # what else cannot be read is left out
-                found.append(await _picture(state, protocol.TurnImage(uri=each.uri), "params.context"))
-    return tuple(found[:LIMIT_IMAGES])
+                result.append(await _picture(state, protocol.TurnImage(uri=each.uri), "params.context"))
+    return tuple(result[:LIMIT_IMAGES])
 
 
 async def _picture(state: State, image: protocol.TurnImage, where: str) -> Picture:
@@ -178,7 +178,7 @@ def _redact_excerpts(state: State, excerpts: Sequence[Excerpt]) -> tuple[Excerpt
 
 async def _excerpts(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Excerpt, ...]:
     """What the user points at; a document that cannot be read is left out."""
-    found = []
+    result = []
     for each in context:
         place = state.workspace.resolve(each.uri)
         document = await state.editor.read(each.uri)
@@ -188,7 +188,7 @@ async def _excerpts(state: State, context: Sequence[protocol.TurnContext]) -> tu
         if each.range is not None:
             start = convert.offset(text, each.range.start, state.converter.encoding)
             end = max(start, convert.offset(text, each.range.end, state.converter.encoding))
-        found.append(
+        result.append(
             Excerpt(path=place.path, first_line=text.line_at(start) + 1, text=text.content[start:end])
         )
-    return tuple(found)
+    return tuple(result)

@@ -33,8 +33,8 @@ class Shown(Protocol):
 
 def of_checkpoint(checkpoint: str, against: str | None, uri: str | None) -> str:
     """The URI of the document that shows what a checkpoint differs in."""
-    found = f"{SCHEME}:///{quote(checkpoint, safe='')}.diff"
-    return found if against is None and uri is None else f"{found}?{_pack([against, uri])}"
+    address = f"{SCHEME}:///{quote(checkpoint, safe='')}.diff"
+    return address if against is None and uri is None else f"{address}?{_pack([against, uri])}"
 
 
 def of_failure(failure: str, candidate: int | None, text: str) -> str:
@@ -52,12 +52,12 @@ async def document(state: State, uri: str, name: str, text: str) -> str:
 
 async def content(state: State, uri: str) -> str:
     """The text of a virtual document. Raises Wrong, UnknownId, CheckpointError."""
-    found = urlsplit(uri)
-    checkpoint = unquote(found.path.removeprefix("/")).removesuffix(".diff")
-    if found.scheme != SCHEME or not checkpoint:
+    parts = urlsplit(uri)
+    checkpoint = unquote(parts.path.removeprefix("/")).removesuffix(".diff")
+    if parts.scheme != SCHEME or not checkpoint:
         raise Wrong(f"{uri} is not one of handrail's documents.")
-    first, second = _unpack(found.query, uri) if found.query else (None, None)
-    if not found.path.startswith(FAILURE):
+    first, second = _unpack(parts.query, uri) if parts.query else (None, None)
+    if not parts.path.startswith(FAILURE):
         return await compare(state.host.ports(), checkpoint, first, second)
     if first is None or not (second is None or second.isdecimal()):
         raise Wrong(f"{uri} is not one of handrail's documents.")
@@ -71,20 +71,20 @@ def _pack(asked: list[str | None]) -> str:
 
 def _unpack(query: str, uri: str) -> tuple[str | None, str | None]:
     try:
-        found = json.loads(urlsafe_b64decode(query + "=" * (-len(query) % 4)))
+        value = json.loads(urlsafe_b64decode(query + "=" * (-len(query) % 4)))
     except ValueError:
-        found = None
-    match found:
+        value = None
+    match value:
         case [str() | None as first, str() | None as second]:
             return first, second
         case _:
             raise Wrong(f"{uri} is not one of handrail's documents.")
 
 
-def show(state: State, found: Shown) -> None:
+def show(state: State, shown: Shown) -> None:
     """Have the editor open the document: it drops the result of a command."""
     if state.client.shows_documents:
-        params = lsp.ShowDocumentParams(uri=found.uri, take_focus=True)
+        params = lsp.ShowDocumentParams(uri=shown.uri, take_focus=True)
         state.server.window_show_document(params)
     else:
-        state.say(f"The difference is in {found.uri}")
+        state.say(f"The difference is in {shown.uri}")

@@ -59,14 +59,14 @@ def _label(text: str) -> str:
     return surfaces.line((text.strip().splitlines() or [""])[0], LABEL_CHARS)
 
 
-def _diagnostic(number: int, found: PromptDiagnostic) -> str:
-    names = (surfaces.line(each, NAME_CHARS) for each in (found.source, found.code) if each)
+def _diagnostic(number: int, diagnostic: PromptDiagnostic) -> str:
+    names = (surfaces.line(each, NAME_CHARS) for each in (diagnostic.source, diagnostic.code) if each)
     said = ", ".join(names)
-    place = f"line {found.range.start.line + 1}"
-    if found.range.end.line > found.range.start.line:
-        place = f"lines {found.range.start.line + 1}-{found.range.end.line + 1}"
-    message = found.message[:LIMIT_MESSAGE_CHARS]
-    if len(found.message) > LIMIT_MESSAGE_CHARS:
+    place = f"line {diagnostic.range.start.line + 1}"
+    if diagnostic.range.end.line > diagnostic.range.start.line:
+        place = f"lines {diagnostic.range.start.line + 1}-{diagnostic.range.end.line + 1}"
+    message = diagnostic.message[:LIMIT_MESSAGE_CHARS]
+    if len(diagnostic.message) > LIMIT_MESSAGE_CHARS:
         message += surfaces.CUT
     return f"{number}. {place}{f' ({said})' if said else ''}:\n\n{surfaces.block(message, 'text')}"
 
@@ -76,13 +76,13 @@ def around(path: str, content: str, first: int, last: int) -> Excerpt:
     rows = split_lines(content)
     last = min(last, first + LIMIT_ROWS - 1)
     start = max(0, min(first, len(rows)) - AROUND)
-    found, size = list[str](), 0
+    result, size = list[str](), 0
     for row in rows[start : last + AROUND + 1]:
-        found.append(_cut(row))
-        size += len(found[-1])
+        result.append(_cut(row))
+        size += len(result[-1])
         if size > LIMIT_EXCERPT_CHARS:
             break
-    return Excerpt(path=path, first_line=start + 1, text="".join(found))
+    return Excerpt(path=path, first_line=start + 1, text="".join(result))
 
 
 def _cut(row: str) -> str:

@@ -98,8 +98,8 @@ def pack(frame: Request | Answer) -> bytes:
 
 def unpack(body: bytes) -> Request | Answer:
     """The frame of a body, which the other one of the two processes has sent."""
-    found: Request | Answer = pickle.loads(body)
-    return found
+    message: Request | Answer = pickle.loads(body)
+    return message
 
 
 def read(stream: BinaryIO) -> Request | Answer | None:

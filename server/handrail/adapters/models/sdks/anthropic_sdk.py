@@ -33,9 +33,9 @@ class Anthropic(AsyncAnthropic):
     @cached_property
     def beta(self) -> AsyncBeta:
         """Messages, as pydantic-ai asks for them."""
-        found = AsyncBeta(self)
-        let_pass(found.messages, messages=())
-        return found
+        beta = AsyncBeta(self)
+        let_pass(beta.messages, messages=())
+        return beta
 
 
 def model(

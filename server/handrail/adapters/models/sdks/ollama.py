@@ -163,14 +163,14 @@ class Streamed(StreamedResponse):
 
     async def _get_event_iterator(self) -> AsyncIterator[wire.ModelResponseStreamEvent]:
         async for row in self.rows:
-            found = row.strip(AROUND)
-            if not found:
+            data = row.strip(AROUND)
+            if not data:
                 continue
-            if not found.startswith("{"):
-                raise no_answer(await _read_beginning(found, self.rows))
-            said = json.loads(found)
+            if not data.startswith("{"):
+                raise no_answer(await _read_beginning(data, self.rows))
+            said = json.loads(data)
             if not PARTS & said.keys():
-                raise no_answer(found)
+                raise no_answer(data)
             if error := _error(said):
                 raise exceptions.ModelHTTPError(500, self.model, {"message": error}, in_stream=True)
             for event in self._events(said.get("message") or {}):
@@ -231,16 +231,16 @@ async def _read_beginning(row: str, rows: AsyncIterator[str]) -> str:
 
 
 def _count(said: Json, name: str) -> int:
-    found = said.get(name)
-    return found if isinstance(found, int) else 0
+    count = said.get(name)
+    return count if isinstance(count, int) else 0
 
 
 def _error(said: object) -> str:
     """What an object says of an error; empty if it tells of none."""
-    found = said.get("error") if isinstance(said, dict) else None
-    if isinstance(found, dict):
-        found = found.get("message")
-    return found if isinstance(found, str) else ""
+    error = said.get("error") if isinstance(said, dict) else None
+    if isinstance(error, dict):
+        error = error.get("message")
+    return error if isinstance(error, str) else ""
 
 
 # ---- What is sent -----------------------------------------------------------------------------------
@@ -266,22 +266,22 @@ def _messages(messages: Sequence[wire.ModelMessage]) -> Iterator[Json]:
 def _answer_json(message: wire.ModelResponse) -> Json:
     """What the model has said, with its calls."""
     parts = message.parts
-    found: Json = {
+    fields: Json = {
         "role": "assistant",
         "content": "".join(part.content for part in parts if isinstance(part, wire.TextPart)),
     }
     if thought := "".join(part.content for part in parts if isinstance(part, wire.ThinkingPart)):
-        found["thinking"] = thought
+        fields["thinking"] = thought
     calls = [part for part in parts if isinstance(part, wire.ToolCallPart)]
     if calls:
-        found["tool_calls"] = [
+        fields["tool_calls"] = [
             {
                 "id": call.tool_call_id,
                 "function": {"name": call.tool_name, "arguments": call.args_as_dict()},
             }
             for call in calls
         ]
-    return found
+    return fields
 
 
 def _request_json(message: wire.ModelRequest) -> Iterator[Json]:

@@ -40,16 +40,16 @@ class OpenAI(AsyncOpenAI):
     @cached_property
     def chat(self) -> AsyncChat:
         """Chat Completions."""
-        found = AsyncChat(self)
-        let_pass(found.completions, messages=())
-        return found
+        chat = AsyncChat(self)
+        let_pass(chat.completions, messages=())
+        return chat
 
     @cached_property
     def responses(self) -> AsyncResponses:
         """Responses."""
-        found = AsyncResponses(self)
-        let_pass(found)
-        return found
+        responses = AsyncResponses(self)
+        let_pass(responses)
+        return responses
 
 
 def chat_model(

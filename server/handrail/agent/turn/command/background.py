@@ -233,19 +233,19 @@ class Background:
         console: Console,
     ) -> None:
         """Run a command to its end, and keep what became of it."""
-        found: Printed | Failure = BROKEN
+        answer: Printed | Failure = BROKEN
         try:
-            found = await action.run(places, ports, console)
-            if isinstance(found, Printed):
-                found = await beside.leave_what_was_saved(found, command.began, ports)
-                command.aside += found.appeared
-                command.notes += beside.remarks(replace(found, appeared=()), ports, console)
-                command.notes.append(notes.layered_note(beside.tell_layers(found, ports, console)))
+            answer = await action.run(places, ports, console)
+            if isinstance(answer, Printed):
+                answer = await beside.leave_what_was_saved(answer, command.began, ports)
+                command.aside += answer.appeared
+                command.notes += beside.remarks(replace(answer, appeared=()), ports, console)
+                command.notes.append(notes.layered_note(beside.tell_layers(answer, ports, console)))
         finally:
             try:
                 await self.timeline.end(command.id, ports)
             finally:
-                command.found = found
+                command.answer = answer
             if not command.waiters:
                 self._tell_end(command, console)
 
@@ -317,25 +317,25 @@ class Background:
     async def ask(self, ports: Ports, step: StepId, console: Console) -> list[CommandEffects]:
         """Set aside what must not be there, and ask about it; what is there again is part of *step*."""
         await self.move_away(ports)
-        found = []
+        result = []
         for command in self.list_commands():
             if command.aside:
                 aside, command.aside = command.aside, []
                 printed = Printed(text="", appeared=tuple(aside))
                 effects, said = await beside.ask(printed, CommandEffects(), ports, step, console)
                 command.notes += said
-                found.append(effects)
-        return found
+                result.append(effects)
+        return result
 
     async def _move_away(self, command: BackgroundCommand, ports: Ports) -> None:
-        found = await command.process.set_aside(command.id)
-        printed = Printed(text="", appeared=found.appeared)
+        layer = await command.process.set_aside(command.id)
+        printed = Printed(text="", appeared=layer.appeared)
         command.aside += (await beside.leave_what_was_saved(printed, command.began, ports)).appeared
-        if found.uncovered:  # what it printed is not to be read any more
+        if layer.uncovered:  # what it printed is not to be read any more
             command.is_withheld = True
             await self.end(command)
-        said = f"handrail could not check for new files that run later: {found.unsearched}."
-        if found.unsearched and said not in command.notes:
+        said = f"handrail could not check for new files that run later: {layer.unsearched}."
+        if layer.unsearched and said not in command.notes:
             command.notes.append(said)
 
 

@@ -131,8 +131,8 @@ async def _return(
 def _why(moved: Sequence[Appeared], ports: Ports) -> str:
     """Why files are not simply there, for people."""
     places = (ports.workspace.resolve(each.uri) for each in moved)
-    found = (place.why or ASKED.get(place.kind, "") for place in places if isinstance(place, Place))
-    return " ".join(dict.fromkeys(why for why in found if why))
+    reasons = (place.why or ASKED.get(place.kind, "") for place in places if isinstance(place, Place))
+    return " ".join(dict.fromkeys(why for why in reasons if why))
 
 
 def _content(each: Appeared, ports: Ports) -> str:

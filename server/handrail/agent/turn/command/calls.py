@@ -67,8 +67,8 @@ class CommandCalls:
         await self._ask_about_appeared(console, landed)
         if action.is_background:
             starter = Starter(step=self.step, is_over=lambda: self.is_over, landed=landed)
-            found = await self.background.start(ready, action, self.ports, console, self.saver, starter)
-            return Ran(found=found, effects=CommandEffects())
+            answer = await self.background.start(ready, action, self.ports, console, self.saver, starter)
+            return Ran(answer=answer, effects=CommandEffects())
         live = output.Live(ports=self.ports, tell=console.tell)
         effects = CommandEffects()
         self.ports.review.begins()

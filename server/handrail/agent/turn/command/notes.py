@@ -26,14 +26,14 @@ def saw_older(left: Sequence[str], ports: Ports) -> str:
     )
 
 
-def add_notes(found: Printed | Failure, *notes: str) -> Printed | Failure:
+def add_notes(answer: Printed | Failure, *notes: str) -> Printed | Failure:
     """The answer with *notes* below it."""
     said = [note for note in notes if note]
-    if isinstance(found, Failure):
-        return replace(found, steps=(*found.steps, *said))
+    if isinstance(answer, Failure):
+        return replace(answer, steps=(*answer.steps, *said))
     if not said:
-        return found
-    return replace(found, text="\n".join((found.text.rstrip("\n"), *said)).lstrip("\n"))
+        return answer
+    return replace(answer, text="\n".join((answer.text.rstrip("\n"), *said)).lstrip("\n"))
 
 
 def changed_note(changes: Sequence[CommandChange]) -> str:

@@ -32,7 +32,7 @@ SLOW_S = 1.0  # from then on people wonder whether anything happens
 class Ran:
     """What a command answered, with what became of files below it, and what it changed."""
 
-    found: Printed | Failure
+    answer: Printed | Failure
     effects: CommandEffects
 
 
@@ -71,8 +71,8 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
             raise
         lost = f"The command's changes cannot be undone: {error}"
         console.notice(lost, True)
-        found, _ = await _run(ready, action, ports, console)
-        ran = Ran(found=notes.add_notes(found, lost), effects=CommandEffects())
+        answer, _ = await _run(ready, action, ports, console)
+        ran = Ran(answer=notes.add_notes(answer, lost), effects=CommandEffects())
         return await _with_what_is_beside(ran, unsaved, ports, step, console)
     works = action.contained.profile is Profile.WORK
     if works:  # what the snapshot does not cover is changed only in layers
@@ -80,7 +80,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         console = replace(console, contained=replace(action.contained, not_covered=not_covered))
     else:
         _name(snapshot.not_covered, console)
-    found, began = await _run(ready, action, ports, console)
+    answer, began = await _run(ready, action, ports, console)
     try:
         with told_if_slow(console, "Looking for the command's changes ..."):
             done = await meanwhile(typed, began, ports)
@@ -88,18 +88,18 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     except CheckpointError as error:
         note = f"The command's changes could not be determined, so no checkpoint covers them: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
-        ran = Ran(found=notes.add_notes(found, note), effects=effects)
+        ran = Ran(answer=notes.add_notes(answer, note), effects=effects)
         return await _with_what_is_beside(ran, unsaved, ports, step, console)
     if not works:
         said = (notes.changed_note(effects.changes), notes.not_covered_note(effects.not_covered), unsaved)
-        return Ran(found=notes.add_notes(found, *said), effects=effects)
+        return Ran(answer=notes.add_notes(answer, *said), effects=effects)
     beside.note_made(snapshot.not_covered, effects.not_covered, ports)
-    return await _with_what_is_beside(Ran(found=found, effects=effects), unsaved, ports, step, console)
+    return await _with_what_is_beside(Ran(answer=answer, effects=effects), unsaved, ports, step, console)
 
 
 def _stopped_result(console: Console) -> Ran:
     """A command that was stopped before it began."""
-    return Ran(found=STOPPED_ALONE if console.stops_alone() else STOPPED, effects=CommandEffects())
+    return Ran(answer=STOPPED_ALONE if console.stops_alone() else STOPPED, effects=CommandEffects())
 
 
 @contextmanager
@@ -117,30 +117,30 @@ async def _run(
 ) -> tuple[Printed | Failure, Sequence[Document]]:
     """What a command that may change files printed, and the documents as they were when it began."""
     began = await ports.editor.open_documents()
-    found = await action.run(ready.places, ports, console)
-    if isinstance(found, Printed):
-        found = await beside.leave_what_was_saved(found, began, ports)
-    return found, began
+    answer = await action.run(ready.places, ports, console)
+    if isinstance(answer, Printed):
+        answer = await beside.leave_what_was_saved(answer, began, ports)
+    return answer, began
 
 
 async def _look(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
     """Run a command that only reads: it sees what the editor holds, as far as that can be had."""
     seen, typed = await saving.copies(ports, action.contained.profile)
     console = replace(console, contained=replace(action.contained, copies=seen))
-    found = await action.run(ready.places, ports, console)
-    return Ran(found=notes.add_notes(found, notes.saw_older(typed, ports)), effects=CommandEffects())
+    answer = await action.run(ready.places, ports, console)
+    return Ran(answer=notes.add_notes(answer, notes.saw_older(typed, ports)), effects=CommandEffects())
 
 
 async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepId, console: Console) -> Ran:
     """What a contained command did, with what it wrote elsewhere than in files that are simply its."""
-    if isinstance(ran.found, Failure):
+    if isinstance(ran.answer, Failure):
         return replace(
-            ran, found=notes.add_notes(ran.found, notes.changed_note(ran.effects.changes), unsaved)
+            ran, answer=notes.add_notes(ran.answer, notes.changed_note(ran.effects.changes), unsaved)
         )
-    effects, told = await beside.ask(ran.found, ran.effects, ports, step, console)
-    layered = beside.tell_layers(ran.found, ports, console)
+    effects, told = await beside.ask(ran.answer, ran.effects, ports, step, console)
+    layered = beside.tell_layers(ran.answer, ports, console)
     said = (notes.changed_note(effects.changes), *told, notes.layered_note(layered), unsaved)
-    return Ran(found=notes.add_notes(ran.found, *said), effects=effects)
+    return Ran(answer=notes.add_notes(ran.answer, *said), effects=effects)
 
 
 def _name(not_covered: Sequence[NotCovered], console: Console) -> None:

@@ -29,7 +29,7 @@ class BackgroundCommand:
         line: The command line.
         folder: Where it runs, for people.
         process: What runs it.
-        found: How it ended; None while it runs.
+        answer: How it ended; None while it runs.
         checkpoint: The checkpoint that has what it changed, once it has changed something.
     """
 
@@ -40,7 +40,7 @@ class BackgroundCommand:
     line: str
     folder: str
     process: Process
-    found: Printed | Failure | None = None
+    answer: Printed | Failure | None = None
     checkpoint: str | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     unread: Unread = field(default_factory=Unread)
@@ -58,12 +58,12 @@ class BackgroundCommand:
     @property
     def is_running(self) -> bool:
         """Whether it runs."""
-        return self.found is None
+        return self.answer is None
 
     @property
     def state(self) -> str:
         """How it is, in a sentence."""
-        match self.found:
+        match self.answer:
             case None:
                 return "It is running."
             case Failure(message=message):
@@ -94,7 +94,7 @@ class BackgroundCommand:
 
     def report(self, secrets: Sequence[str]) -> str:
         """How it is, and what it has printed since it was last looked at."""
-        is_withheld = self.is_withheld or (isinstance(self.found, Printed) and self.found.withheld)
+        is_withheld = self.is_withheld or (isinstance(self.answer, Printed) and self.answer.withheld)
         text = "" if is_withheld else self.held_back + self.unread.take()
         if self.is_running:
             text, self.held_back = redact.settle_tail(text, secrets)

@@ -33,9 +33,9 @@ class Saver:
     asks: Callable[[Sequence[str]], Awaitable[bool]]
     _has_refused: bool = False
 
-    async def note(self, found: Sequence[Outcome], ports: Ports) -> None:
+    async def note(self, outcomes: Sequence[Outcome], ports: Ports) -> None:
         """Remember what was edited: before a command it is saved."""
-        landed = {outcome.mutation.uri for outcome in found if outcome.status is Status.LANDED}
+        landed = {outcome.mutation.uri for outcome in outcomes if outcome.status is Status.LANDED}
         ports.process.allow(sorted(landed))
         for uri in landed:
             document = await ports.editor.read(uri)
@@ -81,8 +81,8 @@ async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes
     for each in unsaved:
         if each.has_file and await ports.editor.read_bytes(each.uri) is not None:  # it may be empty
             seen[each.uri] = each.text.encode(each.text.content)
-    found = tuple((uri, raw) for uri, raw in seen.items() if isinstance(raw, bytes))
-    return found, [each.uri for each in unsaved if each.uri not in dict(found)]
+    copied = tuple((uri, raw) for uri, raw in seen.items() if isinstance(raw, bytes))
+    return copied, [each.uri for each in unsaved if each.uri not in dict(copied)]
 
 
 async def _unsaved_documents(ports: Ports) -> list[Document]:

@@ -74,12 +74,12 @@ class EditCalls:
             files = await planner.plan(action)
             calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
         made = await landing.make(self.ports, step, calls, self.is_stopped, self.late)
-        found = [outcome for each in made.calls for outcome in each.outcomes]
-        await self.saver.note(found, self.ports)
+        outcomes = [outcome for each in made.calls for outcome in each.outcomes]
+        await self.saver.note(outcomes, self.ports)
         done = [self._finish(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
         if self.follow or self.is_stopped():
-            self.feedback.note(found)
-        elif done and (told := await self.feedback.report_new(found)):
+            self.feedback.note(outcomes)
+        elif done and (told := await self.feedback.report_new(outcomes)):
             notes.append(told)
         if done and notes:
             result = done[-1].result

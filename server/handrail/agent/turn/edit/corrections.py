@@ -124,7 +124,9 @@ class Corrections:
     async def _correct(self, file: PlannedFile, of_file: list[Landing], number: int, change: Change) -> None:
         async with self.listener.one_at_a_time:  # what is told last is what is known by then
             now = tuple(of_file)
-            found = [follow_rename(self.ports, each) for each in await outcomes(self.ports.editor, file, now)]
+            corrected = [
+                follow_rename(self.ports, each) for each in await outcomes(self.ports.editor, file, now)
+            ]
             if change.uri in self.before:
                 before: Held = {change.uri: self.before[change.uri]}
                 several = self.listener.late[change.uri] > 1
@@ -136,7 +138,7 @@ class Corrections:
                 await self.ports.review.on_landing(
                     await made_changes(self.ports, self.step, [tried], before, ours)
                 )
-            self.listener.tell(found)
+            self.listener.tell(corrected)
 
 
 def _lone_change(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:

@@ -159,16 +159,16 @@ async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
 async def _made_call(
     ports: Ports, files: Sequence[PlannedFile], landings: list[Landing], lacking: Mapping[str, str]
 ) -> MadeCall:
-    found: list[Outcome] = []
+    result: list[Outcome] = []
     warnings = []
     for file in files:
         of_file = [landings.pop(0) for _ in file.changes]
         why = next((lacking[change.uri] for change in file.changes if change.uri in lacking), None)
         for outcome in await outcomes(ports.editor, file, of_file):
             landed = outcome.status is Status.LANDED
-            found.append(follow_rename(ports, replace(outcome, uncovered=why)) if landed else outcome)
+            result.append(follow_rename(ports, replace(outcome, uncovered=why)) if landed else outcome)
         if why is not None:
             warnings.append(
                 f"{file.path} was changed without a checkpoint, so the change cannot be undone: {why}"
             )
-    return MadeCall(outcomes=tuple(found), warnings=tuple(warnings))
+    return MadeCall(outcomes=tuple(result), warnings=tuple(warnings))

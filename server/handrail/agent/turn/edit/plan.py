@@ -126,8 +126,8 @@ class Planner:
 
     async def _is_taken(self, place: Place) -> bool:
         """Whether there is something at *place*, even if it cannot be read."""
-        found = await self.editor.read(place.uri)
-        return isinstance(found, Document) or found.code is not Code.NO_SUCH_FILE
+        document = await self.editor.read(place.uri)
+        return isinstance(document, Document) or document.code is not Code.NO_SUCH_FILE
 
     def _mutation(self, place: Place, hunk: Hunk | None = None) -> Mutation:
         number = f".{hunk.number}" if hunk is not None else ""
@@ -221,22 +221,22 @@ def _fits_alone(part: Part, bad: str) -> Failure:
 
 def preview(files: Sequence[PlannedFile]) -> str:
     """What *files* would write, as a unified diff for people; and what of them would not fit, in words."""
-    found = []
+    result = []
     for file in files:
         if not file.changes:
             failed = (part.planned for part in file.parts if isinstance(part.planned, Failure))
             why = next((each.message for each in failed), "the document already has this change")
-            found.append(f"# {file.path}: nothing would be written: {why}\n")
+            result.append(f"# {file.path}: nothing would be written: {why}\n")
         for change in file.changes:
             path = file.path if change.uri == file.parts[0].mutation.uri else change.uri
             match change:
                 case Create(text=text):
-                    found.append(diff.creation_diff(path, text))
+                    result.append(diff.creation_diff(path, text))
                 case Delete(base=text):
-                    found.append(diff.deletion_diff(path, text))
+                    result.append(diff.deletion_diff(path, text))
                 case Update(base=text):
-                    found.append(diff.unified_diff(path, text, change.edits))
-    return "".join(found)
+                    result.append(diff.unified_diff(path, text, change.edits))
+    return "".join(result)
 
 
 async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
@@ -255,15 +255,15 @@ async def _text_now(editor: Editor, file: PlannedFile, landings: Sequence[Landin
 
 
 def _outcomes(file: PlannedFile, landings: Sequence[Landing], now: Text | None) -> tuple[Outcome, ...]:
-    found = []
+    result = []
     for part in file.parts:
         if isinstance(part.planned, Failure):
-            found.append(_failed_outcome(part, part.planned, now))
+            result.append(_failed_outcome(part, part.planned, now))
         elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
-            found.append(Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text))
+            result.append(Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text))
         else:
-            found.append(_landed_outcome(part, file, landings, now) or _missed_outcome(part, landings, now))
-    return tuple(found)
+            result.append(_landed_outcome(part, file, landings, now) or _missed_outcome(part, landings, now))
+    return tuple(result)
 
 
 def _failed_outcome(part: Part, failure: Failure, now: Text | None) -> Outcome:

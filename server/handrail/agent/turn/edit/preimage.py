@@ -37,15 +37,15 @@ async def read_held(editor: Editor, uris: Iterable[str]) -> Held:
 
 def targets(documents: Held, coming: Mapping[str, Intended] = NOTHING) -> list[Target]:
     """One target for each document, with the editor's text where it differs from the disk; and what comes."""
-    found = []
+    result = []
     for uri, document in documents.items():
         raw = unsaved = None
         if isinstance(document, Document) and document.version is None:
             raw = document.text.raw
         elif isinstance(document, Document) and document.unsaved and document.version is not None:
             unsaved = Unsaved(text=document.text, version=document.version)
-        found.append(Target(uri=uri, raw=raw, unsaved=unsaved, intended=coming.get(uri)))
-    return found
+        result.append(Target(uri=uri, raw=raw, unsaved=unsaved, intended=coming.get(uri)))
+    return result
 
 
 def pin_targets(documents: Held) -> list[Target]:
@@ -62,8 +62,8 @@ def _pin(target: Target, document: Document | Failure) -> Target:
 def intended_texts(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
     """What *changes* will make of documents; of one that two of them change it cannot be said."""
     times = Counter(change.uri for change in changes)
-    found = ((change.uri, outcome(documents[change.uri], change)) for change in changes)
-    return {uri: coming for uri, coming in found if coming is not None and times[uri] == 1}
+    texts = ((change.uri, outcome(documents[change.uri], change)) for change in changes)
+    return {uri: coming for uri, coming in texts if coming is not None and times[uri] == 1}
 
 
 def outcome(before: Document | Failure, change: Change) -> Intended | None:
@@ -111,13 +111,13 @@ def written_texts(before: Held, changes: Sequence[Change], landings: Sequence[La
 
     Documents are left out of which that cannot be said; those count as they are found.
     """
-    found: dict[str, Left | None] = {}
+    result: dict[str, Left | None] = {}
     for change, landing in zip(changes, landings, strict=True):
         document = before.get(change.uri)
         if document is not None:
-            start = found.get(change.uri, _current_text(document))
-            found[change.uri] = _result_of(change, landing, document, start)
-    return {uri: left for uri, left in found.items() if left is not None}
+            start = result.get(change.uri, _current_text(document))
+            result[change.uri] = _result_of(change, landing, document, start)
+    return {uri: left for uri, left in result.items() if left is not None}
 
 
 def _current_text(document: Document | Failure) -> Left | None:
@@ -193,14 +193,14 @@ async def results(
     return [replace(target, renamed=names.get(target.uri)) for target in left]
 
 
-def _left_target(found: Target, before: Document | Failure, ours: Left | None) -> Target:
-    """A document as our own edits left it, if that is known; else as it is *found*."""
+def _left_target(target: Target, before: Document | Failure, ours: Left | None) -> Target:
+    """A document as our own edits left it, if that is known; else as *target* has it."""
     if ours is None:
-        return found
+        return target
     if isinstance(ours, Nothing):
-        return Target(uri=found.uri, is_gone=True)
+        return Target(uri=target.uri, is_gone=True)
     if isinstance(before, Document) and before.version is not None:
-        return Target(uri=found.uri, unsaved=Unsaved(text=ours, version=before.version), leaves_file=True)
-    if found.unsaved is not None:  # an editor has opened it since, and not saved
-        return replace(found, unsaved=replace(found.unsaved, text=ours), leaves_file=True)
-    return replace(found, raw=ours.raw)
+        return Target(uri=target.uri, unsaved=Unsaved(text=ours, version=before.version), leaves_file=True)
+    if target.unsaved is not None:  # an editor has opened it since, and not saved
+        return replace(target, unsaved=replace(target.unsaved, text=ours), leaves_file=True)
+    return replace(target, raw=ours.raw)

@@ -21,11 +21,11 @@ from handrail.ports import Ports
 
 async def add_removals(ports: Ports, step: StepId, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
     """The files of a call, whose changes also remove the prompts that the turn answers in them."""
-    found = []
+    result = []
     for file in files:
         sent = ports.removals.sent_prompts(step.turn, _identity(file)) if file.changes else ()
-        found.append(await asyncio.to_thread(_add_removal, file, sent) if sent else file)
-    return tuple(found)
+        result.append(await asyncio.to_thread(_add_removal, file, sent) if sent else file)
+    return tuple(result)
 
 
 def _identity(file: PlannedFile) -> str:

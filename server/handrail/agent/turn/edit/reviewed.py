@@ -29,7 +29,7 @@ async def made_changes(
         before: What the documents held before all of them.
         ours: What `preimage.written_texts` says; what it does not say is as it is found now.
     """
-    found = []
+    result = []
     for files, changes, landings in tried:
         renames = names(changes, landings)
         removed = {
@@ -54,8 +54,8 @@ async def made_changes(
                     step=f"{step.turn}.{step.number}",
                 )
                 own += [each] if each.before != each.after else []
-            found += _join_moves(own)
-    return found
+            result += _join_moves(own)
+    return result
 
 
 def _join_moves(made: list[Made]) -> list[Made]:

@@ -135,11 +135,11 @@ async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> 
     while left and not late:
         tried |= left
         is_apart = len({view.text.content for view in views}) > 1
-        found = await _send_back(ports, change, views if is_apart else views[:1], left - kept, is_apart)
-        kept |= found.kept
-        late = found.failed
-        views = await _views(ports, found.renamed or where)
-        where = found.renamed or where
+        undone = await _send_back(ports, change, views if is_apart else views[:1], left - kept, is_apart)
+        kept |= undone.kept
+        late = undone.failed
+        views = await _views(ports, undone.renamed or where)
+        where = undone.renamed or where
         left = await _shown_edits(change, views) - tried if grows else set()
     if where != change.uri:  # it was renamed meanwhile
         landing = replace(landing, uri=where)
@@ -238,8 +238,8 @@ async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
         The revert that one of those does not show; None if it is gone in all.
     """
     others = [each for each in await _views(ports, way.update.uri) if each.uri != way.update.uri]
-    found = await _send_back(ports, way.change, others, way.edits, is_alone=True)
-    return next((replace(way, update=each.update) for each in found.failed), None)
+    undone = await _send_back(ports, way.change, others, way.edits, is_alone=True)
+    return next((replace(way, update=each.update) for each in undone.failed), None)
 
 
 def _standing_edits(change: Update, landing: Landing) -> set[TextEdit]:
@@ -251,11 +251,11 @@ def _standing_edits(change: Update, landing: Landing) -> set[TextEdit]:
 
 async def _shown_edits(change: Update, views: Sequence[Document]) -> set[TextEdit]:
     """The edits that stand in any of the documents of a file."""
-    found = set[TextEdit]()
+    edits = set[TextEdit]()
     for view in views:
         of_view = await asyncio.to_thread(fates, change.base, change.edits, view.text.content)
-        found |= {each for each, fate in zip(change.edits, of_view, strict=True) if fate in LANDED}
-    return found
+        edits |= {each for each, fate in zip(change.edits, of_view, strict=True) if fate in LANDED}
+    return edits
 
 
 def _hunks_back(
@@ -263,14 +263,14 @@ def _hunks_back(
 ) -> tuple[tuple[PlannedHunk, ...], set[TextEdit]]:
     """What takes hunks back, and the edits of those that stand, also in part, and cannot be taken back."""
     hunks = [[each for each in hunk.edits if each in wanted] for hunk in change.hunks]
-    found = revert_hunks(now, change.base, [hunk for hunk in hunks if hunk])
-    if any(hunk.number is None for hunk in found):
-        return found, set()
-    undone = {hunk.number for hunk in found}
+    reverted = revert_hunks(now, change.base, [hunk for hunk in hunks if hunk])
+    if any(hunk.number is None for hunk in reverted):
+        return reverted, set()
+    undone = {hunk.number for hunk in reverted}
     of = dict(zip(change.edits, fates(change.base, change.edits, now.content), strict=True))
     left = [hunk for number, hunk in enumerate(filter(None, hunks), 1) if number not in undone]
     stays = [hunk for hunk in left if any(of[each] is not Fate.ABSENT for each in hunk)]
-    return found, {each for hunk in stays for each in hunk}
+    return reverted, {each for hunk in stays for each in hunk}
 
 
 def _landing_of_rest(
@@ -307,8 +307,8 @@ async def _views(ports: Ports, uri: str) -> list[Document]:
     )
     if isinstance(place, Failure):
         return [first]
-    found = [(each, ports.workspace.resolve(each.uri)) for each in others]
-    same = [each for each, at in found if not isinstance(at, Failure) and at.identity == place.identity]
+    resolved = [(each, ports.workspace.resolve(each.uri)) for each in others]
+    same = [each for each, at in resolved if not isinstance(at, Failure) and at.identity == place.identity]
     return [first, *same]
 
 
@@ -328,7 +328,8 @@ async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:
 async def _pre_image(ports: Ports, step: StepId, uri: str) -> Image | None:
     """What a document held before it was last touched."""
     return next(
-        (each.found or each.before for each in await _restorations(ports, step) if each.uri == uri), None
+        (each.before_last or each.before for each in await _restorations(ports, step) if each.uri == uri),
+        None,
     )
 
 

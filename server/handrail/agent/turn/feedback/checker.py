@@ -38,8 +38,8 @@ class _Run:
             return False
         if not self.task.done():
             return not self.stop.is_set()
-        found = self.task.result()[uri]
-        return not (isinstance(found, Unknown) and found.is_passing)
+        report = self.task.result()[uri]
+        return not (isinstance(report, Unknown) and report.is_passing)
 
 
 @dataclass(kw_only=True)
@@ -82,7 +82,9 @@ class Checker:
     def latest(self) -> Mapping[str, tuple[Problem, ...]]:
         """What the check has found last in each document."""
         done = (each.task.result() for each in self._runs if each.task.done())
-        return {uri: found for results in done for uri, found in results.items() if isinstance(found, tuple)}
+        return {
+            uri: result for results in done for uri, result in results.items() if isinstance(result, tuple)
+        }
 
     async def close(self) -> None:
         """End what runs."""
@@ -108,8 +110,8 @@ class Checker:
 
     def _roots(self) -> list[Place]:
         """The workspace folders, inner ones first."""
-        found = (self.ports.workspace.resolve(each) for each in self.ports.terms.roots)
-        return sorted((each for each in found if isinstance(each, Place)), key=lambda each: -len(each.uri))
+        resolved = (self.ports.workspace.resolve(each) for each in self.ports.terms.roots)
+        return sorted((each for each in resolved if isinstance(each, Place)), key=lambda each: -len(each.uri))
 
     def _begin(self, targets: Iterable[Target]) -> None:
         """Begin to check documents, those of each workspace folder together."""
@@ -163,8 +165,8 @@ class Checker:
     def _known_problems(self, uri: str, text: str) -> tuple[Problem, ...] | None:
         """What the check has found in a text of a document; None if that is not known."""
         known = self._run_of(uri, text)
-        found = known.task.result()[uri] if known is not None and known.task.done() else None
-        return found if isinstance(found, tuple) else None
+        report = known.task.result()[uri] if known is not None and known.task.done() else None
+        return report if isinstance(report, tuple) else None
 
     def _report(self, was: Target, now: Target | None) -> Report | Unwatched | Unknown:
         """What is known of a document that had one text when it was asked about, and may have another now."""
@@ -174,8 +176,8 @@ class Checker:
             return self._out
         if now.text != was.text:
             return LATE
-        if (found := self._known_problems(was.uri, was.text)) is not None:
-            return Report(text=was.text, problems=found)
+        if (problems := self._known_problems(was.uri, was.text)) is not None:
+            return Report(text=was.text, problems=problems)
         last = self._latest_run(was)
         why = last.task.result()[was.uri] if last is not None and last.task.done() else None
         if not isinstance(why, Unknown):

@@ -20,7 +20,7 @@ from handrail.agent.turn.feedback.watch import News, Other, Watch
 from handrail.core.documents.change import Status
 from handrail.core.ledger import problems
 from handrail.core.ledger.outcome import Mutation, Outcome
-from handrail.core.ledger.problems import Found, Problem
+from handrail.core.ledger.problems import DocumentProblems, Problem
 from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.place import Place, is_asked
 from handrail.core.results import redact
@@ -106,9 +106,10 @@ class Feedback:
         new = {name: each for name, each in new.items() if any(w.is_new(name) for w in self._watches)}
         if not new:
             return
-        found = await asyncio.gather(*(self.ports.editor.read(each.uri) for each in new.values()))
+        documents = await asyncio.gather(*(self.ports.editor.read(each.uri) for each in new.values()))
         there = {
-            name: each if isinstance(each, Document) else None for name, each in zip(new, found, strict=True)
+            name: each if isinstance(each, Document) else None
+            for name, each in zip(new, documents, strict=True)
         }
         wait_s = min(BEFORE_S, self._left_s)
         await asyncio.gather(*(each.begin_edit(there, wait_s) for each in self._watches))
@@ -132,14 +133,14 @@ class Feedback:
 
     async def _others(self) -> Sequence[Other]:
         """The open documents that the model may read, those near to what was edited first."""
-        found = dict[str, Other]()
+        result = dict[str, Other]()
         for document in (await self.ports.editor.open_documents())[:LIMIT_LOOKS]:
             place = self.ports.workspace.resolve(document.uri)
             if isinstance(place, Place) and not is_asked(place, is_written=False):
                 other = Other(uri=document.uri, identity=place.identity, path=place.path)
-                found.setdefault(place.identity, other)
+                result.setdefault(place.identity, other)
         near = [each.rpartition("/")[0] for each in self._paths]
-        nearest = sorted(found.values(), key=lambda each: (_steps(each.path, near), each.path))
+        nearest = sorted(result.values(), key=lambda each: (_steps(each.path, near), each.path))
         return nearest[:LIMIT_OTHERS]
 
     async def at_end(self) -> str:
@@ -165,19 +166,19 @@ class Feedback:
         return redact.redact(text, self.ports.secrets())
 
 
-def _merge_news(news: Sequence[News]) -> list[Found]:
+def _merge_news(news: Sequence[News]) -> list[DocumentProblems]:
     """The new problems of each document, nearest to the edit first, whoever reports them."""
     return [*_merge([each.ranked for each in news]), *_merge([each.elsewhere for each in news])]
 
 
-def _merge(news: Sequence[Mapping[str, tuple[tuple[int, Problem], ...]]]) -> list[Found]:
+def _merge(news: Sequence[Mapping[str, tuple[tuple[int, Problem], ...]]]) -> list[DocumentProblems]:
     ranked: dict[str, list[tuple[int, Problem]]] = {}
     for each in news:
-        for path, found in each.items():
-            ranked.setdefault(path, []).extend(found)
+        for path, listed in each.items():
+            ranked.setdefault(path, []).extend(listed)
     return [
-        Found(path=path, problems=tuple(problem for _, problem in sorted(found, key=_nearness)))
-        for path, found in ranked.items()
+        DocumentProblems(path=path, problems=tuple(problem for _, problem in sorted(problems, key=_nearness)))
+        for path, problems in ranked.items()
     ]
 
 
@@ -199,8 +200,8 @@ def _nearness(ranked: tuple[int, Problem]) -> tuple[int, int]:
 
 def _unknown(news: Sequence[News]) -> dict[str, list[str]]:
     """The documents of which something is not known, by the reason."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     for each in news:
         for path, why in each.unknown.items():
-            found.setdefault(why, []).append(path)
-    return found
+            result.setdefault(why, []).append(path)
+    return result

@@ -34,11 +34,11 @@ class Listing:
 
     async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
         """What checks have found last in each document of this turn."""
-        found: dict[str, tuple[Problem, ...]] = {}
+        result: dict[str, tuple[Problem, ...]] = {}
         for checker in self.checkers:
             for uri, problems in checker.latest().items():
-                found[uri] = (*found.get(uri, ()), *problems)
-        return found
+                result[uri] = (*result.get(uri, ()), *problems)
+        return result
 
     async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
         """Where a name is defined or used."""

@@ -92,11 +92,11 @@ async def run(check: Check, targets: Sequence[Target], ports: Ports, stop: async
     available = NOTHING_AVAILABLE if sandbox is Sandbox.OFF else await ports.process.available()
     once = _Once(check=check, ports=ports, stop=stop, available=available)
     if check.stdin and not (available.by and available.mounts):
-        found = dict[str, tuple[Problem, ...] | Unknown]()
+        result = dict[str, tuple[Problem, ...] | Unknown]()
         for each in targets:
             line = check.stdin_line(each.path)
-            found |= _results([each], await once.run(line, [each], given=each.raw), check)
-        return found
+            result |= _results([each], await once.run(line, [each], given=each.raw), check)
+        return result
     return await _of_files(once, targets)
 
 
@@ -104,25 +104,25 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     """What a check finds in files, over which the editor's text lies where that can be had."""
     mounts = bool(once.available.by) and once.available.mounts
     before = {each.uri: await once.ports.editor.read_bytes(each.uri) for each in targets}
-    found = dict[str, tuple[Problem, ...] | Unknown]()
+    result = dict[str, tuple[Problem, ...] | Unknown]()
     for each in targets:
         if before[each.uri] is None:
-            found[each.uri] = Unknown(why="It has not been saved yet, and a check reads files.")
+            result[each.uri] = Unknown(why="It has not been saved yet, and a check reads files.")
         elif not mounts and before[each.uri] != each.raw:
-            found[each.uri] = Unknown(why=_unsaved_note(once.check))
-    left = [each for each in targets if each.uri not in found]
+            result[each.uri] = Unknown(why=_unsaved_note(once.check))
+    left = [each for each in targets if each.uri not in result]
     if not left:
-        return found
+        return result
     copies: tuple[tuple[str, bytes], ...] = ()
     if mounts:
         seen, _ = await saving.copies(once.ports, Profile.LOOK)
         copies = tuple((dict(seen) | {each.uri: each.raw for each in left}).items())
     reported = await once.run(once.check.line([each.path for each in left]), left, copies=copies)
-    found |= _results(left, reported, once.check)
+    result |= _results(left, reported, once.check)
     for each in left:  # what is written to the disk shows instead of the copy that lay over it
         if await once.ports.editor.read_bytes(each.uri) != before[each.uri]:
-            found[each.uri] = Unknown(why="It changed while it was being checked.", is_passing=True)
-    return found
+            result[each.uri] = Unknown(why="It changed while it was being checked.", is_passing=True)
+    return result
 
 
 def _unsaved_note(check: Check) -> str:
@@ -133,13 +133,13 @@ def _unsaved_note(check: Check) -> str:
 
 
 def _results(
-    targets: Sequence[Target], found: Mapping[str, list[Problem]] | Unknown, check: Check
+    targets: Sequence[Target], reported: Mapping[str, list[Problem]] | Unknown, check: Check
 ) -> Results:
-    if isinstance(found, Unknown):
-        return {each.uri: found for each in targets}
+    if isinstance(reported, Unknown):
+        return {each.uri: reported for each in targets}
     many = Unknown(why=f"The check `{check.program}` reports more than {LIMIT_PROBLEMS:,} problems there.")
     return {
-        each.uri: many if len(found[each.uri]) > LIMIT_PROBLEMS else tuple(found[each.uri])
+        each.uri: many if len(reported[each.uri]) > LIMIT_PROBLEMS else tuple(reported[each.uri])
         for each in targets
     }
 
@@ -206,19 +206,19 @@ class _Once:
 
     async def _why_not(self, line: str, folder: Place) -> str:
         """Why a command line may not run, as the end of a sentence; empty if it may."""
-        found = await understand(line, folder, self.ports)
+        line_ = await understand(line, folder, self.ports)
         request = verdict.Request(
             tool=TOOL,
             kind=ToolKind.COMMAND,
-            places=(folder, *found.places),
-            written=found.written,
-            command=found.parsed,
-            script=found.script,
+            places=(folder, *line_.places),
+            written=line_.written,
+            command=line_.parsed,
+            script=line_.script,
             folder=folder.identity,
-            beneath=found.beneath,
+            beneath=line_.beneath,
             available=self.available,
             sandbox=self.ports.terms.sandbox,
-            needs=needs(part.words for part in found.parsed.parts),
+            needs=needs(part.words for part in line_.parsed.parts),
         )
         rights = Rights(rules=self.ports.rules(), grants=await self.ports.grants.load())
         judged = verdict.verdict(request, rights)
@@ -226,8 +226,8 @@ class _Once:
             return f"was not run: {judged.failure.message.rstrip('.')}"
         if isinstance(judged, verdict.Allow):
             return ""
-        parts = (rules.of_part(rights.rules, TOOL, ToolKind.COMMAND, each) for each in found.parsed.parts)
-        if Decision.ASK in (rules.of_line(rights.rules, TOOL, ToolKind.COMMAND, found.parsed), *parts):
+        parts = (rules.of_part(rights.rules, TOOL, ToolKind.COMMAND, each) for each in line_.parsed.parts)
+        if Decision.ASK in (rules.of_line(rights.rules, TOOL, ToolKind.COMMAND, line_.parsed), *parts):
             return "was not run: a rule of handrail.approvals asks about it, and a check cannot ask"
         if request.looks:
             return ""
@@ -251,8 +251,8 @@ class _Once:
         reported = await asyncio.to_thread(reading)
         if isinstance(reported, str):
             return self.unknown(reported + _quote_output(ran.output))
-        found = _by_document(reported, targets, self.ports, is_stdin=is_stdin)
-        if self.check.format is Format.LINES and not any(found.values()):
+        by_document = _by_document(reported, targets, self.ports, is_stdin=is_stdin)
+        if self.check.format is Format.LINES and not any(by_document.values()):
             if ran.code and not await self._names_files(reported, targets[0].root):
                 return self.unknown(
                     f"ended with exit code {ran.code}, and its output names no line of a file"
@@ -260,7 +260,7 @@ class _Once:
                 )
             if not reported and not check_output.is_quiet(ran.output):
                 return self.unknown("printed something other than problems" + _quote_output(ran.output))
-        return found
+        return by_document
 
     def _failure(self, ran: Ran) -> Unknown | None:
         """Why what the check printed does not count, if so."""
@@ -302,7 +302,7 @@ def _by_document(
     """The problems of the documents that were checked; those of any other are left out."""
     known = {each.identity: each.uri for each in targets}
     places = dict[str, str | None]()
-    found: dict[str, list[Problem]] = {each.uri: [] for each in targets}
+    result: dict[str, list[Problem]] = {each.uri: [] for each in targets}
     for each in reported:
         if each.path not in places:
             place = ports.workspace.resolve(uri_in(targets[0].root.uri, each.path))
@@ -310,8 +310,8 @@ def _by_document(
             is_given = is_stdin and each.path in STDIN_NAMES
             places[each.path] = targets[0].uri if is_given else known.get(identity)
         if (uri := places[each.path]) is not None:
-            found[uri].append(each.problem)
-    return found
+            result[uri].append(each.problem)
+    return result
 
 
 def _quote_output(output: str) -> str:

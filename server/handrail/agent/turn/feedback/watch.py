@@ -153,8 +153,8 @@ class Watch:
             self._edited.clear()
         elsewhere = await self._compare_others(others, reports, unknown)
         return News(
-            ranked={path: found for path, found in ranked.items() if found},
-            elsewhere={path: found for path, found in elsewhere.items() if found},
+            ranked={path: each_ranked for path, each_ranked in ranked.items() if each_ranked},
+            elsewhere={path: each_ranked for path, each_ranked in elsewhere.items() if each_ranked},
             unknown=unknown,
         )
 
@@ -165,7 +165,7 @@ class Watch:
         unknown: dict[str, str],
     ) -> dict[str, tuple[tuple[int, Problem], ...]]:
         """What is new in *others*; if that is not known, *unknown* says why."""
-        found = dict[str, tuple[tuple[int, Problem], ...]]()
+        result = dict[str, tuple[tuple[int, Problem], ...]]()
         for each in others:
             match reports.get(each.uri):
                 case Report() as report:
@@ -173,13 +173,13 @@ class Watch:
                     was = self._before.get(each.identity)
                     self._before[each.identity] = _baseline(each.uri, report)
                     if was is not None and was.problems is not None and was.problems != report.problems:
-                        found[each.path] = await asyncio.to_thread(_rank_other, was, report)
+                        result[each.path] = await asyncio.to_thread(_rank_other, was, report)
                 case Unknown(why=why):
                     self._looks_elsewhere = True
                     unknown[OTHERS] = why
                 case _:
                     pass
-        return found
+        return result
 
     async def _new(self, mutation: Mutation, report: Report) -> tuple[tuple[int, Problem], ...]:
         del self._edited[mutation.identity]
@@ -197,5 +197,5 @@ def _baseline(uri: str, report: Report) -> _Baseline:
 
 def _rank_other(was: _Baseline, report: Report) -> tuple[tuple[int, Problem], ...]:
     """The new problems of a document that was not edited; those in lines that changed are the user's."""
-    found = problems.rank(was.problems, was.text, report.problems, report.text)
-    return found if was.text == report.text else tuple(each for each in found if each[0])
+    ranked = problems.rank(was.problems, was.text, report.problems, report.text)
+    return ranked if was.text == report.text else tuple(each for each in ranked if each[0])

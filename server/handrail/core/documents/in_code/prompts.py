@@ -61,9 +61,9 @@ def _prompts(content: str, language: str, path: str) -> tuple[Prompt, ...]:
     return tuple(each for each in found if each.text)
 
 
-def prompts_at(found: tuple[Prompt, ...], first: int, last: int) -> list[Prompt]:
+def prompts_at(prompts: tuple[Prompt, ...], first: int, last: int) -> list[Prompt]:
     """Those of the prompts that rows from *first* to *last* touch."""
-    return [each for each in found if each.first <= last and first <= each.last]
+    return [each for each in prompts if each.first <= last and first <= each.last]
 
 
 class _Search:
@@ -78,15 +78,15 @@ class _Search:
         self.counted = 0
 
     def find_all(self) -> list[Prompt]:
-        found = list[Prompt]()
+        prompts = list[Prompt]()
         done = 0
         while (at := self._skip(done)) < len(self.content):
             prompt = self._line(at) or self._block(at)
             if prompt is None:  # a block that is not closed: all else belongs to it
                 break
-            found.append(prompt)
+            prompts.append(prompt)
             done = prompt.span.end
-        return found
+        return prompts
 
     def _skip(self, done: int) -> int:
         while (match := self.syntax.skipped.match(self.content, done)) is not None and match.end() > done:

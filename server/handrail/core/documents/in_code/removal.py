@@ -71,16 +71,16 @@ def _end(pattern: re.Pattern[str], content: str, place: int) -> int:
 
 def with_removals(update: Update, sent: Sequence[SentPrompt]) -> Update:
     """*update*, which also removes comments that it does not touch; the same value if there are none."""
-    taken, found = [each.span for each in update.edits], list[TextEdit]()
+    taken, result = [each.span for each in update.edits], list[TextEdit]()
     for each in sent:
         gone = removal_edit(each, update.base.content)
         if gone is not None and not any(_meet(gone.span, span) for span in taken):
-            found.append(gone)
+            result.append(gone)
             taken.append(gone.span)
-    if not found:
+    if not result:
         return update
     number = max((hunk.number or 1 for hunk in update.hunks), default=0) + 1
-    edits = tuple(sorted(found, key=lambda each: each.span.start))
+    edits = tuple(sorted(result, key=lambda each: each.span.start))
     return replace(update, hunks=(*update.hunks, PlannedHunk(number=number, tier=Tier.SAFE, edits=edits)))
 
 

@@ -42,20 +42,20 @@ class TypedPrompts:
     written: set[str] = field(default_factory=set)
     sent: set[str] = field(default_factory=set)
 
-    def on_open(self, found: Sequence[Prompt]) -> None:
+    def on_open(self, prompts: Sequence[Prompt]) -> None:
         """Take these for other programs': it is not known where they came from."""
-        self.texts = [each.text for each in found]
-        self.origins = [Origin.FOREIGN] * len(found)
+        self.texts = [each.text for each in prompts]
+        self.origins = [Origin.FOREIGN] * len(prompts)
 
-    def on_change(self, found: Sequence[Prompt], *, is_typed: bool) -> None:
+    def on_change(self, prompts: Sequence[Prompt], *, is_typed: bool) -> None:
         """
         The document has been changed.
 
         Args:
-            found: The prompts that it has now.
+            prompts: The prompts that it has now.
             is_typed: Whether only the user can have done it.
         """
-        texts = [each.text for each in found]
+        texts = [each.text for each in prompts]
         if texts == self.texts:
             return
         head, tail = _equal_ends(self.texts, texts)
@@ -75,9 +75,9 @@ class TypedPrompts:
             return before
         return Origin.SENT if text in self.sent else Origin.TYPED
 
-    def expect(self, found: Sequence[Prompt]) -> None:
+    def expect(self, prompts: Sequence[Prompt]) -> None:
         """The agent is about to make a text with these prompts."""
-        self.written |= {each.text for each in found}.difference(self.texts)
+        self.written |= {each.text for each in prompts}.difference(self.texts)
 
     def send(self, text: str) -> None:
         """A prompt is sent, from wherever."""
@@ -87,11 +87,11 @@ class TypedPrompts:
             for each, origin in zip(self.texts, self.origins, strict=True)
         ]
 
-    def unsent_prompts(self, found: Sequence[Prompt]) -> list[Prompt]:
+    def unsent_prompts(self, prompts: Sequence[Prompt]) -> list[Prompt]:
         """Those of the document's prompts that the user has typed and that were not sent."""
-        if [each.text for each in found] != self.texts:
+        if [each.text for each in prompts] != self.texts:
             return []
-        return [each for each, origin in zip(found, self.origins, strict=True) if origin is Origin.TYPED]
+        return [each for each, origin in zip(prompts, self.origins, strict=True) if origin is Origin.TYPED]
 
 
 def _equal_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:

@@ -43,12 +43,12 @@ def look_up(words: Sequence[str], text: str) -> Known | str:
     Args:
         text: The command as it is written.
     """
-    found = _look_up(words)
-    if isinstance(found, Known):
-        return found
+    known = _look_up(words)
+    if isinstance(known, Known):
+        return known
     said = " ".join(text.split())
     said = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
-    return f"`{said}` is not known to be read-only{f', because of {found}' if found else ''}."
+    return f"`{said}` is not known to be read-only{f', because of {known}' if known else ''}."
 
 
 def _look_up(words: Sequence[str]) -> Known | str:

@@ -137,10 +137,10 @@ OF_SHELL = frozenset(_OF_SHELL.split())
 
 def read(line: str) -> tuple[Pipeline, ...] | NeedsShell:
     """The pipelines of *line*, at least one; or why a shell is needed."""
-    found = tokens(line)
-    if isinstance(found, NeedsShell):
-        return found
-    meant = [token for token in found if token.kind not in (Kind.BLANK, Kind.COMMENT)]
+    tokens_ = tokens(line)
+    if isinstance(tokens_, NeedsShell):
+        return tokens_
+    meant = [token for token in tokens_ if token.kind not in (Kind.BLANK, Kind.COMMENT)]
     try:
         pipelines = tuple(_pipelines(meant, line))
     except _NoPipelineError as error:
@@ -154,15 +154,15 @@ def tokens(line: str) -> tuple[Token, ...] | NeedsShell:
         return NeedsShell(why=f"more than {LIMIT_CHARS:,} characters")
     if any(not character.isprintable() and character not in "\n\t" for character in line):
         return NeedsShell(why="invisible characters")
-    found: list[Token] = []
+    tokens: list[Token] = []
     at = 0
     while at < len(line):
         token = _token(line, at) or _word(line, at)
         if token is None:
             return NeedsShell(why=_quote(line, at))
-        found.append(token)
+        tokens.append(token)
         at = token.end
-    return tuple(found)
+    return tuple(tokens)
 
 
 class _NoPipelineError(Exception):

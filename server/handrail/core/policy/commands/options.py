@@ -254,12 +254,12 @@ def _describe_below(row: Row, given: Sequence[tuple[str, str, str]]) -> Below:
 @lru_cache(maxsize=256)
 def _options(options: str) -> Mapping[str, str]:
     """The signs of each option of a row, by its name."""
-    found: dict[str, str] = {}
+    result: dict[str, str] = {}
     for each in options.split():
         name = each.rstrip(SIGNS)
         signs = each[len(name) :]
         if name.startswith("--") or name == "-#" or (signs and len(name) > 2):
-            found[name] = signs
+            result[name] = signs
         else:
-            found.update((f"-{letter}", signs) for letter in name[1:])
-    return found
+            result.update((f"-{letter}", signs) for letter in name[1:])
+    return result

@@ -45,13 +45,13 @@ async def _quote(state: State, params: protocol.ChatAskParams) -> str:
     """What the words are about: a document, or a selection as the editor holds it. Raises Wrong."""
     uri = params.uri or ""
     place = prompts.source_place(state, uri)
-    found = await state.editor.read(uri)
-    if isinstance(found, Failure):
-        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {found.message}")
+    document = await state.editor.read(uri)
+    if isinstance(document, Failure):
+        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {document.message}")
     wish = "Change this in" if params.change else "About this in" if params.range else "About"
     if params.range is None:
         return f"{wish} {mentions.write_mention(place.path)}:"
-    text = found.text
+    text = document.text
     start = convert.offset(text, params.range.start, state.converter.encoding)
     end = max(start, convert.offset(text, params.range.end, state.converter.encoding))
     first, last = text.line_at(start) + 1, text.line_at(max(start, end - 1)) + 1
@@ -63,9 +63,9 @@ async def _quote(state: State, params: protocol.ChatAskParams) -> str:
     return f"{wish} `{surfaces.line(place.path)}`, {where}:\n\n{surfaces.block(quoted)}"
 
 
-def show(state: State, found: protocol.ChatAsked) -> None:
+def show(state: State, asked: protocol.ChatAsked) -> None:
     """Have the editor open the conversation where the user continues."""
-    state.begin(state.open_document(found.uri, found.line))
+    state.begin(state.open_document(asked.uri, asked.line))
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:

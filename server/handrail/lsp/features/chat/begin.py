@@ -15,17 +15,17 @@ LIMIT_TOLD = 10  # of what is wrong with a message, each in a message of its own
 
 async def start(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
     """As `turn.start`, with all that the prompt names with an `@`; names that stand for nothing are told."""
-    wanted, found = await _with_mentions(state, params)
-    begun = await turn.start(state, wanted, tuple(found.excerpts))
-    _tell(state, found)
+    wanted, pointed = await _with_mentions(state, params)
+    begun = await turn.start(state, wanted, tuple(pointed.excerpts))
+    _tell(state, pointed)
     return begun
 
 
 async def queue(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
     """As `turn.queue`, with the same."""
-    wanted, found = await _with_mentions(state, params)
-    begun = await turn.queue(state, wanted, tuple(found.excerpts))
-    _tell(state, found)
+    wanted, pointed = await _with_mentions(state, params)
+    begun = await turn.queue(state, wanted, tuple(pointed.excerpts))
+    _tell(state, pointed)
     return begun
 
 
@@ -35,9 +35,11 @@ async def steer(state: State, params: protocol.TurnSteerParams) -> None:
         raise Wrong("params.text must not be empty.")
     session = state.host.turns.find(params.turn).session
     await _refuse_commands(state, params.text)
-    found = await mentioned.resolve_mentions(state, params.text, session)
-    state.host.steer(params.turn, await turn.make_message(state, params.text, found.context, found.excerpts))
-    _tell(state, found)
+    pointed = await mentioned.resolve_mentions(state, params.text, session)
+    state.host.steer(
+        params.turn, await turn.make_message(state, params.text, pointed.context, pointed.excerpts)
+    )
+    _tell(state, pointed)
 
 
 async def _with_mentions(
@@ -48,10 +50,10 @@ async def _with_mentions(
     if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
         return params, mentioned.Pointed()
     await _refuse_commands(state, params.prompt)
-    found = await mentioned.resolve_mentions(state, params.prompt, params.session)
+    pointed = await mentioned.resolve_mentions(state, params.prompt, params.session)
     there = list(params.context or ())
-    there += [each for each in found.context if each not in there]
-    return replace(params, context=there or None), found
+    there += [each for each in pointed.context if each not in there]
+    return replace(params, context=there or None), pointed
 
 
 async def _refuse_commands(state: State, prompt: str) -> None:
@@ -66,8 +68,8 @@ async def _refuse_commands(state: State, prompt: str) -> None:
         )
 
 
-def _tell(state: State, found: mentioned.Pointed) -> None:
-    for problem in found.problems[:LIMIT_TOLD]:
+def _tell(state: State, pointed: mentioned.Pointed) -> None:
+    for problem in pointed.problems[:LIMIT_TOLD]:
         state.say(problem)
-    if more := len(found.problems[LIMIT_TOLD:]):
+    if more := len(pointed.problems[LIMIT_TOLD:]):
         state.say(f"{more} more mentions in the message match nothing, or are not shown to the model.")

@@ -36,10 +36,10 @@ async def show_changes(state: State) -> Excerpt | None:
 async def _uncommitted_diff(state: State) -> str:
     """The differences between the last commits and what the editor holds, of files that prompts may name."""
     records = state.world.records
-    found = dict(await records.uncommitted_files(state.folders))
-    found |= await _open(state, found)
+    files = dict(await records.uncommitted_files(state.folders))
+    files |= await _open(state, files)
     shown, room = list[str](), LIMIT_EXCERPTS_CHARS
-    for uri, blob in sorted(found.items()):
+    for uri, blob in sorted(files.items()):
         place = state.workspace.resolve(uri)
         if room <= 0 or not isinstance(place, Place) or place.kind not in prompts.SENT_FROM:
             continue
@@ -50,9 +50,9 @@ async def _uncommitted_diff(state: State) -> str:
     return "".join(shown)
 
 
-async def _open(state: State, found: Mapping[str, str]) -> dict[str, str]:
+async def _open(state: State, files: Mapping[str, str]) -> dict[str, str]:
     """Open documents that git tracks; they may differ although their files do not."""
-    known = {document.identity for uri in found if (document := state.documents.find(uri)) is not None}
+    known = {document.identity for uri in files if (document := state.documents.find(uri)) is not None}
     uris = [each.uri for each in state.documents if each.identity not in known]
     recorded = await state.world.records.recorded_ids(uris, again=True) if uris else {}
     return {uri: committed for uri, (staged, committed) in recorded.items() if staged or committed}

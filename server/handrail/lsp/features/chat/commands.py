@@ -35,8 +35,8 @@ LABEL_CHARS = 80
 
 async def run(state: State, page: ChatPage, command: Command) -> list[Answer]:
     """Do what a command says; what the conversation tells of it. Raises Wrong, HandrailError."""
-    found = await COMMANDS[command.name](state, page, command.argument)
-    return [each if isinstance(each, Answer) else Answer(text=each) for each in found]
+    answer = await COMMANDS[command.name](state, page, command.argument)
+    return [each if isinstance(each, Answer) else Answer(text=each) for each in answer]
 
 
 async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
@@ -49,10 +49,10 @@ async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
 
 
 async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
-    found = await session.compact_session(state, page.session)
-    if found is None:
+    sizes = await session.compact_session(state, page.session)
+    if sizes is None:
         return ["The conversation is still too short to summarise."]
-    before, after = found
+    before, after = sizes
     return [f"The conversation was summarised for the model: from about {before:,} tokens to {after:,}."]
 
 
@@ -69,8 +69,8 @@ async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
 
 async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answer]:
     if not argument:
-        found = await models.list_(state, protocol.ModelListParams())
-        others = [each for each in found if not each.current]
+        listed = await models.list_(state, protocol.ModelListParams())
+        others = [each for each in listed if not each.current]
         return [
             f"The model is {state.settings.text(settings.MODEL)}.{f' {CHOOSE}' if others else ''}",
             *(
@@ -114,8 +114,8 @@ def _local(time: str) -> str:
 
 async def _sessions(state: State, page: ChatPage, argument: str) -> list[Answer]:
     """Other conversations, newest first."""
-    found = await state.host.archive.journals.list(LIMIT_SESSIONS + 1)
-    others = [each for each in found if each.id != page.session][:LIMIT_SESSIONS]
+    sessions = await state.host.archive.journals.list(LIMIT_SESSIONS + 1)
+    others = [each for each in sessions if each.id != page.session][:LIMIT_SESSIONS]
     if not others:
         return [Answer(text="There are no other conversations.")]
     answers = [Answer(text=GO_ON), Answer(text="")]

@@ -38,14 +38,14 @@ async def show_session(state: State, name: str, current: str | None) -> Excerpt 
     """
     wanted = name.removeprefix(SESSION).removeprefix(":").strip()
     others = await _others(state, current)
-    found = _matching_sessions(others, wanted) if wanted else others[:1]
-    if not found:
+    matching = _matching_sessions(others, wanted) if wanted else others[:1]
+    if not matching:
         if not wanted:
             return "was not sent: there is no other conversation."
         return "was not sent: no other conversation has this ID or title. `/sessions` lists them."
-    if len(found) > 1:
-        return f"was not sent: it may mean {_list_sessions(found)}. Write @{SESSION}:ID for one of them."
-    (one,) = found
+    if len(matching) > 1:
+        return f"was not sent: it may mean {_list_sessions(matching)}. Write @{SESSION}:ID for one of them."
+    (one,) = matching
     title = _title(state, one)
     text = earlier.tell_turns(
         await state.host.archive.journals.load(one.id) or (), partial(redact, secrets=state.secrets())
@@ -83,9 +83,9 @@ def _matching_sessions(known: Sequence[SessionInfo], wanted: str) -> list[Sessio
     return next((found for found in ways if found), [])
 
 
-def _list_sessions(found: Sequence[SessionInfo]) -> str:
-    named = [each.id for each in found[:LIMIT_NAMED]]
-    if more := len(found) - len(named):
+def _list_sessions(sessions: Sequence[SessionInfo]) -> str:
+    named = [each.id for each in sessions[:LIMIT_NAMED]]
+    if more := len(sessions) - len(named):
         named.append(f"{more} more")
     return " or ".join(named)
 

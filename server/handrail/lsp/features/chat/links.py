@@ -38,7 +38,7 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
     if page is None:
         return []
     page.look()
-    found, places = [], dict[str, Place | Failure]()
+    result, places = [], dict[str, Place | Failure]()
     pending, failed = _pending_targets(state), _failure_targets(state)
     for at, line in enumerate(page.page.lines):
         call = page.shown_now.calls.get(line.part) if line.part is not None and not line.number else None
@@ -53,8 +53,8 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
         landed, missed = ([], []) if key in pending else _call_targets(state, *key)
         known = (pending.get(key), landed, failed.get(key), missed)
         target = next((_first_target(each, own) for each in known if each), own)
-        found.append(_link(state, at, line.text, target))
-    return found
+        result.append(_link(state, at, line.text, target))
+    return result
 
 
 def _link(state: State, at: int, row: str, target: Target) -> lsp.DocumentLink:
@@ -65,34 +65,34 @@ def _link(state: State, at: int, row: str, target: Target) -> lsp.DocumentLink:
     return lsp.DocumentLink(range=span, target=f"{target.uri}#L{target.line + 1}")
 
 
-def _first_target(found: Sequence[Target], own: Target) -> Target:
+def _first_target(targets: Sequence[Target], own: Target) -> Target:
     """The first place in the document that the call names; else the first one anywhere."""
-    return next((each for each in found if each.uri == own.uri), found[0])
+    return next((each for each in targets if each.uri == own.uri), targets[0])
 
 
 def _pending_targets(state: State) -> Edited:
     """The places of changes that are neither kept nor undone."""
-    found = Edited()
+    edited = Edited()
     for identity in list(state.host.reviews.pending):
         state.host.reviews.look_touched(identity)
     for known in state.host.reviews.shown:
         uri = state.client_uri(known.uri)
         for hunk in known.document.hunks:
             for key in dict.fromkeys((step.turn, step.call) for step in hunk.steps):
-                found.setdefault(key, []).append(Target(uri=uri, line=hunk.start))
-    return found
+                edited.setdefault(key, []).append(Target(uri=uri, line=hunk.start))
+    return edited
 
 
 def _failure_targets(state: State) -> Edited:
     """The nearest places of open failures."""
-    found = Edited()
+    edited = Edited()
     for each in state.host.ledger.open:
         if each.failure.near and each.seen is not None:
             mutation = each.mutation
             line = each.seen.line_at(each.failure.near[0].span.start)
             target = Target(uri=state.client_uri(mutation.uri), line=line)
-            found.setdefault((mutation.turn, mutation.call), []).append(target)
-    return found
+            edited.setdefault((mutation.turn, mutation.call), []).append(target)
+    return edited
 
 
 def _call_targets(state: State, turn: str, call: str) -> tuple[list[Target], list[Target]]:

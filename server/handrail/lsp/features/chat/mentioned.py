@@ -54,28 +54,28 @@ async def resolve_mentions(state: State, text: str, session: str | None = None) 
     Args:
         session: The conversation that the text is part of, if it has begun.
     """
-    found, body = Pointed(), ""
+    pointed, body = Pointed(), ""
     if (command := await own_commands.find_command(state, text)) is not None:
-        found.excerpts.append(command.excerpt)
+        pointed.excerpts.append(command.excerpt)
         body = command.text
     elif why := slash.why_sent(text):
-        found.problems.append(why)
+        pointed.problems.append(why)
     unknown = list[str]()
     for each in dict.fromkeys((*mentions.mentions(text), *mentions.mentions(body))):
         if (other := OTHERS.get(each.full)) is not None:
-            why = await other(state, found)
+            why = await other(state, pointed)
         elif earlier.is_named(each.full):
-            why = await _session(state, each.full, session, found)
+            why = await _session(state, each.full, session, pointed)
         else:
-            why = await _document(state, each, found)
+            why = await _document(state, each, pointed)
             if why == MISSING and not each.is_path:
                 unknown.append(each.full)
                 continue
         if why:
-            found.problems.append(f"@{surfaces.line(each.full)} {why}")
+            pointed.problems.append(f"@{surfaces.line(each.full)} {why}")
     if unknown:
-        found.problems.append(_unknown(unknown))
-    return found
+        pointed.problems.append(_unknown(unknown))
+    return pointed
 
 
 def _unknown(names: Sequence[str]) -> str:
@@ -89,7 +89,7 @@ def _unknown(names: Sequence[str]) -> str:
     return f"{listed}: the file does not exist, so only the name was sent to the model.{hint}"
 
 
-async def _document(state: State, named: Mention, found: Pointed) -> str:
+async def _document(state: State, named: Mention, pointed: Pointed) -> str:
     """Add a document that is named; why not, if it is not to be had."""
     lines = protocol.Range(
         start=protocol.Position(line=named.first - 1, character=0),
@@ -101,15 +101,15 @@ async def _document(state: State, named: Mention, found: Pointed) -> str:
             continue
         document = await state.editor.read(place.uri)
         if not isinstance(document, Failure):
-            found.context.append(protocol.TurnContext(uri=place.uri, range=range_))
+            pointed.context.append(protocol.TurnContext(uri=place.uri, range=range_))
             return ""
         raw = await state.editor.read_bytes(place.uri) if document.code is Code.BAD_ENCODING else None
         if raw is not None and binary.media_of(raw):
-            return _picture(state, place, raw, found)
+            return _picture(state, place, raw, pointed)
     return await _why(state, named.name)
 
 
-def _picture(state: State, place: Place, raw: bytes, found: Pointed) -> str:
+def _picture(state: State, place: Place, raw: bytes, pointed: Pointed) -> str:
     """Add a picture that is named; why not, if the model cannot be shown it."""
     why = ""
     if not chosen.sees(state.settings):
@@ -120,12 +120,12 @@ def _picture(state: State, place: Place, raw: bytes, found: Pointed) -> str:
         )
     elif len(raw) > LIMIT_PICTURE_BYTES:
         why = f"it has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}. Name a smaller copy."
-    elif found.pictures >= turn.LIMIT_IMAGES:
+    elif pointed.pictures >= turn.LIMIT_IMAGES:
         why = f"a message can show at most {turn.LIMIT_IMAGES} pictures."
     if why:
         return f"is not shown to the model: {why}"
-    found.pictures += 1
-    found.context.append(protocol.TurnContext(uri=place.uri))
+    pointed.pictures += 1
+    pointed.context.append(protocol.TurnContext(uri=place.uri))
     return ""
 
 
@@ -148,7 +148,7 @@ async def _why(state: State, path: str) -> str:
     return MISSING if problem.code is Code.NO_SUCH_FILE else f"is not shown to the model: {problem.message}"
 
 
-async def _selection(state: State, found: Pointed) -> str:
+async def _selection(state: State, pointed: Pointed) -> str:
     selected = state.documents.selected
     if selected is None:
         return (
@@ -158,11 +158,11 @@ async def _selection(state: State, found: Pointed) -> str:
     uri, range_ = selected
     if not prompts.is_sent_from(state, uri):
         return "is not shown to the model: it is in a protected file, or outside the workspace."
-    found.context.append(protocol.TurnContext(uri=uri, range=convert.range_of(range_)))
+    pointed.context.append(protocol.TurnContext(uri=uri, range=convert.range_of(range_)))
     return ""
 
 
-async def _problems(state: State, found: Pointed) -> str:
+async def _problems(state: State, pointed: Pointed) -> str:
     known = list(state.host.ledger.open)
     if not known:
         return "was not sent: handrail shows no problems."
@@ -173,23 +173,23 @@ async def _problems(state: State, found: Pointed) -> str:
         rows.append(f"{each.mutation.path}{where}: {each.failure.code.value}: {each.failure.message}\n")
     if len(known) > LIMIT_PROBLEMS:
         rows.append(f"{len(known) - LIMIT_PROBLEMS} more are not shown.\n")
-    found.excerpts.append(Excerpt(path="Problems that handrail shows", first_line=1, text="".join(rows)))
+    pointed.excerpts.append(Excerpt(path="Problems that handrail shows", first_line=1, text="".join(rows)))
     return ""
 
 
-async def _diff(state: State, found: Pointed) -> str:
+async def _diff(state: State, pointed: Pointed) -> str:
     excerpt = await changed.show_changes(state)
     if excerpt is None:
         return "matches nothing: no changes are pending or uncommitted."
-    found.excerpts.append(excerpt)
+    pointed.excerpts.append(excerpt)
     return ""
 
 
-async def _session(state: State, name: str, current: str | None, found: Pointed) -> str:
+async def _session(state: State, name: str, current: str | None, pointed: Pointed) -> str:
     excerpt = await earlier.show_session(state, name, current)
     if isinstance(excerpt, str):
         return excerpt
-    found.excerpts.append(excerpt)
+    pointed.excerpts.append(excerpt)
     return ""
 
 

@@ -84,10 +84,10 @@ def _fill_in(content: str, arguments: str) -> str:
     body = content[front.end() :] if front is not None else content
     each = arguments.split()
 
-    def put(found: re.Match[str]) -> str:
-        if found[1] == "ARGUMENTS":
+    def put(match: re.Match[str]) -> str:
+        if match[1] == "ARGUMENTS":
             return arguments
-        return each[int(found[1]) - 1] if int(found[1]) <= len(each) else ""
+        return each[int(match[1]) - 1] if int(match[1]) <= len(each) else ""
 
     return _PLACE.sub(put, body)
 

@@ -29,19 +29,19 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         return []
     page.look()
     key, _ = page.page.part_at(params.range.start.line)
-    found = [*_answers(state, page, key)]
+    offered = [*_answers(state, page, key)]
     running = page.transcript.running
     if not all(surfaces.is_blank(line.text) for line in page.draft):
         title = "Send" if running is None else "Send to the running turn"
-        found.append(action(title, protocol.CHAT_SEND, {"uri": params.text_document.uri}))
+        offered.append(action(title, protocol.CHAT_SEND, {"uri": params.text_document.uri}))
     if running is not None:
-        found.append(action("Stop this turn", protocol.TURN_CANCEL, {"turn": running.turn}))
+        offered.append(action("Stop this turn", protocol.TURN_CANCEL, {"turn": running.turn}))
     if running is None and (plan := _plan(page)) is not None:
-        found.append(action(CARRY_OUT, *plan))
+        offered.append(action(CARRY_OUT, *plan))
     if key in (TITLE, ASK):
-        found += (action(*each) for each in _of_conversation(state, page))
-    found += _of_part(state, page, key, params.text_document.uri)
-    return [*found, action("New conversation", protocol.CHAT_NEW, {})]
+        offered += (action(*each) for each in _of_conversation(state, page))
+    offered += _of_part(state, page, key, params.text_document.uri)
+    return [*offered, action("New conversation", protocol.CHAT_NEW, {})]
 
 
 def _answers(state: State, page: ChatPage, key: str) -> Iterator[lsp.CodeAction]:
@@ -141,11 +141,11 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     if page is None:
         return []
     page.look()
-    found = list[lsp.CodeLens]()
+    lenses = list[lsp.CodeLens]()
     for at, line in enumerate(page.page.lines):
         if line.part is not None and not line.number:
-            found += _lenses(state, page, line.part, at, uri)
-    return found
+            lenses += _lenses(state, page, line.part, at, uri)
+    return lenses
 
 
 def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterator[lsp.CodeLens]:
@@ -173,10 +173,10 @@ def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterat
             yield lens(at, "Send again…", *_retry_request(one, uri))
 
 
-def _lenses_above(at: int, found: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
+def _lenses_above(at: int, actions: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
     """Code actions as lenses above a line."""
     place = lsp.Position(line=at, character=0)
-    for each in found:
+    for each in actions:
         yield lsp.CodeLens(range=lsp.Range(start=place, end=place), command=each.command)
 
 
@@ -188,7 +188,7 @@ def symbols(state: State, params: lsp.DocumentSymbolParams) -> list[lsp.Document
     page.look()
     starts = _starts(page.page)
     keys = [key for key in starts if key.startswith("you:")]
-    found, last = [], len(page.page.lines)
+    result, last = [], len(page.page.lines)
     for key, following in zip(keys, [*keys[1:], ASK], strict=False):  # of none there is none that follows
         begin, end = starts[key], max(starts.get(following, last) - 1, starts[key])
         place = lsp.Range(
@@ -198,19 +198,19 @@ def symbols(state: State, params: lsp.DocumentSymbolParams) -> list[lsp.Document
             start=lsp.Position(line=begin, character=0), end=lsp.Position(line=begin, character=0)
         )
         name = heading(page.parts, key) or "You"
-        found.append(
+        result.append(
             lsp.DocumentSymbol(name=name, kind=lsp.SymbolKind.Event, range=place, selection_range=first)
         )
-    return found
+    return result
 
 
 def _starts(page: Page) -> dict[str, int]:
     """The first line of each part, by its key."""
-    found = dict[str, int]()
+    result = dict[str, int]()
     for at, line in enumerate(page.lines):
         if line.part is not None:
-            found.setdefault(line.part, at)
-    return found
+            result.setdefault(line.part, at)
+    return result
 
 
 def folds(state: State, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
@@ -219,12 +219,12 @@ def folds(state: State, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange
     if page is None:
         return None
     page.look()
-    found, starts = [], _starts(page.page)
+    result, starts = [], _starts(page.page)
     for key in page.shown_now.folds:
         rows = [at for at, line in enumerate(page.page.lines) if line.part == key and line.text.strip()]
         if key in starts and rows[-1] > starts[key]:
-            found.append(lsp.FoldingRange(start_line=starts[key], end_line=rows[-1]))
+            result.append(lsp.FoldingRange(start_line=starts[key], end_line=rows[-1]))
     for each in symbols(state, lsp.DocumentSymbolParams(text_document=params.text_document)) or ():
         if each.range.end.line > each.range.start.line:
-            found.append(lsp.FoldingRange(start_line=each.range.start.line, end_line=each.range.end.line))
-    return found
+            result.append(lsp.FoldingRange(start_line=each.range.start.line, end_line=each.range.end.line))
+    return result

@@ -259,6 +259,6 @@ async def _page(state: State, uri: str | None, session: str | None) -> ChatPage:
     return found
 
 
-def show(state: State, found: protocol.ChatDocument) -> None:
+def show(state: State, document: protocol.ChatDocument) -> None:
     """Have the editor open the document where the user writes: it drops the result of a command."""
-    state.begin(state.open_document(found.uri, found.line))
+    state.begin(state.open_document(document.uri, document.line))

@@ -98,12 +98,12 @@ async def choose(state: State, params: protocol.ChatChooseParams) -> None:
 async def complete(state: State, params: protocol.ChatCompleteParams) -> protocol.ChatOffers:
     """What may be meant by the end of a message that is being written."""
     first, _, rest = params.before.rpartition("\n")
-    found = await mentioned.complete_mention(state, rest, is_first=not first.strip())
-    if found is None:
+    completions = await mentioned.complete_mention(state, rest, is_first=not first.strip())
+    if completions is None:
         return protocol.ChatOffers(typed="", offers=[])
-    names = [protocol.ChatOffer(name=name, does=does) for name, does in found.names]
-    paths = [protocol.ChatOffer(name=path) for path in found.paths]
-    return protocol.ChatOffers(typed=found.typed, offers=[*names, *paths])
+    names = [protocol.ChatOffer(name=name, does=does) for name, does in completions.names]
+    paths = [protocol.ChatOffer(name=path) for path in completions.paths]
+    return protocol.ChatOffers(typed=completions.typed, offers=[*names, *paths])
 
 
 # ---- What is told ---------------------------------------------------------------------------------
@@ -166,15 +166,15 @@ def _learn(state: State, asked: dict[str, tuple[protocol.Approval, str]]) -> Non
 
 
 def _failures(state: State) -> Mapping[tuple[str, str], list[protocol.Failure]]:
-    found = dict[tuple[str, str], list[protocol.Failure]]()
+    result = dict[tuple[str, str], list[protocol.Failure]]()
     for each in state.host.ledger.open:
         key = (each.mutation.turn, each.mutation.call)
-        found.setdefault(key, []).append(state.converter.failure(each))
-    return found
+        result.setdefault(key, []).append(state.converter.failure(each))
+    return result
 
 
 def _hunks(state: State) -> Mapping[tuple[str, str], list[protocol.ChatHunk]]:
-    found = dict[tuple[str, str], list[protocol.ChatHunk]]()
+    result = dict[tuple[str, str], list[protocol.ChatHunk]]()
     for each in state.discussion.pending_subjects()[:LIMIT_HUNKS]:
         hunk = protocol.ChatHunk(
             id=each.hunk,
@@ -185,8 +185,8 @@ def _hunks(state: State) -> Mapping[tuple[str, str], list[protocol.ChatHunk]]:
             kind=each.kind.value,
         )
         for key in product(each.turns, each.calls):
-            found.setdefault(key, []).append(hunk)
-    return found
+            result.setdefault(key, []).append(hunk)
+    return result
 
 
 def _place(state: State, path: str) -> str | None:
