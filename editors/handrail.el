@@ -25,7 +25,7 @@
 ;; handrail-review         list what the agent has changed
 ;; handrail-keep, -undo    keep or undo the change at point
 ;; handrail-restore        show what a turn has changed, and undo it
-;; handrail-answer         show a question that waits for you in full, and answer it
+;; handrail-answer         show a waiting question in full, and answer it
 ;; handrail-rules          remove a rule that an answer has added
 ;; handrail-apply-copied   apply the edits of a reply that you have copied from a chat
 ;; handrail-shutdown       end the server
@@ -90,7 +90,7 @@ that a directory has of its own holds for settings of scope window only."
   :type 'number)
 
 (defface handrail-waits '((t :inherit warning))
-  "Face of the mode line's text when the agent waits for you.")
+  "Face of the mode line's text when the agent is waiting for you.")
 
 ;;; Servers
 
@@ -204,7 +204,7 @@ that a directory has of its own holds for settings of scope window only."
   (let ((capabilities (plist-get result :capabilities)))
     (unless (equal (plist-get capabilities :positionEncoding) "utf-32")
       (handrail--end server)
-      (user-error "This handrail server is too old for handrail.el"))
+      (user-error "This handrail server is too old for handrail.el; update it"))
     (setf (handrail--state server) 'running)
     (jsonrpc-notify server :initialized (make-hash-table))
     (dolist (buffer (buffer-list))
@@ -237,7 +237,7 @@ that a directory has of its own holds for settings of scope window only."
                         (file-directory-p (handrail--root server))
                         (handrail--ends-seldom-p))))
         (handrail--say "handrail: the server has ended%s%s"
-                       (pcase lost (0 "") (1 " and a turn with it") (_ (format " and %d turns with it" lost)))
+                       (pcase lost (0 "") (1 " while a turn was running") (_ (format " while %d turns were running" lost)))
                        (if again "; it is being restarted" "; M-x handrail restarts it"))
         ;; Not in the sentinel, which an error would end.
         (when again (run-with-timer 0 nil #'handrail--start (handrail--root server)))))))
@@ -1085,7 +1085,7 @@ if no other server still reports anything."
                                              (list :others (vconcat (mapcan #'handrail--report-on-other others))))))
                          (when is-long (mapc #'handrail--note-silence buffers)))
                      (error (cancel-timer timer)
-                            (handrail--say "handrail: problems are unknown: %s" (error-message-string problem))
+                            (handrail--say "handrail: the problems of other servers cannot be read: %s" (error-message-string problem))
                             (handrail--answer-later later nil))))))
     later))
 
@@ -1618,7 +1618,7 @@ Without a region ABOUT means all of the file."
   "Choose a code action at point, or for the region."
   (interactive)
   (let* ((server (handrail--running))
-         (document (or (handrail--the-doc) (user-error "The server does not know this buffer")))
+         (document (or (handrail--the-doc) (user-error "The handrail server does not know this buffer")))
          (from (if (use-region-p) (region-beginning) (point)))
          (to (if (use-region-p) (region-end) (point)))
          (actions (handrail--ask server :textDocument/codeAction
@@ -1679,7 +1679,7 @@ reviewed."
   (let ((questions (cl-count-if #'jsonrpc-running-p handrail--questions :key #'car))
         (pending (apply #'+ (mapcar #'handrail--pending handrail--servers))))
     (cond ((> questions 0)
-           (propertize (format " handrail waits for you (%d)" questions) 'face 'handrail-waits))
+           (propertize (format " handrail is waiting for you (%d)" questions) 'face 'handrail-waits))
           ((seq-some #'handrail--turns handrail--servers) " handrail: thinking")
           ((cl-find 'starting handrail--servers :key #'handrail--state) " handrail: starting")
           ((> pending 0) (format " handrail: %d to review" pending))
@@ -1836,7 +1836,7 @@ Returns whether the answer is yes."
                               (handrail--ask server :handrail/review/list
                                              (list :uri (handrail--doc-uri
                                                          (or (handrail--the-doc)
-                                                             (user-error "The server does not know this buffer")))))))))
+                                                             (user-error "The handrail server does not know this buffer")))))))))
     (unless hunks (user-error "The agent has not changed anything here"))
     (funcall act server (vconcat (mapcar (lambda (hunk) (plist-get hunk :id)) hunks)))))
 
@@ -1884,7 +1884,7 @@ What is left is listed anew."
 An empty answer leaves it open."
   (interactive)
   (handrail--forget-lost)
-  (unless handrail--questions (user-error "No question waits for you"))
+  (unless handrail--questions (user-error "No question is waiting for you"))
   (let* ((ids (mapcar (lambda (each) (plist-get (cdr each) :id)) handrail--questions))
          (id (if (cdr ids)
                  (handrail--choose "Question: " (mapcar #'cdr handrail--questions) :id
@@ -1893,7 +1893,7 @@ An empty answer leaves it open."
          (open (cl-find id handrail--questions :key (lambda (each) (plist-get (cdr each) :id)) :test #'equal))
          (words (handrail--answers (cdr open))))
     (display-buffer (handrail--question-buffer (cdr open) (handrail--minutes-left open)))
-    (let* ((prompt (format "Type %s (empty: later): " (string-join (mapcar #'car words) ", ")))
+    (let* ((prompt (format "Type %s (empty to answer later): " (string-join (mapcar #'car words) ", ")))
            (choice (cdr (assoc (read-string prompt) words))))
       (handrail--forget-lost) ; its server may have ended while the answer was typed
       (cond ((not (memq open handrail--questions)) (handrail--say "handrail: that question has ended"))
@@ -1937,18 +1937,18 @@ This is nil if that is not to be had at once."
     (funcall part "In the folder" (plist-get question :folder))
     (funcall part "Reason for this question" (plist-get question :detail))
     (funcall part "What would be written" (plist-get question :diff))
-    (funcall part "The answers session and always add these rules"
+    (funcall part "The answers 'session' and 'always' add these rules"
              (string-join (append (plist-get question :rules) nil) "\n"))
     (when (equal (plist-get question :kind) "question")
       (dolist (each (handrail--answers question))
         (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each)))))
-    (insert "Answer with M-x handrail-answer" (if minutes (format "; in %s it ends as a no" (handrail--number minutes "minute")) "") "\n")))
+    (insert "Answer with M-x handrail-answer" (if minutes (format "; without an answer, it counts as a no in %s" (handrail--number minutes "minute")) "") "\n")))
 
 (defun handrail--open (server question)
   "Note that QUESTION of SERVER waits for the user."
   (unless (handrail--find question)
     (setq handrail--questions (append handrail--questions (list (cons server question))))
-    (handrail--say "handrail: a question waits for you; M-x handrail-answer")
+    (handrail--say "handrail: a question is waiting for you; M-x handrail-answer shows it")
     (force-mode-line-update t)))
 
 (defun handrail--close (question)

@@ -12,7 +12,7 @@
 -- :HandrailStop          stop all turns
 -- :HandrailNew           start another conversation
 -- :HandrailSessions      choose an earlier conversation and open it
--- :HandrailAnswer        show a question that waits for you in full, and answer it
+-- :HandrailAnswer        show a waiting question in full, and answer it
 -- :HandrailRules         choose a rule that an answer has added, and remove it
 -- :HandrailReview        list the changes to review, for :cnext; with ! open the review document
 -- :HandrailKeep          keep the change at the cursor, or those in a range (:%HandrailKeep); also in the list of changes
@@ -747,7 +747,7 @@ local function draw_banner()
   if #questions == 0 then
     return
   end
-  local text = (" handrail waits for you (%d): :HandrailAnswer "):format(#questions)
+  local text = (" handrail is waiting for you (%d): :HandrailAnswer "):format(#questions)
   local buffer = vim.api.nvim_create_buf(false, true)
   vim.bo[buffer].bufhidden = "wipe"
   vim.api.nvim_buf_set_lines(buffer, 0, -1, false, { text })
@@ -815,12 +815,12 @@ local function show_question(client, question)
   part("In the folder", question.folder)
   part("Reason for this question", question.detail)
   part("What would be written", question.diff)
-  part("The answers session and always add these rules", table.concat(question.rules or {}, "\n"))
+  part("The answers 'session' and 'always' add these rules", table.concat(question.rules or {}, "\n"))
   local typed, choices = answers(question)
   for _, word in ipairs(is_own and typed or {}) do
     part(word, choices[word] ~= "deny" and choices[word] or nil)
   end
-  table.insert(lines, "Answer with :HandrailAnswer" .. (left and ("; in %d minutes it ends as a no"):format(left) or ""))
+  table.insert(lines, "Answer with :HandrailAnswer" .. (left and ("; without an answer, it counts as a no in %d minutes"):format(left) or ""))
   show("question", lines)
 end
 
@@ -830,7 +830,7 @@ local function ask(open)
   show_question(client, question)
   shown = open
   vim.cmd.redraw()
-  vim.ui.input({ prompt = ("Type %s (empty: later): "):format(table.concat(typed, ", ")) }, function(word)
+  vim.ui.input({ prompt = ("Type %s (empty to answer later): "):format(table.concat(typed, ", ")) }, function(word)
     if not vim.tbl_contains(questions, open) then
       say("that question has ended")
     elseif choices[word or ""] then
@@ -843,7 +843,7 @@ end
 
 command("HandrailAnswer", function()
   if #questions == 0 then
-    say("no question waits for you")
+    say("no question is waiting for you")
   elseif #questions == 1 then
     ask(questions[1])
   else
@@ -919,7 +919,7 @@ local function lost(id)
   forget(function(client)
     return client.id == id
   end)
-  return had_turn and ", and the turn with it" or ""
+  return had_turn and " while a turn was running" or ""
 end
 
 -- Start a server again that has ended by itself, unless it does so again and again.

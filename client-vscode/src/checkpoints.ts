@@ -73,7 +73,7 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   // What a turn made or deleted has no lines to go back to.
   const items = found.filter(({ paths }) => paths.every(({ change }) => change === "changed")).map(item);
   if (items.length === 0) {
-    tell(l10n.t("no checkpoint has lines of {0}. Each turn takes one of what it edits.", name));
+    tell(l10n.t("no checkpoint has earlier lines of {0}. Each turn takes a checkpoint of the documents that it edits.", name));
     return undefined;
   }
   const chosen = await pick(items, {
@@ -108,7 +108,7 @@ interface Action extends Choice {
 /** The most usual first; *newer* is the number of newer checkpoints. */
 function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: false }): Action[] {
   const { id, session, paths } = checkpoint;
-  const following = newer === 0 ? l10n.t("there is no newer checkpoint") : counted(newer, l10n.t("also undoes 1 newer checkpoint"), l10n.t("also undoes {0} newer checkpoints", newer));
+  const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also undoes 1 newer checkpoint"), l10n.t("also undoes {0} newer checkpoints", newer));
   const these: Action = {
     icon: "discard",
     label: l10n.t("Restore these documents"),
@@ -117,19 +117,19 @@ function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: fal
   };
   const all: Action = {
     icon: "history",
-    label: l10n.t("Go back to before this"),
+    label: l10n.t("Go back to before this turn"),
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true }, how),
   };
   const both: Action = {
     icon: "comment-discussion",
-    label: l10n.t("Go back to before this, with the conversation"),
+    label: l10n.t("Go back to before this turn, with the conversation"),
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true, conversation: true }, how),
   };
   const words: Action = {
     icon: "comment",
-    label: l10n.t("Go back in the conversation alone"),
+    label: l10n.t("Rewind the conversation only"),
     description: l10n.t("no document changes"),
     take: (_, restores) => restores.restore({ checkpoint: id, files: false, conversation: true }, how),
   };
@@ -144,7 +144,7 @@ function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: fal
   };
   const spoken = session === "" ? [] : [both, words];
   if (paths.length === 0) return [...spoken.reverse(), all];
-  return [these, all, ...spoken, changes, { label: l10n.t("one document alone"), kind: QuickPickItemKind.Separator }, ...paths.map(alone(id, how))];
+  return [these, all, ...spoken, changes, { label: l10n.t("one document only"), kind: QuickPickItemKind.Separator }, ...paths.map(alone(id, how))];
 }
 
 function alone(checkpoint: string, how: { isPreviewed: boolean }): (path: CheckpointPath) => Action {

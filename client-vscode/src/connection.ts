@@ -179,7 +179,7 @@ export class Connection implements Disposable {
       return await client.sendRequest<Requests[M][1]>(method, params, token);
     } catch (thrown) {
       if (client.state === State.Running) throw thrown;
-      throw new UserError(l10n.t("The server ended before it answered. What it did until then is in the last checkpoint."));
+      throw new UserError(l10n.t("The server ended before it answered. The last checkpoint covers the changes it had made by then."));
     }
   }
 

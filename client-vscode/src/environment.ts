@@ -63,7 +63,7 @@ async function findWheel(folder: string): Promise<string> {
   const name = names.find((entry) => entry.endsWith(".whl"));
   if (name === undefined) {
     throw new UserError(
-      l10n.t("This build of the extension carries no server. Install handrail yourself and name it in the setting handrail.serverPath."),
+      l10n.t("This build of the extension does not include the server. Install handrail yourself and name it in the setting handrail.serverPath."),
     );
   }
   return path.join(folder, name);
@@ -126,7 +126,7 @@ async function installWheel(pip: string[], wheel: string, log: LogOutputChannel,
     await runLogged([...pip, `${wheel}[sandbox]`], log, token);
   } catch (thrown) {
     if (token.isCancellationRequested) throw thrown;
-    log.warn("Installing the server with what contains commands failed; trying without it.", thrown);
+    log.warn("Installing the server with its sandbox packages failed; trying without them.", thrown);
     await installPlain(pip, wheel, log, token);
   }
 }
@@ -134,7 +134,7 @@ async function installWheel(pip: string[], wheel: string, log: LogOutputChannel,
 async function installPlain(pip: string[], wheel: string, log: LogOutputChannel, token: CancellationToken): Promise<void> {
   try {
     await runLogged([...pip, wheel], log, token);
-    log.warn("Commands will not be contained, unless the system has bubblewrap.");
+    log.warn("Commands will not be contained unless bubblewrap is installed on this system.");
   } catch (thrown) {
     if (!(thrown instanceof ProgramFailed)) throw thrown;
     throw new UserError(l10n.t("The server could not be installed. pip says: {0} {1}", messageOf(thrown), OFFLINE), [SETTING]);

@@ -16,7 +16,7 @@ const REFUSALS: Record<string, string> = {
     "VS Code was not allowed to use its language model for Handrail. Start the turn again and allow it, or manage the access in the Accounts menu.",
   ),
   Blocked: vscode.l10n.t("The editor's language model is blocked for now, by a quota or a filter."),
-  NotFound: vscode.l10n.t("The editor's language model is gone. Start the turn again to use another one."),
+  NotFound: vscode.l10n.t("The editor's language model is no longer available. Start the turn again to use another one."),
 };
 
 /** Whether this editor has language models that can call tools. */
@@ -54,7 +54,7 @@ async function choose(wanted: unknown): Promise<vscode.LanguageModelChat> {
   if (model !== undefined) return model;
   const text =
     models.length === 0
-      ? vscode.l10n.t("The editor has no language model. Install an extension that brings one and sign in there, or set handrail.model to another one.")
+      ? vscode.l10n.t("The editor has no language model. Install an extension that provides one and sign in there, or set handrail.model to another one.")
       : vscode.l10n.t("The editor has no language model “{0}”. It has: {1}.", String(wanted), models.map(({ id }) => id).join(", "));
   throw new ResponseError(LSPErrorCodes.RequestFailed, text);
 }

@@ -101,6 +101,6 @@ function writer(stream: Response["stream"]): (event: TurnEvent) => void {
       stream.markdown(plainMarkdown(event.delta, isAtLineStart));
       isAtLineStart = /\s$/.test(event.delta);
     } else if (event.kind === "toolCall") stream.progress(plainMarkdown(event.title, true).value);
-    else if (event.kind === "approval" && event.end === undefined) stream.progress(vscode.l10n.t("Waiting for your answer: see Handrail’s chat."));
+    else if (event.kind === "approval" && event.end === undefined) stream.progress(vscode.l10n.t("Waiting for your answer in Handrail’s chat."));
   };
 }

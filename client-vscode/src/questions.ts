@@ -117,7 +117,7 @@ export class Questions implements Disposable {
   async removeRule(): Promise<void> {
     const rules = await this.connection.request(RULES_LIST, {});
     if (rules.length === 0) {
-      tell(l10n.t("your answers have added no rules."));
+      tell(l10n.t("your answers have not added any rules."));
       return;
     }
     const items = rules.map(({ id, text, scope }) => {
@@ -192,7 +192,7 @@ export class Questions implements Disposable {
     const until = new Promise<void>((resolve) => {
       this.release = resolve;
     });
-    showWaiting({ text: l10n.t("Handrail waits for your answer."), link: l10n.t("Show the question"), command: ANSWER_COMMAND }, until);
+    showWaiting({ text: l10n.t("Handrail is waiting for your answer."), link: l10n.t("Show the question"), command: ANSWER_COMMAND }, until);
   }
 
   /** The open question whose document is in front of the person. */
@@ -204,10 +204,10 @@ export class Questions implements Disposable {
   /** The question that the person wants to see; the only one, if there is no other. */
   private async which(): Promise<Open | undefined> {
     const all = [...this.open.values()];
-    if (all.length === 0) tell(l10n.t("no question waits for you."));
+    if (all.length === 0) tell(l10n.t("no question is waiting for you."));
     if (all.length < 2) return all[0];
     const items = all.map((open) => ({ open, label: headingOf(open.question), detail: beginning(open.question.subject) }));
-    const chosen = await pick(items, { title: "Handrail", placeholder: l10n.t("{0} questions wait: show one", all.length) });
+    const chosen = await pick(items, { title: "Handrail", placeholder: l10n.t("{0} questions are waiting: choose one", all.length) });
     return chosen === undefined || chosen === BACK ? undefined : chosen.open;
   }
 

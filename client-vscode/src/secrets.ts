@@ -35,15 +35,15 @@ export async function answerSecret(secrets: SecretStorage, { name }: SecretParam
 export async function setKey(secrets: SecretStorage, connection: Connection): Promise<void> {
   const name = await chooseName();
   if (name === undefined) return;
-  const key = await showKeyInput(l10n.t("The key {0}. VS Code keeps it encrypted. Leave the box empty to remove the key.", name));
+  const key = await showKeyInput(l10n.t("Enter the key {0}. VS Code keeps it encrypted. Leave the box empty to remove the key.", name));
   if (key === undefined) return;
   await keep(secrets, connection, name, key);
-  tell(key === "" ? l10n.t("the key {0} is removed.", name) : l10n.t("the key {0} is kept. It counts from the next turn on.", name));
+  tell(key === "" ? l10n.t("the key {0} was removed.", name) : l10n.t("the key {0} was saved. It is used from the next turn on.", name));
 }
 
 /** Asks for the key of that name. An empty box leaves an earlier key as it is. Returns false if the person cancels. */
 export async function askKey(secrets: SecretStorage, connection: Connection, name: string): Promise<boolean> {
-  const key = await showKeyInput(l10n.t("The key {0}. VS Code keeps it encrypted. Leave the box empty to use the key that you have set already.", name));
+  const key = await showKeyInput(l10n.t("Enter the key {0}. VS Code keeps it encrypted. Leave the box empty to use the key that you have already set.", name));
   if (key === undefined) return false;
   if (key !== "") await keep(secrets, connection, name, key);
   return true;

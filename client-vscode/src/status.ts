@@ -80,7 +80,7 @@ export class Status implements Disposable {
       ...(this.state === "running" ? [] : [entry("debug-restart", l10n.t("Restart Server"), "handrail.client.restartServer")]),
       entry("output", l10n.t("Show Log"), "handrail.client.showLog"),
     ];
-    const chosen = await pick(entries, { title: "Handrail", placeholder: l10n.t("What can be done now") });
+    const chosen = await pick(entries, { title: "Handrail", placeholder: l10n.t("Choose an action") });
     if (chosen !== undefined && chosen !== BACK) await commands.executeCommand(chosen.command);
   }
 
@@ -131,8 +131,8 @@ export class Status implements Disposable {
         ? ""
         : counted(
             failures,
-            l10n.t("1 edit did not land. Each is in Problems, with ways to apply or dismiss it."),
-            l10n.t("{0} edits did not land. Each is in Problems, with ways to apply or dismiss it.", failures),
+            l10n.t("1 edit did not land. Its entry in Problems has quick fixes that apply or dismiss it."),
+            l10n.t("{0} edits did not land. Their entries in Problems have quick fixes that apply or dismiss them.", failures),
           ),
     ];
     return { short: short.filter((part) => part !== "").join(" · "), long: long.filter((part) => part !== "").join(" ") };
@@ -144,7 +144,7 @@ export class Status implements Disposable {
     if (this.state === "starting") return { icon: "loading~spin", says: "", tooltip: l10n.t("The server is starting.") };
     const waiting = this.questions.waiting;
     if (waiting.count > 0) {
-      const says = l10n.t("Handrail waits for you ({0} min)", waiting.minutesLeft);
+      const says = l10n.t("Handrail is waiting for you ({0} min)", waiting.minutesLeft);
       return { icon: "question", says, tooltip: waitingFor(waiting), isAlarming: true };
     }
     if (activity !== undefined) {
@@ -179,11 +179,11 @@ function titled(after: string): string {
 }
 
 function waitingFor({ count, minutesLeft }: { count: number; minutesLeft: number }): string {
-  const left = counted(minutesLeft, l10n.t("1 more minute"), l10n.t("{0} more minutes", minutesLeft));
+  const left = counted(minutesLeft, l10n.t("1 minute"), l10n.t("{0} minutes", minutesLeft));
   return counted(
     count,
-    l10n.t("1 question waiting for your answer, for {0}; then it is a no.", left),
-    l10n.t("{0} questions waiting for your answer, for {1}; then it is a no.", count, left),
+    l10n.t("1 question is waiting for your answer. In {0} it counts as a no.", left),
+    l10n.t("{0} questions are waiting for your answers. In {1} the first counts as a no.", count, left),
   );
 }
 

@@ -28,7 +28,7 @@ function edits(outcomes: Outcome[]): string {
   const documents = new Set(landed.map(({ uri }) => uri)).size;
   const tried = landed.length > 0 ? landedOf(landed.length, documents, failed) : failedOf(failed);
   if (denied > 0) return deniedOf(denied, tried);
-  return tried !== "" ? l10n.t("{0}.", tried) : l10n.t("Everything was already there.");
+  return tried !== "" ? l10n.t("{0}.", tried) : l10n.t("The documents already had these changes.");
 }
 
 /** What landed, with what did not. */

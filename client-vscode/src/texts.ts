@@ -22,7 +22,7 @@ export class Texts implements Disposable {
   /** A tab that was kept from an earlier window shows none of this one's texts. */
   private readonly window = randomUUID();
   private readonly provider = workspace.registerTextDocumentContentProvider(SCHEME, {
-    provideTextDocumentContent: (uri) => this.texts.get(uri.query) ?? l10n.t("This text is no longer kept."),
+    provideTextDocumentContent: (uri) => this.texts.get(uri.query) ?? l10n.t("This text is no longer available."),
   });
 
   /** Opens a text under a file name, whose ending says what language it is in. */

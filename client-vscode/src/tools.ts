@@ -29,7 +29,7 @@ export function offerTools(connection: Connection): vscode.Disposable {
     invoke: async ({ input }: vscode.LanguageModelToolInvocationOptions<Input>, token) => {
       const edits = editsOf(input);
       if (!connection.isRunning) await connection.start();
-      if (!connection.offers(TURN_APPLY)) throw new UserError(vscode.l10n.t("This Handrail server is too old to apply edits of other agents."));
+      if (!connection.offers(TURN_APPLY)) throw new UserError(vscode.l10n.t("This Handrail server is too old to apply edits of other agents. Update it, or clear the setting handrail.serverPath."));
       const { text } = await connection.request(TURN_APPLY, { edits, title: TITLE }, token);
       return new vscode.LanguageModelToolResult([new vscode.LanguageModelTextPart(text)]);
     },

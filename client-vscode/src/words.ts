@@ -68,7 +68,7 @@ export function textOf(question: Approval): string {
   const add = (title: string, text: string | undefined) => {
     if (text !== undefined && text !== "") parts.push(title, quoted(text));
   };
-  add(l10n.t("Why it is asked:"), detail);
+  add(l10n.t("Reason for this question:"), detail);
   if (kind !== "question") add(l10n.t("The tool:"), tool);
   add(l10n.t("In the folder:"), folder);
   add(SUBJECTS[kind], subject);

@@ -37,7 +37,7 @@ export class Code {
     });
     this.apply = button(l10n.t("Apply"), "apply", () => {
       ways.apply(this.code, language);
-    }, { title: l10n.t("Put this code where it belongs") });
+    }, { title: l10n.t("Apply this code to the workspace") });
     this.element = h(
       "div",
       { class: "code" },

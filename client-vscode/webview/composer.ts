@@ -95,7 +95,7 @@ export class Composer {
     const cancel = button(l10n.t("Cancel"), "cancel", () => {
       this.write("");
     });
-    this.note.replaceChildren(...(turn === undefined ? [] : [l10n.t("This is sent again in a new conversation, with what was before it."), cancel]));
+    this.note.replaceChildren(...(turn === undefined ? [] : [l10n.t("This message starts a new conversation, which keeps everything before it."), cancel]));
     this.queueButton.hidden = !this.isRunning || turn !== undefined;
     this.changed();
   }

@@ -131,7 +131,7 @@ function showItem(item: ChatItem): void {
 
 /** Says that a question waits; one that has ended is said no more. */
 function announce({ approval }: ChatQuestion): void {
-  announcer.textContent = approval === undefined ? "" : l10n.t("Handrail waits for your answer. {0}", headingOf(approval));
+  announcer.textContent = approval === undefined ? "" : l10n.t("Handrail is waiting for your answer. {0}", headingOf(approval));
 }
 
 function arrange(order: string[]): void {

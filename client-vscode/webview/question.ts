@@ -62,7 +62,7 @@ function partsOf(asked: Approval): Child[] {
   const { kind, detail, tool, folder, subject, diff, rules = [], choices } = asked;
   return [
     ...block(subjectOf(asked), subject),
-    ...part(l10n.t("Why it is asked:"), detail),
+    ...part(l10n.t("Reason for this question:"), detail),
     ...part(l10n.t("The tool:"), kind === "question" ? "" : tool),
     ...part(l10n.t("In the folder:"), folder ?? ""),
     ...part(l10n.t("What would be written:"), diff ?? ""),

@@ -139,7 +139,7 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(emacs: Emacs) -> None
         "question",
         [{"calls": [{"name": "terminal", "arguments": {"command": line}}]}, {"text": "It ran."}] * 2,
     )
-    assert "handrail waits for you (1)" in seen["waits"]
+    assert "handrail is waiting for you (1)" in seen["waits"]
     assert seen["unanswered"]
     assert textwrap.indent(shown, "    ") in seen["shown-text"]
     assert seen["gone"]
@@ -163,8 +163,8 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(emacs: Emacs) -> None:
     seen = asking(emacs, "left-alone", "ran.txt")
     (left,) = seen["left"]
     assert left["secondsLeft"] == 3000
-    assert "handrail waits for you (1)" in seen["waits"]
-    assert "in 50 minutes it ends as a no" in seen["question"]
+    assert "handrail is waiting for you (1)" in seen["waits"]
+    assert "without an answer, it counts as a no in 50 minutes" in seen["question"]
     assert "timed out" in seen["late"]
     assert not seen["open"]
     assert not seen["buffer"]

@@ -354,8 +354,8 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> No
     ]
     seen = neovim.run("question", messages=[*messages, *messages], values={"screen": True})
 
-    assert "handrail waits for you (1): :HandrailAnswer" in seen["banner"]
-    assert any("handrail waits for you (1)" in row for row in seen["waits"])
+    assert "handrail is waiting for you (1): :HandrailAnswer" in seen["banner"]
+    assert any("handrail is waiting for you (1)" in row for row in seen["waits"])
     assert seen["mode"] == seen["ended"] == "n"  # nothing waits for ENTER
     assert seen["answers"] == ["handrail: the question stays open"] * 7
     assert seen["unanswered"]
@@ -379,7 +379,7 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(neovim: Neovim) -> None:
     (left,) = seen["left"]
     assert left["secondsLeft"] == 3000
     assert "(1): :HandrailAnswer" in seen["banner"]
-    assert any("handrail waits for you (1)" in row for row in seen["screen"])
+    assert any("handrail is waiting for you (1)" in row for row in seen["screen"])
     assert "50 minutes" in seen["question"]
     assert not seen["open"]
     assert not seen["shown_after"]
@@ -390,7 +390,9 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(neovim: Neovim) -> None:
 def test_a_killed_server_takes_its_question_along(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
     seen = neovim.run("server_killed", messages=touching("ran.txt"), values={"screen": True})
-    assert "handrail: the server has ended, and the turn with it; it is being restarted" in seen["messages"]
+    assert (
+        "handrail: the server has ended while a turn was running; it is being restarted" in seen["messages"]
+    )
     assert not seen["shown_after"]
     assert not seen["open"]
     assert (seen["ran"], seen["ran_later"], seen["ran_at_last"]) == (False, False, True)

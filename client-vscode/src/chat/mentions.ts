@@ -37,7 +37,7 @@ export function applying(code: string, language: string): string {
   const request =
     document === undefined
       ? l10n.t("Apply this to the workspace, and change nothing else.")
-      : l10n.t("Apply this to the workspace, and change nothing else. If it does not say where it belongs, it is about {0}.", mentionOf(document));
+      : l10n.t("Apply this to the workspace, and change nothing else. If it does not say where it belongs, it belongs in {0}.", mentionOf(document));
   return `${request}\n\n${fence}${language}\n${code}\n${fence}`;
 }
 

@@ -258,7 +258,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
       return { model, current, label: title ?? model, ...(title === undefined ? {} : { description: model }) };
     });
     const active = items.find(({ current }) => current);
-    const chosen = await pick(items, { title: l10n.t("Handrail: Model"), placeholder: l10n.t("Who answers from the next turn on"), active });
+    const chosen = await pick(items, { title: l10n.t("Handrail: Model"), placeholder: l10n.t("The model that answers from the next turn on"), active });
     if (chosen === undefined || chosen === BACK) return;
     await this.connection.request(protocol.CHAT_CHOOSE, { session: this.conversation.id, model: chosen.model });
   }

@@ -60,7 +60,7 @@ function restoring(changes: number, hasConversation: boolean): string | undefine
 
 function effectOf({ restored, deleted, conflicts, partial, conversation }: RestoreReport): string {
   const changes = restored.length + deleted.length + partial.length;
-  if (changes === 0 && conversation === undefined) return conflicts.length === 0 ? l10n.t("Everything is as it was then.") : l10n.t("Nothing can be restored.");
+  if (changes === 0 && conversation === undefined) return conflicts.length === 0 ? l10n.t("Nothing to restore: everything is already as it was then.") : l10n.t("Nothing can be restored.");
   return conflicts.length === 0 ? l10n.t("No conflicts.") : counted(conflicts.length, l10n.t("1 conflict."), l10n.t("{0} conflicts.", conflicts.length));
 }
 

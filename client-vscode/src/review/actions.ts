@@ -151,7 +151,7 @@ function placeOf(value: unknown): { document: TextDocument; line: number } {
 
 /** A row of the view. VS Code gives none if the row was just replaced; nothing else is ever meant then. */
 function rowOf(value: unknown): Node {
-  if (!isNode(value)) throw new UserError(l10n.t("This row of the view has just changed. Look at it, and try again."));
+  if (!isNode(value)) throw new UserError(l10n.t("This row of the view has just changed. Check it, then try again."));
   return value;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Shows what differs from the base: all documents of a turn in one editor, or one document alone.
+ * Shows what differs from the base: all documents of a turn in one editor, or one document only.
  */
 import { commands, l10n, Uri } from "vscode";
 

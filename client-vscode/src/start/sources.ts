@@ -15,7 +15,7 @@ import { askKey } from "../secrets";
 
 const TITLE = l10n.t("Handrail: Where Answers Come From");
 const NO_EDITOR_MODELS = l10n.t(
-  "VS Code has no language model yet. Install an extension that brings models, such as GitHub Copilot Chat, and sign in there. Then choose again.",
+  "VS Code has no language model yet. Install an extension that provides models, such as GitHub Copilot Chat, and sign in there. Then choose again.",
 );
 const NO_OLLAMA_MODELS = l10n.t("Ollama has no models yet. Run “ollama pull NAME” in a terminal, then choose again.");
 
@@ -46,7 +46,7 @@ export class Sources {
 
   private async choose(): Promise<string | undefined> {
     const ways = [
-      { icon: "sparkle", label: l10n.t("VS Code's own models"), detail: l10n.t("Models that other extensions bring to VS Code"), command: "handrail.client.useEditorModels" },
+      { icon: "sparkle", label: l10n.t("VS Code's own models"), detail: l10n.t("Models that other extensions provide to VS Code"), command: "handrail.client.useEditorModels" },
       { icon: "key", label: l10n.t("A key"), detail: l10n.t("Anthropic or OpenAI; VS Code keeps your key encrypted"), command: "handrail.client.useKey" },
       { icon: "server", label: "Ollama", detail: l10n.t("Models that run on your own computer"), command: "handrail.client.useOllama" },
       { icon: "clippy", label: l10n.t("Pasted replies"), detail: l10n.t("No model: you copy replies from any chat"), command: "handrail.client.usePaste" },
@@ -100,7 +100,7 @@ export class Sources {
       throw new UserError(l10n.t("Ollama did not answer. Install it from ollama.com and start it, or set handrail.baseUrl to its address. {0}", messageOf(thrown)));
     }
     if (models.length === 0) throw new UserError(NO_OLLAMA_MODELS);
-    return pickModel(models, l10n.t("The models of your Ollama"), place);
+    return pickModel(models, l10n.t("Models that Ollama has"), place);
   }
 
   private async list(prefix: string, { baseUrl }: Place): Promise<ModelChoice[]> {

@@ -126,7 +126,7 @@ async def _lock_stand_in(path: Path, until: float, kept: contextlib.AsyncExitSta
     except (OSError, _NoLockError) as error:
         raise EditRefusedError(
             f"{path.parent} cannot be locked, and neither can {name} ({error}): "
-            "set XDG_STATE_HOME to a folder that can be written, on a disk of this machine"
+            "set XDG_STATE_HOME to a writable folder on a local disk"
         ) from error
     _check(handle, name)
     kept.callback(_remove, name)

@@ -66,7 +66,7 @@ class Buffers:
         """The user types *new* before, after or instead of some text; told later unless at once."""
         document = self.documents[uri]
         mark = before or after or instead
-        assert document.text.count(mark) == 1, f"{mark!r} is not there once"
+        assert document.text.count(mark) == 1, f"{mark!r} must occur exactly once"
         at = document.text.index(mark) + (len(mark) if after else 0)
         document.past.append(document.text)
         document.change(at, at + (len(instead) if instead else 0), new, self.encoding)
@@ -187,7 +187,7 @@ class Buffers:
         if "documentChanges" in edit and not self.profile.is_versionless:
             changes: list[Json] = edit["documentChanges"]
             return changes
-        assert "changes" in edit, f"{self.profile.name} takes no documentChanges"
+        assert "changes" in edit, f"{self.profile.name} does not support documentChanges"
         return [{"textDocument": {"uri": uri}, "edits": edits} for uri, edits in edit["changes"].items()]
 
     def apply(self, given: Json, *, only: int | None = None, is_forced: bool = False) -> None:
@@ -229,20 +229,26 @@ class Buffers:
         self._edit({"uri": uri, "version": self.documents[uri].version}, edits)
 
     def _create(self, change: Json) -> None:
-        assert "create" in self.profile.operations, "this editor has not offered to create files"
+        assert "create" in self.profile.operations, (
+            "this editor does not support operations that create files"
+        )
         path = path_of(change["uri"])
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
 
     def _delete(self, change: Json) -> None:
-        assert "delete" in self.profile.operations, "this editor has not offered to delete files"
+        assert "delete" in self.profile.operations, (
+            "this editor does not support operations that delete files"
+        )
         document, path = self.documents.get(change["uri"]), path_of(change["uri"])
         if document is not None and not (self.profile.keeps_dirty and self.is_dirty(document)):
             self.close(change["uri"])
         path.unlink(missing_ok=True)
 
     def _move(self, change: Json) -> None:
-        assert "rename" in self.profile.operations, "this editor has not offered to rename files"
+        assert "rename" in self.profile.operations, (
+            "this editor does not support operations that rename files"
+        )
         old, new = change["oldUri"], path_of(change["newUri"])
         new.parent.mkdir(parents=True, exist_ok=True)
         document = self.documents.get(old)

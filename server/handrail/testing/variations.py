@@ -61,7 +61,7 @@ def named(name: str) -> Manner:
         answering, telling = telling, ""
     one, other = ANSWERING.get(answering, PLAIN), TELLING.get(telling, PLAIN)
     if (answering and one is PLAIN) or (telling and other is PLAIN):
-        raise ValueError(f"{name!r} is not a client; there are {', '.join(NAMES)}")
+        raise ValueError(f"{name!r} is not a client; use one of {', '.join(NAMES)}")
     return Manner(
         shape=other.shape,
         tells_after_s=one.tells_after_s,

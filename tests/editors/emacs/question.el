@@ -20,7 +20,7 @@
     (drive-connect)
     (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (handrail-ask "go")
-    (drive-await "the question" (string-search "waits for you (1)" (question-mode-line)))
+    (drive-await "the question" (string-search "is waiting for you (1)" (question-mode-line)))
     (drive-keys "RET 1 2 y RET C-g")
     (drive-await "C-g" (> (question-said "Quit") 0))
     (drive-keys "M-< z z")
@@ -35,7 +35,7 @@
     (drive-keys "M-x handrail-answer RET C-g")
     (drive-await "the second C-g" (and (> (question-said "Quit") 1) (zerop (minibuffer-depth))))
     (drive-note 'unanswered (if (and (not (file-exists-p "ran.txt"))
-                                     (string-search "waits for you (1)" (question-mode-line)))
+                                     (string-search "is waiting for you (1)" (question-mode-line)))
                                 t :json-false))
     (drive-note 'shown-text (drive-text (get-buffer "*handrail question*")))
 
@@ -48,10 +48,10 @@
 
     (delete-file "ran.txt")
     (handrail-ask "go")
-    (drive-await "the question" (string-search "waits for you (1)" (question-mode-line)))
+    (drive-await "the question" (string-search "is waiting for you (1)" (question-mode-line)))
     (drive-keys "M-x handrail-stop RET")
     (drive-await "the turn's end" (drive-said "handrail: cancelled"))
-    (drive-await "the question's end" (not (string-search "waits for you" (question-mode-line))))
+    (drive-await "the question's end" (not (string-search "is waiting for you" (question-mode-line))))
     (drive-note 'stopped (if (file-exists-p "ran.txt") :json-false t))))
 
 (drive-begin (question))

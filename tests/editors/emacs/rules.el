@@ -7,7 +7,7 @@
     (drive-keys "M-x handrail-rules RET")
     (drive-await "that there is none" (drive-said "Your answers have not added any rules"))
     (handrail-ask "go")
-    (drive-await "the question" (string-search "waits for you (1)" (drive-waits)))
+    (drive-await "the question" (string-search "is waiting for you (1)" (drive-waits)))
     (drive-keys "M-x handrail-answer RET")
     (drive-type "session\r")
     (drive-await "the report" (drive-said "handrail: finished"))

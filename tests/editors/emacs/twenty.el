@@ -6,7 +6,7 @@
     (drive-connect)
     (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (handrail-ask "go")
-    (drive-await "all questions" (string-search "waits for you (20)" (drive-waits)))
+    (drive-await "all questions" (string-search "is waiting for you (20)" (drive-waits)))
     (dolist (number (number-sequence 20 1 -1))
       (let ((name (format "ran-%02d" number)))
         (drive-choose name)
@@ -18,7 +18,7 @@
         (drive-keys (if (cl-evenp number) "y e s RET" "n o RET"))
         (drive-await "the question's end"
                      (if (= number 1)
-                         (not (string-search "waits for you" (drive-waits)))
+                         (not (string-search "is waiting for you" (drive-waits)))
                        (string-search (format "(%d)" (1- number)) (drive-waits))))))
     (drive-await "the report" (drive-said "handrail: finished"))
     (drive-note 'complete (vconcat (mapcar (lambda (each) (if (eq each :json-false) each t)) complete)))))

@@ -27,7 +27,7 @@ return function(drive)
   drive.await_message("It ran.", 0)
   record.open = drive.request(client, "approval/list")
   record.shown_after = vim.fn.bufexists("handrail://question") == 1
-  drive.say(":HandrailAnswer<CR>", "no question waits for you")
+  drive.say(":HandrailAnswer<CR>", "no question is waiting for you")
   record.problem_of_late_answer = select(
     2,
     drive.request(client, "approval/answer", { approval = record.left[1].id, choice = "allow" })

@@ -11,7 +11,7 @@ return function(drive)
     return not drive.banner()
   end)
   drive.say("yes<CR>", "that question has ended")
-  drive.say(":HandrailAnswer<CR>", "no question waits for you")
+  drive.say(":HandrailAnswer<CR>", "no question is waiting for you")
   record.shown_after = vim.fn.bufexists("handrail://question") == 1
   drive.say(":HandrailStop<CR>", "nothing is running")
   record.ran = vim.fn.filereadable("ran.txt") == 1

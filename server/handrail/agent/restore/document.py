@@ -170,7 +170,7 @@ async def _take_back_place(ports: Ports, each: Restoration, tally: Tally) -> Non
         return
     reason = "A link can only be restored as a whole, and something else is in its place now."
     if isinstance(document, Document) and document.unsaved:
-        reason = "The editor has unsaved text for the file that is there now."
+        reason = "Save or discard the unsaved text of the file that is there now, then try again."
     elif now is not None and each.after is not None and _is_same(now, each.after):
         failure = await ports.editor.lay(each.uri, now, each.before)
         if failure is None:

@@ -85,7 +85,7 @@ def way_of_turn(
     later = (turn for turn in turns[turns.index(wish.checkpoint) + 1 :] if turn in there)
     first = next(later, None) if wish.following else None
     return Way(
-        step=replace(own, session=session, label=f"Before going back to {wish.checkpoint}"),
+        step=replace(own, session=session, label=f"Before rewinding to {wish.checkpoint}"),
         wish=replace(wish, files=False) if first is None else replace(wish, checkpoint=first),
         back=Rewound(id=own.turn, before=wish.checkpoint),
     )

@@ -220,8 +220,8 @@ async def _finish(decision: Finish, session: Session, executor: Executor, wishes
     if said := [*wishes.steered(), *filter(None, [await executor.feedback.at_end()])]:
         return session.steer(said)
     vain = session.tried if not (session.done or _changing_calls(executor)) else 0
-    count = "the call that was" if vain == 1 else f"the {vain} calls that were"
-    nothing = f"Nothing was changed in this turn: {count} to do so failed or did not run." if vain else ""
+    count = "the call that should have" if vain == 1 else f"the {vain} calls that should have"
+    nothing = f"Nothing was changed in this turn: {count} done so failed or did not run." if vain else ""
     for remark in filter(None, (decision.remark, nothing)):
         executor.observe(Notice(call="", text=remark, is_warning=False))
     return decision

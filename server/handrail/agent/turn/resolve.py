@@ -216,7 +216,7 @@ def _not_offered_failure(name: str) -> Failure:
     return Failure(
         code=Code.BLOCKED,
         message=f"The tool {name} is not available in this turn, which may only read.",
-        steps=("Answer with the tools that read.",),
+        steps=("Use only tools that read, then answer.",),
     )
 
 

@@ -23,7 +23,7 @@ STRONG, WEAK = ("|", "│", "→"), (":", "\t", "  ")  # weak ones stand in many
 LISTED = (". ", ") ", "] ")  # as in a list; of search texts of several rows only
 BLANK_NUMBER = re.compile(r"^[ \t]+[|│→](.*)$")
 NEAR_ROWS = 100  # around a place, of which none may be numbered
-NOTE = "The line numbers were removed."
+NOTE = "The line numbers in the patch were removed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -223,7 +223,7 @@ def hints(state: State, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         lsp.InlayHint(
             position=_line(known, hunk).start,
             label=f"✎ {_size(known, hunk)} ",
-            tooltip="Changed by the agent. Its code actions keep it or undo it.",
+            tooltip="Changed by the agent. Code actions on these lines keep or undo the change.",
         )
         for hunk in _hunks_at(known, params.range.start.line, params.range.end.line)
     ]

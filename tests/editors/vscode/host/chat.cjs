@@ -30,7 +30,7 @@ module.exports = {
     await inView({ sees: "New conversation", ...write("Make a file.") });
     await inView({ sees: "then that", picture: "streams" });
     more.open();
-    await inView({ sees: "Why it is asked:", picture: "asks" });
+    await inView({ sees: "Reason for this question:", picture: "asks" });
     const { texts, answers: buttons } = await inView({
       sees: "May this command run?",
       reads: { texts: ".question pre", answers: ".question button" },

@@ -29,7 +29,7 @@ module.exports = {
     const document = await vscode.workspace.openTextDocument(uriOf("prices.py"));
     assert.match(document.getText(), /TAX = 0\.2\r?\n/);
     const { said } = await inView({ sees: "Applied.", reads: { said: ".prompt .said" } });
-    assert.match(said.at(-1), /it is about @prices\.py\.\n\n```python\nTAX = 0\.2\n```$/);
+    assert.match(said.at(-1), /it belongs in @prices\.py\.\n\n```python\nTAX = 0\.2\n```$/);
   },
   "a change is opened and kept at its card": async () => {
     await vscode.window.showTextDocument(uriOf("two words.txt"));
@@ -120,13 +120,13 @@ module.exports = {
     await inView({ sees: "New conversation", ...write("Make it.") });
     await inView({ sees: "Make it." });
     const toasts = async () => (await user({ sees: "Handrail", reads: TOASTS, picture: "notice" })).toasts.join("\n");
-    assert.doesNotMatch(await toasts(), /waits for your answer/);
+    assert.doesNotMatch(await toasts(), /is waiting for your answer/);
     await user({ sees: "Handrail", does: [["look", false]] });
     await until("the window knows", () => !vscode.window.state.focused);
     more.open();
-    await until("the question is told", async () => (await toasts()).includes("waits for your answer"));
+    await until("the question is told", async () => (await toasts()).includes("is waiting for your answer"));
     await user({ sees: "Handrail", does: [["look", true]] });
-    await until("it is told no more", async () => !(await toasts()).includes("waits for your answer"));
+    await until("it is told no more", async () => !(await toasts()).includes("is waiting for your answer"));
     await user({ sees: "Handrail", does: [["look", false]] });
     await until("the window knows", () => !vscode.window.state.focused);
     await inView({ sees: "May this command run?", does: [["click", "button", "Allow once"]] });

@@ -126,9 +126,9 @@ module.exports = {
     const wrong = `${sample.uri}\n<<<<<<< SEARCH\nnothing like it\n=======\nx\n>>>>>>> REPLACE\n`;
     await command("handrail.turn.apply", { edits: wrong });
     await status("Handrail: 2 to review · 1 failed", "failed");
-    await withUser("handrail.client.menu", { sees: "What can be done now", does: [["type", "Problems"], ENTER], picture: "menu" });
+    await withUser("handrail.client.menu", { sees: "Choose an action", does: [["type", "Problems"], ENTER], picture: "menu" });
     await user({ sees: "no-match", picture: "problems" });
-    await withUser("handrail.client.menu", { sees: "What can be done now", does: [["type", "Review"], ENTER] });
+    await withUser("handrail.client.menu", { sees: "Choose an action", does: [["type", "Review"], ENTER] });
   },
   "the changes can be reviewed, and a restore takes them back": async () => {
     assert.equal((await command("handrail.review.list", {})).length, 2);

@@ -8,7 +8,7 @@ const { inView } = require("./chat_kit.cjs");
 const { turnThatCalls, useModel } = require("./model.cjs");
 
 const READS = { toasts: ".notification-toast .notification-list-item-message" };
-const WAITS = "Handrail waits for you (";
+const WAITS = "Handrail is waiting for you (";
 const waiting = () => command("handrail.approval.list", {});
 const ran = (name) => fs.existsSync(path.join(config.workspace, name));
 const touching = (...names) => turnThatCalls(names.map((name) => ["terminal", { command: `touch ${name}` }]));
@@ -26,7 +26,7 @@ async function gone() {
   await user({ sees: "Handrail", lacks: WAITS });
   await until("its notification is gone", async () => {
     const { toasts } = await user({ sees: "Handrail", reads: READS, picture: "gone" });
-    return toasts.every((toast) => !toast.includes("waits for your answer"));
+    return toasts.every((toast) => !toast.includes("is waiting for your answer"));
   });
 }
 
@@ -73,7 +73,7 @@ module.exports = {
     await until("all wait", async () => (await waiting()).length === 20);
     for (const [at, name] of names.entries()) {
       const chosen = command("handrail.client.answer");
-      if (at < 19) await user({ sees: "show one", does: [["type", name], ["press", "Enter"]], picture: "several" });
+      if (at < 19) await user({ sees: "are waiting: choose one", does: [["type", name], ["press", "Enter"]], picture: "several" });
       await chosen;
       await until(`${name} is shown`, () => isShown() && vscode.window.activeTextEditor.document.getText().includes(`touch ${name}`));
       await user({ sees: "Allow once", does: [["clickText", at % 2 === 0 ? "Allow once" : "No"]], picture: "one" });
@@ -95,6 +95,6 @@ module.exports = {
     await removed;
     assert.deepEqual(await command("handrail.rules.list", {}), []);
     await command("handrail.client.removeRule"); // says that there is none
-    await user({ sees: "your answers have added no rules" });
+    await user({ sees: "your answers have not added any rules" });
   },
 };

@@ -13,7 +13,7 @@ const READS = {
   status: "#handrail\\\\.handrail\\\\.handrail\\\\.status",
   bugs: ".codicon-bug:not(.action-label)",
 };
-const WAITS = "Handrail waits for you (";
+const WAITS = "Handrail is waiting for you (";
 const waiting = () => command("handrail.approval.list", {});
 const ran = (name) => fs.existsSync(path.join(config.workspace, name));
 const shownQuestion = () => {
@@ -40,7 +40,7 @@ async function gone() {
   await until("its document is closed", () => !tabs().includes("Handrail Question"));
   await until("its notification is gone", async () => {
     const { toasts } = await user({ sees: "Handrail", lacks: WAITS, reads: READS, picture: "gone" });
-    return toasts.every((toast) => !toast.includes("waits for your answer"));
+    return toasts.every((toast) => !toast.includes("is waiting for your answer"));
   });
 }
 
@@ -53,7 +53,7 @@ module.exports = {
     turn = await asking(terminal(scenario.line));
     const { links, toasts } = await user({ sees: WAITS, reads: READS, does: keys, picture: "waits" });
     assert.deepEqual(links, ["Show the question"]);
-    assert(toasts.some((toast) => toast.includes("Handrail waits for your answer.")), toasts.join());
+    assert(toasts.some((toast) => toast.includes("Handrail is waiting for your answer.")), toasts.join());
     assert.equal((await waiting()).length, 1);
   },
   "it is shown whole, as plain text, and still takes no keys": async () => {
@@ -136,7 +136,7 @@ module.exports = {
       const [question] = open;
       const answered = command("handrail.client.answer");
       if (open.length > 1) {
-        const { bugs } = await user({ sees: "show one", reads: READS, does: [["press", "Enter"]], picture: "several" });
+        const { bugs } = await user({ sees: "are waiting: choose one", reads: READS, does: [["press", "Enter"]], picture: "several" });
         assert.deepEqual(bugs, []);
       }
       await answered;

@@ -27,8 +27,8 @@ module.exports = {
     await until("only the new window's server runs", () => servers().length === 1);
     assert.deepEqual(await waiting(), []);
     await user({ sees: "Handrail", lacks: "Allow once", picture: "after" });
-    const { toasts } = await user({ sees: "Handrail", lacks: "Handrail waits for you (", reads: READS });
-    assert.deepEqual(toasts.filter((toast) => toast.includes("waits for your answer")), []);
+    const { toasts } = await user({ sees: "Handrail", lacks: "Handrail is waiting for you (", reads: READS });
+    assert.deepEqual(toasts.filter((toast) => toast.includes("is waiting for your answer")), []);
     await until("its document is closed", () => !tabs().includes("Handrail Question"));
     assert(!fs.existsSync(path.join(config.workspace, "ran.txt")));
   },

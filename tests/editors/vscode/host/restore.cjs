@@ -47,14 +47,14 @@ module.exports = {
     assert.equal(onDisk("stock.txt"), scenario.disk.before["stock.txt"]);
     await user({ sees: "2 documents restored." });
   },
-  "a step back, then one document alone": async () => {
+  "a step back, then one document only": async () => {
     await turn("Raise again.", block("stock.txt", "apples 1", "apples 10"), block("list.txt", "one", "ONE"));
     const report = await withUser(
       "handrail.client.restore",
       { sees: "Raise again.", does: [ENTER] },
       { sees: "Restore these documents", does: [["click", "button", "Back"]] },
       { sees: "Bring documents back to how they were before a turn", does: [ENTER] },
-      { sees: "one document alone", does: [["type", "list.txt"], ENTER] },
+      { sees: "one document only", does: [["type", "list.txt"], ENTER] },
     );
     assert.deepEqual(names(report.restored), ["list.txt"]);
     assert.notEqual(onDisk("stock.txt"), scenario.disk.before["stock.txt"]);
@@ -92,15 +92,15 @@ module.exports = {
     const report = await withUser(
       "handrail.client.restore",
       { sees: "Before restoring: Raise two.", does: [DOWN, ENTER] },
-      { sees: "Go back to before this", does: [["type", "with the conversation"], ENTER] },
+      { sees: "Go back to before this turn", does: [["type", "with the conversation"], ENTER] },
     );
     assert.equal(stock.getText(), "apples 10\npears 2\nplums 3\nfigs 4\n");
     session = report.conversation.session;
     const prompts = report.conversation.turns.map(({ prompt }) => prompt.split("\n")[0]);
     assert.deepEqual(prompts.slice(1), ["Begin the day.", "Raise it all.", "Raise again."]);
     const undo = ["click", "button", "Undo Restore"];
-    await user({ sees: "The conversation has 4 turns now; the next prompt continues from there.", does: [undo] });
-    await user({ sees: "The conversation has 5 turns now; the next prompt continues from there." });
+    await user({ sees: "Conversation rewound: 4 turns remain. Your next message continues from there.", does: [undo] });
+    await user({ sees: "Conversation rewound: 5 turns remain. Your next message continues from there." });
     assert.equal(stock.getText(), "apples 10\npears 20\nplums 3\nfigs 4\n");
     assert.equal((await turn("Rename.", block("stock.txt", "plums 3", "prunes 3"))).session, session);
   },
@@ -112,7 +112,7 @@ module.exports = {
     const report = await withUser(
       "handrail.client.restore",
       { sees: "Sell.", does: [ENTER] },
-      { sees: "Go back in the conversation alone", does: [["type", "conversation alone"], ENTER] },
+      { sees: "Rewind the conversation only", does: [["type", "conversation only"], ENTER] },
     );
     assert.deepEqual(report.conversation, { session: started.session, turns: [] });
     assert.equal(stock.getText(), text);

@@ -73,7 +73,7 @@ module.exports = {
     await user({ sees: "Whose key is it?", does: [["press", "Enter"]], picture: "whose" });
     await user({ sees: "VS Code keeps it encrypted", does: [["type", scenario.key], ["press", "Enter"]], picture: "key" });
     await given;
-    await user({ sees: "is kept", picture: "kept" });
+    await user({ sees: "was saved. It is used from the next turn on.", picture: "kept" });
     const { turn } = await command("handrail.turn.start", { prompt: "Hello?" });
     const { state, answer } = await command("handrail.turn.wait", { turn });
     assert.deepEqual([state, answer], ["finished", "Hello."]);

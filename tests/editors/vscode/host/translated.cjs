@@ -21,7 +21,7 @@ module.exports = {
   },
   "the status item and its list": async () => {
     const chosen = command("handrail.client.menu");
-    await user({ sees: "[What can be done now]", picture: "menu" });
+    await user({ sees: "[Choose an action]", picture: "menu" });
     const { rows } = await user({ sees: "[Show Log]", reads: { rows: ".quick-input-list .label-name" }, does: [["press", "Escape"]] });
     await chosen;
     assert(rows.length > 4 && rows.every((row) => bracketed(row)), rows.join(", "));
