@@ -111,7 +111,7 @@ class Editor(Protocol):
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """
-        Apply *changes* and read each back.
+        Applies *changes* and reads each back.
 
         Args:
             changes: In the order in which they are to happen.
@@ -124,7 +124,7 @@ class Editor(Protocol):
 
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
         """
-        Have a change watched that did not land, or not whole: an editor may show it late.
+        Has a change watched that did not land, or not whole: an editor may show it late.
 
         Args:
             change: As it was given to `apply`, the same value.
@@ -137,7 +137,7 @@ class Editor(Protocol):
         ...
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
-        """Have the client save open documents; returns the URIs that are saved now."""
+        """Has the client save open documents; returns the URIs that are saved now."""
         ...
 
     async def read_bytes(self, uri: str) -> bytes | None:
@@ -146,7 +146,7 @@ class Editor(Protocol):
 
     async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """
-        Write the bytes of a document that no editor holds, with its mode, at once; None removes it.
+        Writes the bytes of a document that no editor holds, with its mode, at once; None removes it.
 
         A file that holds neither *base* (None for no file) nor *raw* is kept: `stale-document`.
         """
@@ -157,11 +157,11 @@ class Editor(Protocol):
         ...
 
     async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
-        """Have *wanted* lie there at once, if *base* is still what lies there."""
+        """Has *wanted* lie there at once, if *base* is still what lies there."""
         ...
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
-        """Remove those of the folders, innermost first, that are there and hold nothing but such folders."""
+        """Removes those of the folders, innermost first, that are there and hold nothing but such folders."""
         ...
 
 
@@ -177,7 +177,7 @@ class Workspace(HasHeads, Protocol):
 
     def resolve(self, path: str) -> Place | Failure:
         """
-        Find what *path* names.
+        Finds what *path* names.
 
         Args:
             path: As a model or a client wrote it: relative to a root, absolute, or a URI.
@@ -214,7 +214,7 @@ class Workspace(HasHeads, Protocol):
 
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """
-        Search the files that ignore rules do not leave out, and protected ones only if named. Those that
+        Searches the files that ignore rules do not leave out, and protected ones only if named. Those that
         the user's rules block are left out, and those that they ask about unless the user was asked.
 
         Args:
@@ -232,7 +232,7 @@ class Watch(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop telling."""
+        """Stops telling."""
         ...
 
 
@@ -295,16 +295,16 @@ class Process(Protocol):
         ...
 
     async def put_back(self, uri: str) -> Failure | None:
-        """Have what a contained command has made, and what was taken away then, be there again."""
+        """Has what a contained command has made, and what was taken away then, be there again."""
         ...
 
     async def set_aside(self, name: str) -> SetAside:
-        """Move away what must not have appeared since a command began that still runs, by its name."""
+        """Moves away what must not have appeared since a command began that still runs, by its name."""
         ...
 
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
         """
-        Run a command line, without the user's keys in its environment, until nothing of it runs any more.
+        Runs a command line, without the user's keys in its environment, until nothing of it runs any more.
 
         Args:
             stop: Set when it is to be stopped.
@@ -323,7 +323,7 @@ class Spills(Protocol):
     """Keeps outputs that are too long for the model; they are few, and gone after a while."""
 
     async def keep(self, output: str) -> str | None:
-        """Keep *output*; returns its id, or None if that cannot be done."""
+        """Keeps *output*; returns its id, or None if that cannot be done."""
         ...
 
     async def page(self, spill: str, offset: int, length: int) -> Page | Failure:
@@ -348,11 +348,11 @@ class Grants(Protocol):
         ...
 
     async def add(self, grants: frozenset[Grant]) -> None:
-        """Allow this as well from now on."""
+        """Allows this as well from now on."""
         ...
 
     async def remove(self, grants: frozenset[Grant]) -> None:
-        """Ask about this again from now on."""
+        """Asks about this again from now on."""
         ...
 
 

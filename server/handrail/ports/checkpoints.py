@@ -27,7 +27,7 @@ class Checkpoints(Protocol):
 
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
         """
-        Keep the pre-image of each target that this step has not kept yet, and what each is to become.
+        Keeps the pre-image of each target that this step has not kept yet, and what each is to become.
 
         Returns:
             The checkpoint's id. Raises CheckpointError if any pre-image could not be kept: then nothing
@@ -37,7 +37,7 @@ class Checkpoints(Protocol):
 
     async def begin(self, step: StepId) -> None:
         """
-        Give a step its place among all others before anything of it is kept.
+        Gives a step its place among all others before anything of it is kept.
 
         Raises CheckpointError.
         """
@@ -45,7 +45,7 @@ class Checkpoints(Protocol):
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """
-        Keep the post-image of targets that this step has changed, in place of what was intended.
+        Keeps the post-image of targets that this step has changed, in place of what was intended.
 
         Raises CheckpointError: a restore then goes by what was intended.
         """
@@ -55,7 +55,7 @@ class Checkpoints(Protocol):
         self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
     ) -> Snapshot:
         """
-        Keep all that the workspace folders hold, before a command that may change any of it.
+        Keeps all that the workspace folders hold, before a command that may change any of it.
 
         Args:
             step: Whose command it is.
@@ -78,7 +78,7 @@ class Checkpoints(Protocol):
         until: Snapshot | None = None,
     ) -> CommandEffects:
         """
-        Find what the command changed, and keep it as part of the step.
+        Finds what the command changed, and keeps it as part of the step.
 
         Args:
             snapshot: Taken before.
@@ -91,7 +91,7 @@ class Checkpoints(Protocol):
         ...
 
     async def withdraw(self, checkpoint: str) -> bool:
-        """Forget a turn's checkpoint if nothing that it keeps has changed; whether that is so."""
+        """Forgets a turn's checkpoint if nothing that it keeps has changed; whether that is so."""
         ...
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
@@ -103,12 +103,12 @@ class Checkpoints(Protocol):
         ...
 
     async def tidy(self) -> None:
-        """Enforce the limits, sweep up what crashes have left, and pack; for when nothing runs."""
+        """Enforces the limits, sweeps up what crashes have left, and packs; for when nothing runs."""
         ...
 
     async def prune(self, checkpoints: Sequence[str]) -> Pruned:
         """
-        Remove checkpoints.
+        Removes checkpoints.
 
         Args:
             checkpoints: Ids of turns, pinned or not; none for all that the limits do not allow.
@@ -119,7 +119,7 @@ class Checkpoints(Protocol):
         ...
 
     async def verify(self) -> Soundness:
-        """Read everything that is kept, and say what cannot be read."""
+        """Reads everything that is kept, and says what cannot be read."""
         ...
 
     async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
@@ -140,5 +140,5 @@ class Checkpoints(Protocol):
         ...
 
     async def put_down(self, name: str, text: str) -> str:
-        """Write *text* where an editor can open it as a file; returns its URI. Raises CheckpointError."""
+        """Writes *text* where an editor can open it as a file; returns its URI. Raises CheckpointError."""
         ...

@@ -109,7 +109,7 @@ class Provider(Protocol):
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
         """
-        Answer the conversation.
+        Answers the conversation.
 
         Yields:
             Deltas and thoughts, then exactly one Response. Closing the generator cancels the call.
@@ -123,7 +123,7 @@ class Prepared(Protocol):
     """A provider that can find out how much its model reads."""
 
     async def prepare(self) -> None:
-        """Find out what is not known yet. Raises ProviderError."""
+        """Finds out what is not known yet. Raises ProviderError."""
         ...
 
 
@@ -135,7 +135,7 @@ class Providers(Protocol):
         ...
 
     def forget(self) -> None:
-        """Look for keys again."""
+        """Looks for keys again."""
         ...
 
     async def models(self, choice: ModelChoice) -> Sequence[KnownModel]:

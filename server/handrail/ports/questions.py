@@ -94,7 +94,7 @@ class Clock(Protocol):
         ...
 
     async def sleep(self, seconds: float) -> None:
-        """Wait until that many seconds have passed."""
+        """Waits until that many seconds have passed."""
         ...
 
 
@@ -106,5 +106,5 @@ class MonotonicClock:
         return time.monotonic()
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Waits."""
         await asyncio.sleep(seconds)

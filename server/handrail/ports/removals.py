@@ -12,7 +12,7 @@ class Removals:
         self._waiting: dict[str, tuple[SentPrompt, ...]] = {}
 
     def expect(self, turn: str, sent: SentPrompt) -> None:
-        """Have a prompt removed by the first edit that a turn makes in its document."""
+        """Has a prompt removed by the first edit that a turn makes in its document."""
         self._waiting[turn] = (*self._waiting.get(turn, ()), sent)
 
     def has(self, identity: str, text: str) -> bool:

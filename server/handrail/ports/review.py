@@ -20,7 +20,7 @@ class Made:
     Attributes:
         uri: As it is called by now.
         before: What the call found; None for nothing.
-        after: What it left, without what others did meanwhile; None for nothing.
+        after: What it left, without what others did in the meantime; None for nothing.
         turn, call: Whose it is.
         step: The id of the checkpoint's step that has what was found.
         moved_from: The URI of the document that the call moved here, which `before` is of; else None.
@@ -86,11 +86,11 @@ class ReviewStore(Protocol):
         ...
 
     async def write(self, documents: Sequence[Pending | str]) -> None:
-        """Keep documents with what is pending; an identity for one that has nothing any more."""
+        """Keeps documents with what is pending; an identity for one that has nothing any more."""
         ...
 
     async def expire(self, max_age_days: int) -> None:
-        """Forget what nothing has changed for longer: it counts as kept, which is news."""
+        """Forgets what nothing has changed for longer: it counts as kept, which is news."""
         ...
 
 

@@ -27,7 +27,7 @@ class ServedDocuments(Protocol):
 
     async def write(self, name: str, text: str) -> Written:
         """
-        Write a document, anew if someone removed or changed it.
+        Writes a document, anew if someone removed or changed it.
 
         Args:
             name: The file's; no folder is in it.
@@ -47,7 +47,7 @@ class ServedDocuments(Protocol):
         ...
 
     async def keep(self, name: str, note: str) -> None:
-        """Keep a note about a document, out of the workspace; not if another server writes here."""
+        """Keeps a note about a document, out of the workspace; not if another server writes here."""
         ...
 
     async def kept_note(self, name: str) -> str | None:
@@ -56,7 +56,7 @@ class ServedDocuments(Protocol):
 
     async def rename(self, name: str, to: str) -> str | None:
         """
-        Give a document another name; a document of that name is replaced.
+        Gives a document another name; a document of that name is replaced.
 
         Returns:
             Its URI; None if it cannot be renamed.
@@ -64,9 +64,9 @@ class ServedDocuments(Protocol):
         ...
 
     async def remove(self, uri: str) -> None:
-        """Remove a document that was written here, if it is there."""
+        """Removes a document that was written here, if it is there."""
         ...
 
     def close(self) -> None:
-        """Let another server write here."""
+        """Lets another server write here."""
         ...

@@ -34,11 +34,11 @@ class Sessions(Protocol):
     """Keeps the journals of sessions; nothing is ever taken out of one, but one may be removed."""
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
-        """Have entries written at the end of a session's journal, in order; what cannot be is logged."""
+        """Has entries written at the end of a session's journal, in order; what cannot be is logged."""
         ...
 
     async def wait_until_written(self) -> None:
-        """Wait until all that was appended is in the journals."""
+        """Waits until all that was appended is in the journals."""
         ...
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
@@ -47,7 +47,7 @@ class Sessions(Protocol):
 
     async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
         """
-        Look at a session that others may go on with; what they write is not known here by that.
+        Looks at a session that others may continue with; what they write is not known here by that.
 
         Args:
             session: Its id.
@@ -67,7 +67,7 @@ class Sessions(Protocol):
         ...
 
     async def remove(self, session: str) -> bool:
-        """Remove a session's journal permanently; returns whether it is gone now."""
+        """Removes a session's journal permanently; returns whether it is gone now."""
         ...
 
     async def of_turn(self, turn: str) -> str | None:
@@ -79,7 +79,7 @@ class Sessions(Protocol):
         ...
 
     def claim(self, session: str) -> Release | None:
-        """Keep other processes from having turns in a session, until it is released; None if one has."""
+        """Keeps other processes from having turns in a session, until it is released; None if one has."""
         ...
 
 

@@ -88,7 +88,9 @@ class Commands:
         self._names = root_names(roots)
 
     def take_before(self, step: StepId, since: str = "") -> Snapshot:
-        """Take the snapshot, to be compared with that of *since* as well. Raises CheckpointError, OSError."""
+        """
+        Takes the snapshot, to be compared with that of *since* as well. Raises CheckpointError, OSError.
+        """
         name = f"{step.number}-{os.getpid()}-{secrets.token_hex(8)}"
         roots = [os.fspath(root) for root in self._roots]
         note = {"step": asdict(step), "roots": roots, "process": os.getpid()}
@@ -107,7 +109,7 @@ class Commands:
         return Snapshot(id=name, not_covered=self._with_reasons(tree.left_out))
 
     def _take_before(self, name: str, note: Mapping[str, object], since: str) -> Snapshot:
-        """Take the snapshot with git. Raises CheckpointError, OSError."""
+        """Takes the snapshot with git. Raises CheckpointError, OSError."""
         known = self._read(since).get("taken") if since else None
         taken = Trees(self._home / SCRATCH, self._roots).take_anew(Taken(**known) if known else Taken())
         self._write(name, {**note, "taken": {each.name: getattr(taken, each.name) for each in fields(taken)}})

@@ -28,7 +28,7 @@ PACKS_LIMIT = 20  # before they are made one
 
 
 def drop_unnamed(store: Store) -> int:
-    """Remove objects that nothing names; for the one writer. Returns how many."""
+    """Removes objects that nothing names; for the one writer. Returns how many."""
     try:
         named = reachable(store)
     except CheckpointError:  # a damaged ref: what it should lead to is not known, so nothing is removed
@@ -42,7 +42,7 @@ def drop_unnamed(store: Store) -> int:
 
 
 def sweep_packs(store: Store) -> None:
-    """Remove what a packing left that was killed; for the one who packs."""
+    """Removes what a packing left that was killed; for the one who packs."""
     for stray in store.folder.glob("objects/pack/tmp_*"):
         stray.unlink(missing_ok=True)
     for stray in store.folder.glob("objects/pack/.tmp-*"):
@@ -50,7 +50,7 @@ def sweep_packs(store: Store) -> None:
 
 
 def mend_newest(store: Store, turns: Turns) -> None:
-    """Have what git shows first name a turn that is there: a crash may have lost the last change of it."""
+    """Has what git shows first name a turn that is there: a crash may have lost the last change of it."""
     try:
         head = store.target(NEWEST)
         if head is None or head in store.sizes():
@@ -78,7 +78,7 @@ class Packing:
 
 
 def pack(store: Store) -> Packing | None:
-    """Put everything into one pack, beside what is there, while others may write; None if that failed."""
+    """Puts everything into one pack, beside what is there, while others may write; None if that failed."""
     sweep_packs(store)
     heads, before = _heads(store), tuple(_packs(store))
     made = store.pack_beside()
@@ -86,7 +86,7 @@ def pack(store: Store) -> Packing | None:
 
 
 def retire(store: Store, packing: Packing) -> None:
-    """Remove what has been packed; for the one writer, who knows what has been named meanwhile."""
+    """Removes what has been packed; for the one writer, who knows what has been named in the meantime."""
     meanwhile = [head for ref, head in _heads(store).items() if packing.heads.get(ref) != head]
     store.retire(packing.made, packing.before, objects_of(store, meanwhile))
 

@@ -172,7 +172,9 @@ def entry_of(spot: Spot, before: Kept) -> Entry:
 
 
 def add_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[Entry], list[ShaFile]]:
-    """The entries of files that changed beneath open documents, with the text that those had meanwhile."""
+    """
+    The entries of files that changed beneath open documents, with the text that those had in the meantime.
+    """
     held = {spot.identity: keep(Image(raw=None, unsaved=spot.target.unsaved)) for spot in spots}
     result, blobs = [], list[ShaFile]()
     for entry in entries:

@@ -69,7 +69,7 @@ class Room:
         return need * LARGE_SHARE < limits.max_bytes or self.use_after(2 * need) < limits.max_bytes
 
     def take(self, need: int) -> None:
-        """Take note of what is written."""
+        """Takes note of what is written."""
         self.writes += 1
         self.used += need
 
@@ -78,7 +78,7 @@ class Room:
         self.writes = MEASURE_EVERY
 
     def measure(self) -> int:
-        """Look at the disk."""
+        """Looks at the disk."""
         self.used, self.writes = sum(map(used_bytes, self.folders)), 0
         return self.used
 
@@ -98,7 +98,7 @@ class Need:
 
 def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]:
     """
-    Remove the oldest turns until there is room, and some to spare.
+    Removes the oldest turns until there is room, and some to spare.
 
     Args:
         turns: The repository's.

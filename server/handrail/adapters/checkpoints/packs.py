@@ -97,7 +97,7 @@ class Packs:
                     yield path, [entry for entry in pack.read(path) if entry.name not in names]
 
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> Set[ObjectID]:
-        """Remove the packs *before* that hold nothing *needed* but what *made* holds, which is returned."""
+        """Removes the packs *before* that hold nothing *needed* but what *made* holds, which is returned."""
         held = frozenset(pack.list_objects(made).names)
         for path in before:
             with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it
@@ -106,7 +106,7 @@ class Packs:
         return held
 
     def remove(self, path: Path) -> None:
-        """Remove a pack; first what says that it is there."""
+        """Removes a pack; first what says that it is there."""
         self._places = None
         self._written.pop(path, None)
         for suffix in (".idx", ".rev", ".pack"):

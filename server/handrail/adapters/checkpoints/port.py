@@ -62,25 +62,25 @@ class ShadowRepo:
         return workspace_folder(self._state, self._roots()) / REPOSITORY
 
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
-        """Keep pre-images, see the port; a document that is named twice is kept once."""
+        """Keeps pre-images, see the port; a document that is named twice is kept once."""
         async with self._one_at_a_time:
             await files.in_thread(self._vault().ensure, step, targets)
         return step.turn
 
     async def begin(self, step: StepId) -> None:
-        """Give a step its place among all others, see the port."""
+        """Gives a step its place among all others, see the port."""
         async with self._one_at_a_time:
             await files.in_thread(self._vault().begin, step)
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
-        """Keep post-images, see the port; of documents whose pre-image this step has."""
+        """Keeps post-images, see the port; of documents whose pre-image this step has."""
         async with self._one_at_a_time:
             await files.in_thread(self._vault().record, step, targets)
 
     async def before_command(
         self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
     ) -> Snapshot:
-        """Keep all that the folders hold, see the port."""
+        """Keeps all that the folders hold, see the port."""
         async with self._one_at_a_time:
             try:
                 return await stopping.in_thread(stop, self._vault().before_command, step, since)
@@ -94,7 +94,7 @@ class ShadowRepo:
         meanwhile: Meanwhile = NOTHING,
         until: Snapshot | None = None,
     ) -> CommandEffects:
-        """Find what a command changed, see the port."""
+        """Finds what a command changed, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().after_command, step, snapshot, meanwhile, until)
 
@@ -114,11 +114,11 @@ class ShadowRepo:
             return await files.in_thread(self._vault().held_documents, checkpoint)
 
     async def put_down(self, name: str, text: str) -> str:
-        """Write a text as a file, see the port; the last ones are kept."""
+        """Writes a text as a file, see the port; the last ones are kept."""
         return await files.in_thread(self._vault().put_down, name, text)
 
     async def withdraw(self, checkpoint: str) -> bool:
-        """Forget a checkpoint of nothing, see the port."""
+        """Forgets a checkpoint of nothing, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().withdraw, checkpoint)
 
@@ -127,12 +127,12 @@ class ShadowRepo:
         self._limits = limits
 
     async def prune(self, checkpoints: Sequence[str]) -> Pruned:
-        """Remove checkpoints, see the port."""
+        """Removes checkpoints, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().prune, checkpoints)
 
     async def verify(self) -> Soundness:
-        """Look whether all is sound, see the port."""
+        """Looks whether all is sound, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().verify)
 

@@ -145,7 +145,7 @@ class Growing:
     """The entries of a step to which more is added."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
-        """Begin with those that it has."""
+        """Begins with those that it has."""
         self.entries = list(entries)
         self.last = {entry.identity: at for at, entry in enumerate(entries)}  # of each document
 
@@ -160,7 +160,7 @@ class Growing:
         return self.entries[self.last[entry.identity]]
 
     def put(self, entry: Entry) -> None:
-        """Replace the last entry of its document."""
+        """Replaces the last entry of its document."""
         self.entries[self.last[entry.identity]] = entry
 
 
@@ -311,7 +311,7 @@ def _image_json(kept: Kept) -> dict[str, Any]:
 
 
 def from_json(raw: bytes) -> Step:
-    """Read what `to_json` has written. Raises CheckpointError."""
+    """Reads what `to_json` has written. Raises CheckpointError."""
     try:
         given = json.loads(raw)
         if given["schema"] > SCHEMA:

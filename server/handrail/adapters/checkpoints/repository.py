@@ -86,7 +86,7 @@ class Vault:
     # ---- Documents --------------------------------------------------------------------------------
 
     def ensure(self, step_id: StepId, targets: Sequence[Target]) -> None:
-        """Keep the pre-images of those targets that the step has not kept yet, and what all will become."""
+        """Keeps the pre-images of those targets that the step has not kept yet, and what all will become."""
         with self._open() as store:
             known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
             growing = Growing(known.entries if known else ())
@@ -115,7 +115,7 @@ class Vault:
                 self._write(turns, turn, replace(step, entries=tuple(growing.entries)), blobs)
 
     def record(self, step_id: StepId, targets: Sequence[Target]) -> None:
-        """Keep the post-images of targets whose pre-images the step has."""
+        """Keeps the post-images of targets whose pre-images the step has."""
         with self._open() as store:
             turn = Turns(store, self.memory.known).read(step_id.turn)
             step = _step(turn, step_id)
@@ -138,7 +138,7 @@ class Vault:
                 self._rename(store, step_id, names)
 
     def _rename(self, store: Store, step_id: StepId, names: Mapping[str, str]) -> None:
-        """Give documents of a turn, by identity, the names that they have now."""
+        """Gives documents of a turn, by identity, the names that they have now."""
         with self._locked_turns(store) as turns:
             for step in turns.read(step_id.turn).steps:
                 if (entries := images.rename(step.entries, names, self.roots)) != step.entries:
@@ -147,7 +147,7 @@ class Vault:
     # ---- Commands ---------------------------------------------------------------------------------
 
     def begin(self, step_id: StepId) -> None:
-        """Give a step its place among all others."""
+        """Gives a step its place among all others."""
         with self._open() as store:
             self._refuse_inside()
             with self._locked_turns(store) as turns:
@@ -156,7 +156,7 @@ class Vault:
                     self._write(turns, turn, self._new_step(turns, turn, step_id), [])
 
     def before_command(self, step_id: StepId, since: Snapshot | None) -> Snapshot:
-        """Keep all that the folders hold."""
+        """Keeps all that the folders hold."""
         with self._open() as store:
             self._refuse_inside()
             store.make_home(self.state)
@@ -166,7 +166,7 @@ class Vault:
     def after_command(
         self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile, until: Snapshot | None
     ) -> CommandEffects:
-        """Find what a command changed, and keep it as part of the step."""
+        """Finds what a command changed, and keeps it as part of the step."""
         with self._open() as store:
             return self._end_command(store, step_id, (snapshot.id, until.id if until else ""), meanwhile)
 
@@ -197,7 +197,7 @@ class Vault:
         )
 
     def recover(self) -> None:
-        """Keep what commands changed whose server died while they ran; each server asks for it once."""
+        """Keeps what commands changed whose server died while they ran; each server asks for it once."""
         memory = self.memory
         if memory.is_recovered or not self.home.exists():
             return
@@ -239,7 +239,7 @@ class Vault:
             )
 
     def put_down(self, name: str, text: str) -> str:
-        """Write a text as a file in the state folder; returns its URI."""
+        """Writes a text as a file in the state folder; returns its URI."""
         with self._open() as store:
             store.make_home(self.state)
             folder = self.home / SHOWN
@@ -254,7 +254,7 @@ class Vault:
     # ---- Housekeeping -----------------------------------------------------------------------------
 
     def withdraw(self, name: str) -> bool:
-        """Forget a turn if all that it keeps is as it was."""
+        """Forgets a turn if all that it keeps is as it was."""
         with self._open() as store, self._locked_turns(store) as turns:
             turn = turns.read(name)
             is_empty = not any(map(change, join_steps(turn.steps)))
@@ -262,7 +262,7 @@ class Vault:
             return is_empty
 
     def prune(self, names: Sequence[str]) -> Pruned:
-        """Remove turns by their ids, or what the limits do not allow."""
+        """Removes turns by their ids, or what the limits do not allow."""
         if not self.home.exists():
             if names:
                 raise unknown((), names[0])
@@ -282,13 +282,13 @@ class Vault:
             return Pruned(removed=tuple(removed), bytes_used=self.memory.room.measure())
 
     def verify(self) -> Soundness:
-        """Read everything, and have git look at it too."""
+        """Reads everything, and has git look at it too."""
         with self._open() as store, self._reading():
             checkpoints, problems = housekeeping.problems(store, Turns(store, self.memory.known))
             return Soundness(checkpoints=checkpoints, problems=tuple(problems))
 
     def tidy(self) -> None:
-        """Enforce the limits and pack, if there is enough to be packed."""
+        """Enforces the limits and packs, if there is enough to be packed."""
         with self._open() as store:
             if not housekeeping.is_due(store):
                 return
@@ -304,7 +304,7 @@ class Vault:
     # ---- How --------------------------------------------------------------------------------------
 
     def _write(self, turns: Turns, turn: Turn, step: Step, blobs: Sequence[ShaFile]) -> None:
-        """Write a step, once there is room for it."""
+        """Writes a step, once there is room for it."""
         room = self.memory.room
         if not turn.steps and (known := self._remembered_turns(turns)):
             turns.remove(old_turns(known, self.limits, self.clock()))
@@ -317,7 +317,7 @@ class Vault:
         turns.write(turn, step, blobs)
 
     def own_snapshots(self) -> None:
-        """Copy what snapshots borrow, unless it takes a large part of the room or a command runs."""
+        """Copies what snapshots borrow, unless it takes a large part of the room or a command runs."""
         if not self.home.exists() or any((self.home / NOTES).glob("*.json")):
             return
         with (
@@ -328,7 +328,7 @@ class Vault:
             own.own(self.home / SCRATCH, self.limits.max_bytes // 8)
 
     def _drop_scratch(self) -> None:
-        """Remove the store of snapshots, if it takes a large part of the room and no command needs it."""
+        """Removes the store of snapshots, if it takes a large part of the room and no command needs it."""
         scratch = self.home / SCRATCH
         if used_bytes(scratch) * 4 < self.limits.max_bytes or any((self.home / NOTES).glob("*.json")):
             return

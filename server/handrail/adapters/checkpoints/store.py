@@ -86,7 +86,7 @@ class Store:
         self._refs = DiskRefsContainer(folder)
 
     def make(self, state: Path) -> None:
-        """Make the repository, complete or not at all, and the folders down to it from *state*."""
+        """Makes the repository, complete or not at all, and the folders down to it from *state*."""
         if self._is_made():
             return
         self.make_home(state)
@@ -116,13 +116,13 @@ class Store:
         return sound
 
     def make_home(self, state: Path) -> None:
-        """Make the folder that the repository lies in, and those down to it from *state*."""
+        """Makes the folder that the repository lies in, and those down to it from *state*."""
         os.makedirs(state, mode=0o700, exist_ok=True)
         _make_folders(state, self.folder.parent)
 
     def write(self, objects: Iterable[ShaFile], change: RefChange, gone: Set[ObjectID]) -> None:
         """
-        Bring objects to the disk, and then have a ref name one of them.
+        Brings objects to the disk, and then has a ref name one of them.
 
         Args:
             objects: All that the commit needs and that is not known to be there.
@@ -144,11 +144,11 @@ class Store:
         self._unlink(loose)
 
     def show_first(self, commit: ObjectID) -> None:
-        """Have git show *commit* unless it is told what to show."""
+        """Has git show *commit* unless it is told what to show."""
         self._place({self.folder / NEWEST: commit + b"\n"})
 
     def _place(self, wanted: dict[Path, bytes]) -> None:
-        """Have files hold bytes, each at once, in this order, and the last one for good."""
+        """Has files hold bytes, each at once, in this order, and the last one for good."""
         temporary: dict[Path, Path] = {}
         try:
             with ExitStack() as opened:
@@ -169,11 +169,11 @@ class Store:
         files.sync_folder(path.parent)
 
     def unpoint(self, ref: str) -> None:
-        """Remove *ref*, wherever it is kept."""
+        """Removes *ref*, wherever it is kept."""
         self._refs.remove_if_equals(Ref(ref.encode()), None)
 
     def drop(self, names: Set[ObjectID]) -> None:
-        """Remove objects that nothing names any more; those in large packs stay until git packs anew."""
+        """Removes objects that nothing names any more; those in large packs stay until git packs anew."""
         self._unlink(names)
         for path, left in self._packs.packs_without(names):
             if left:
@@ -213,19 +213,19 @@ class Store:
             yield from self._objects._iter_loose_objects()
 
     def repack(self) -> None:
-        """Have git make one pack of all that refs lead to, and remove the rest; for the one writer."""
+        """Has git make one pack of all that refs lead to, and removes the rest; for the one writer."""
         self._objects.close()
         self._git("repack", "-a", "-d", "-q")
 
     def pack_beside(self) -> Path | None:
-        """Have git make one pack of all that refs lead to, and remove nothing; None if it could not."""
+        """Has git make one pack of all that refs lead to, and removes nothing; None if it could not."""
         base = self.folder / "objects" / "pack"
         said = self._git("pack-objects", "--all", "--non-empty", "-q", "--delta-base-offset", f"{base}/pack")
         files.sync_folder(base)
         return base / f"pack-{said}.pack" if said else None
 
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> None:
-        """Remove the packs *before* that hold nothing *needed* but what the pack *made* holds as well."""
+        """Removes the packs *before* that hold nothing *needed* but what the pack *made* holds as well."""
         held = self._packs.retire(made, before, needed)
         self._unlink(held & set(self.loose()))
 
@@ -245,7 +245,7 @@ class Store:
         return ended.stdout.decode("ascii").strip()
 
     def sweep(self) -> None:
-        """Remove what writers left that have died; for who is the only writer."""
+        """Removes what writers left that have died; for who is the only writer."""
         strays = [
             *self.folder.glob(f"{TEMPORARY}*"),
             *self.folder.glob("refs/**/*.lock"),
@@ -313,13 +313,13 @@ class Store:
         return CheckpointError(f"The checkpoint is damaged: object {shown} of {self.folder} cannot be read.")
 
     def close(self) -> None:
-        """Let go of the packs that were read."""
+        """Lets go of the packs that were read."""
         with suppress(BufferError):  # an error on its way still looks into a damaged one, which goes with it
             self._objects.close()
 
 
 def _make_folders(base: Path, folder: Path) -> None:
-    """Make *folder* and what is missing between it and *base*; all of them are ours alone."""
+    """Makes *folder* and what is missing between it and *base*; all of them are ours alone."""
     for part in [*reversed(folder.relative_to(base).parents[:-1]), folder.relative_to(base)]:
         folder = base / part
         try:
@@ -335,7 +335,7 @@ def _make_folders(base: Path, folder: Path) -> None:
 
 
 def _replace(written: Path, path: Path, base: Path) -> None:
-    """Give a file its name, in a folder that need not be there: git removes those that are empty."""
+    """Gives a file its name, in a folder that need not be there: git removes those that are empty."""
     try:
         os.replace(written, path)
     except FileNotFoundError:

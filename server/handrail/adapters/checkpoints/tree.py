@@ -112,7 +112,7 @@ def commit(step: Step, parent: ObjectID | None) -> Made:
 
 
 def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:
-    """Hang *leaf* into nested folders; where something else has its place, aside."""
+    """Hangs *leaf* into nested folders; where something else has its place, aside."""
     at = folder
     *above, name = path.split("/")
     for part in above:

@@ -151,7 +151,7 @@ class Turns:
 
     def write(self, turn: Turn, changed: Step, blobs: Sequence[ShaFile]) -> None:
         """
-        Commit a step that is new or has grown, and anew what follows it.
+        Commits a step that is new or has grown, and anew what follows it.
 
         Args:
             turn: The turn as it was read.
@@ -192,7 +192,7 @@ class Turns:
         return {each.id for each in large if each.id in named and self.store.is_sound(each)}
 
     def remove(self, turns: Sequence[Turn]) -> None:
-        """Forget turns; what only they held is left for `housekeeping` to sweep up."""
+        """Forgets turns; what only they held is left for `housekeeping` to sweep up."""
         newest = self._newest()
         for turn in turns:
             self.store.unpoint(_ref(turn.name))

@@ -310,7 +310,7 @@ class Gate:
             os.close(handle)
 
     def _check(self, handle: int) -> None:
-        """Raise an OSError if what is open must stay as it is."""
+        """Raises an OSError if what is open must stay as it is."""
         known = os.fstat(handle)
         has_name = known.st_nlink > 0 and kernel_path(handle).startswith("/")
         is_closed = (known.st_dev, known.st_ino) in self.rules.files

@@ -81,7 +81,7 @@ class Containment:
         self._made.update(os.path.realpath(path) for uri in uris if (path := path_of(uri)) is not None)
 
     def close(self) -> None:
-        """Remove what is kept for commands."""
+        """Removes what is kept for commands."""
         self._scratch.close()
 
     # ---- What there is -----------------------------------------------------------------------------
@@ -266,7 +266,7 @@ class Containment:
         )
 
     def take_away(self, holding: Holding, *, is_over: bool = True) -> TakenFrom:
-        """Move away what must not have appeared, and once the command *is over* the pipes that are left."""
+        """Moves away what must not have appeared, and once the command *is over* the pipes that are left."""
         with self._taking:  # of two that look at once, one moves a path and the other one does not find it
             return self._take_away(holding, is_over=is_over)
 
@@ -294,7 +294,7 @@ class Containment:
         return TakenFrom(appeared=tuple(show_contents(away)), left=gone)
 
     def put_back(self, path: Path) -> Failure | None:
-        """Have *path* be there again, unless something is there by now."""
+        """Has *path* be there again, unless something is there by now."""
         failure = self._taken_away.put_back(path)
         if failure is None:
             self._allow([os.fspath(path)])

@@ -105,7 +105,7 @@ def is_known() -> bool:
 
 def restrict(rules: Sequence[tuple[str, int]], *, has_network: bool = False) -> None:
     """
-    Close all of the file system but *rules*: paths with the rights to what is below them. Raises OSError.
+    Closes all of the file system but *rules*: paths with the rights to what is below them. Raises OSError.
 
     Paths that are not there are left out.
     """
@@ -132,7 +132,7 @@ def restrict(rules: Sequence[tuple[str, int]], *, has_network: bool = False) -> 
 
 
 def drop_capabilities() -> None:
-    """Give up all that root has beside its files, for good. Raises OSError."""
+    """Gives up all that root has beside its files, for good. Raises OSError."""
     for number in range(LAST_CAPABILITY + 1):
         libc.prctl(DROP_BOUND, number, 0, 0, 0)  # fails without the right to, and then there is none
     libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
@@ -140,7 +140,7 @@ def drop_capabilities() -> None:
 
 
 def filter_calls() -> None:
-    """Refuse the system calls that Landlock does not decide about. Raises OSError."""
+    """Refuses the system calls that Landlock does not decide about. Raises OSError."""
     header, _program = _compile(_filter(platform.machine(), _denied_calls()))
     _check(libc.prctl(SET_SECCOMP, FILTER, header, 0, 0))
 
@@ -281,7 +281,7 @@ def read_input() -> tuple[dict[str, Any], dict[str, str], Sequence[str]]:
 
 
 def become(command: Sequence[str], options: Mapping[str, str]) -> NoReturn:
-    """Tell that all is closed, and run the command in place of this program."""
+    """Tells that all is closed, and runs the command in place of this program."""
     program, *arguments = command
     if told := options.get("--json-status-fd"):
         os.set_inheritable(int(told), False)

@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _serve(listener: Listener, gate: Gate, pid: int, woken: int) -> None:
-    """Answer calls until the command ends."""
+    """Answers calls until the command ends."""
     poll = select.poll()
     poll.register(listener.descriptor, select.POLLIN)
     poll.register(woken, select.POLLIN)
@@ -87,7 +87,7 @@ def _serve(listener: Listener, gate: Gate, pid: int, woken: int) -> None:
 
 
 def _reap(command: int) -> None:
-    """Let go of what has ended, and end when the command has."""
+    """Lets go of what has ended, and ends when the command has."""
     while ended := os.waitpid(-1, os.WNOHANG):
         if ended[0] == command:
             _end_as(ended[1])
@@ -96,7 +96,7 @@ def _reap(command: int) -> None:
 
 
 def _end_as(status: int) -> None:
-    """End in the way that the command has ended."""
+    """Ends in the way that the command has ended."""
     code = os.waitstatus_to_exitcode(status)
     if code < 0:
         enter.libc.prctl(SET_DUMPABLE, 0, 0, 0, 0)  # its core is not ours
@@ -116,7 +116,7 @@ def _woken_by_children() -> int:
 
 
 def _forget_streams(options: dict[str, str]) -> None:
-    """Close what is the command's: who reads from it would wait for us as well."""
+    """Closes what is the command's: who reads from it would wait for us as well."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for channel in range(3):
         os.dup2(nowhere, channel)

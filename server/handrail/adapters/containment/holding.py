@@ -106,7 +106,7 @@ class Holding:
 
     @contextmanager
     def pin_mounted(self) -> Iterator[None]:
-        """Keep the number of a mounted file that is replaced from being given to another one."""
+        """Keeps the number of a mounted file that is replaced from being given to another one."""
         with ExitStack() as pins:
             for path in list(self.mounted)[:LIMIT_PINS] if hasattr(os, "O_PATH") else ():
                 with suppress(OSError):

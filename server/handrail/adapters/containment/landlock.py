@@ -253,7 +253,7 @@ class _Hides:
     closed: Set[str]
 
     def add(self, to: dict[str, int], paths: Iterable[tuple[str, int]]) -> None:
-        """Add to the rights *to*. Raises TooManyError."""
+        """Adds to the rights *to*. Raises TooManyError."""
         for path, rights in paths:
             to[path] = to.get(path, 0) | rights
             if len(to) > LIMIT_RULES:

@@ -1,9 +1,9 @@
 """
 System calls that the kernel asks about before it makes them: who calls, with what, and what is answered.
 
-The caller waits meanwhile. What it names by a pointer may change at any time, so nothing that was read there
-is told to the kernel: either we act ourselves and answer with the result, or the kernel goes on and decides
-by its own rules. Source: seccomp_unotify(2).
+The caller waits for the answer. What it names by a pointer may change at any time, so nothing that was read
+there is told to the kernel: either we act ourselves and answer with the result, or the kernel continues and
+decides by its own rules. Source: seccomp_unotify(2).
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Listener:
         return False
 
     def answer(self, call: Call, answer: Answer) -> None:
-        """Let the caller go on with *answer*."""
+        """Lets the caller continue with *answer*."""
         value, error = 0, answer.error
         if answer.opened >= 0:
             try:

@@ -29,7 +29,7 @@ class Pool:
         self._folders = sorted(_paths_of(folder, "folder"))
 
     def folder(self, at: int, name: str, mode: int) -> bool:
-        """Have a new folder be there; returns whether it is. Raises OSError."""
+        """Has a new folder be there; returns whether it is. Raises OSError."""
         if not self._folders:
             return False
         taken = self._folders[-1]
@@ -42,7 +42,7 @@ class Pool:
         return True
 
     def file(self, at: int, name: str, flags: int, mode: int) -> int:
-        """Have a new file be there; returns it, opened, or -1. Raises OSError."""
+        """Has a new file be there; returns it, opened, or -1. Raises OSError."""
         if not self._files:
             return -1
         taken = self._files[-1]
@@ -79,7 +79,7 @@ def _paths_of(folder: str, kind: str) -> Iterator[str]:
 
 
 def _move_into_place(path: str, at: int, name: str) -> bool:
-    """Move *path* to a name that is not taken; returns whether that can be done here. Raises OSError."""
+    """Moves *path* to a name that is not taken; returns whether that can be done here. Raises OSError."""
     number = enter.numbers_of(enter.GATED, platform.machine())["renameat2"]
     to = os.fsencode(name)
     if enter.libc.syscall(number, -100, os.fsencode(path), at, to, NO_REPLACE) == 0:

@@ -110,7 +110,7 @@ class Scratch:
             remove(folder)
 
     def close(self) -> None:
-        """Remove it."""
+        """Removes it."""
         with self._lock:
             folder, self._folder = self._folder, None
             if folder is not None:
@@ -128,7 +128,7 @@ def _layers_of(folder: Path) -> Path:
 
 
 def _remove_empty(layers: Path) -> None:
-    """Remove the layers in which nothing was written; all, if nothing was written in any."""
+    """Removes the layers in which nothing was written; all, if nothing was written in any."""
     for layer in list(layers.iterdir()) if layers.is_dir() else ():
         with suppress(OSError):
             os.rmdir(layer)
@@ -138,7 +138,7 @@ def _remove_empty(layers: Path) -> None:
 
 
 def _remove_old_layers(above: Path, servers: Path) -> None:
-    """Remove what servers that have ended left in layers a week ago."""
+    """Removes what servers that have ended left in layers a week ago."""
     for layers in list(above.iterdir()) if above.is_dir() else ():
         if not (servers / layers.name).exists():
             _remove_empty(layers)
@@ -148,7 +148,7 @@ def _remove_old_layers(above: Path, servers: Path) -> None:
 
 
 def remove(folder: Path) -> None:
-    """Remove a folder with all that is in it, as far as that can be done."""
+    """Removes a folder with all that is in it, as far as that can be done."""
     for path in _folders(folder):  # the kernel closes a layer's own folder to everybody, and commands theirs
         with suppress(OSError):
             os.chmod(path, 0o700)
@@ -163,7 +163,7 @@ def _folders(top: Path) -> Iterator[str]:
 
 
 def _remove_left(above: Path) -> None:
-    """Remove the folders of servers that have ended."""
+    """Removes the folders of servers that have ended."""
     for folder in list(above.iterdir()):
         with suppress(OSError):
             handle = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)

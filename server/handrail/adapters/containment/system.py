@@ -104,7 +104,7 @@ def _is_closed(path: str, bits: int) -> bool:
 
 def home_of(environment_path: str, home: str, pythons: Iterable[str] = ()) -> Home:
     """
-    Look around.
+    Looks around.
 
     Args:
         environment_path: PATH.

@@ -1,8 +1,8 @@
 """
 What has appeared while a contained command ran, and must not be there before the user has said yes.
 
-It may as well be the user's own, made by another program meanwhile. So it is moved to a folder of the state
-folder, where it stays for 30 days, and nothing of it is ever removed before.
+It may as well be the user's own, made by another program in the meantime. So it is moved to a folder of the
+state folder, where it stays for 30 days, and nothing of it is ever removed before.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class TakenAway:
 
     def take(self, path: Path, folder: Path, was: str | None = None) -> Appeared:
         """
-        Move *path* into *folder*; where that cannot be done, it is still there.
+        Moves *path* into *folder*; where that cannot be done, it is still there.
 
         Args:
             was: Where it led as a link, which is there again then.
@@ -82,7 +82,7 @@ class TakenAway:
         return Appeared(uri=uri_of(path), lies_in=os.fspath(beside))
 
     def put_back(self, path: Path) -> Failure | None:
-        """Have *path* be there again, unless something is there by now."""
+        """Has *path* be there again, unless something is there by now."""
         beside, was = self._moved.get(path, (None, None))
         if was is not None and path.is_symlink() and os.readlink(path) == was:
             path.unlink()
@@ -115,7 +115,7 @@ def show_contents(appeared: Iterable[Appeared]) -> Iterator[Appeared]:
 
 
 def _move(path: Path, to: Path) -> None:
-    """Move a file or folder, also out of a folder that the command has closed. Raises OSError."""
+    """Moves a file or folder, also out of a folder that the command has closed. Raises OSError."""
     try:
         os.rename(path, to)
     except PermissionError:

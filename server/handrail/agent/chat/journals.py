@@ -25,12 +25,12 @@ class Heard:
     loaded: Callable[[str, Sequence[Entry]], None]
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
-        """Have entries written, and tell of them."""
+        """Has entries written, and tells of them."""
         self.journals.append(session, entries)
         self.heard(session, entries)
 
     async def wait_until_written(self) -> None:
-        """Wait until all is written."""
+        """Waits until all is written."""
         await self.journals.wait_until_written()
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
@@ -52,7 +52,7 @@ class Heard:
         return await self.journals.list(limit)
 
     async def remove(self, session: str) -> bool:
-        """Remove a session's journal."""
+        """Removes a session's journal."""
         return await self.journals.remove(session)
 
     async def of_turn(self, turn: str) -> str | None:
@@ -64,5 +64,5 @@ class Heard:
         return await self.journals.is_behind(session)
 
     def claim(self, session: str) -> Release | None:
-        """Keep other processes from having turns in a session."""
+        """Keeps other processes from having turns in a session."""
         return self.journals.claim(session)

@@ -39,7 +39,7 @@ class Command:
 
 def parse(text: str, own: Sequence[str] = ()) -> Command | str | None:
     """
-    Read a message.
+    Reads a message.
 
     Args:
         text: The message.

@@ -174,7 +174,7 @@ class Transcript:
     # ---- What the journal tells -------------------------------------------------------------------
 
     def add(self, entries: Iterable[Entry], *, is_now: bool = False) -> None:
-        """Take over what was written down; what was written *now* is of a turn that runs here."""
+        """Takes over what was written down; what was written *now* is of a turn that runs here."""
         for entry in entries:
             self._entries.append(entry)
             if isinstance(entry, Rewound):
@@ -290,7 +290,7 @@ class Transcript:
     # ---- What is not written down -----------------------------------------------------------------
 
     def tell(self, turn: str, event: Event) -> None:
-        """Take over what happens in a turn that runs."""
+        """Takes over what happens in a turn that runs."""
         round_ = next((each for each in reversed(self.rounds) if each.turn == turn), None)
         if round_ is None:
             return

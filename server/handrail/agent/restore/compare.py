@@ -1,7 +1,7 @@
 """
 Compare what a checkpoint keeps with what came of it, with another checkpoint, or with now.
 
-The result is a unified diff for people. What an editor holds counts as the document; what is no text, or has
+The result is a unified diff for people. What an editor holds counts as the document; what is not text, or has
 another mode only, is named without its content.
 """
 
@@ -21,7 +21,7 @@ NOW = "now"
 
 async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str | None) -> str:
     """
-    Compare a checkpoint.
+    Compares a checkpoint.
 
     Args:
         ports: The world.

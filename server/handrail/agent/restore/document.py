@@ -3,7 +3,7 @@ Take one path back, without losing what was typed since.
 
 It is compared three ways: what it held before, what the turn left, what is there now. What the user changed
 since stays, or is a conflict and is left alone. Open documents change through the editor, so undo works; what
-is no text, or a symbolic link, is taken back as a whole or not at all.
+is not text, or a symbolic link, is taken back as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class InPart:
 @dataclass(kw_only=True)
 class Tally:
     """
-    What a restore has come to so far, by URI.
+    The outcome of a restore so far, by URI.
 
     Attributes:
         refused: The updates that the editor did not make, or not whole.
@@ -91,7 +91,7 @@ class Tally:
 
 
 async def take_back(ports: Ports, each: Restoration, tally: Tally) -> None:
-    """Take a document, or what lies at a place, back; *tally* is told what became of it."""
+    """Takes a document, or what lies at a place, back; *tally* is told what became of it."""
     if each.is_place:
         await _take_back_place(ports, each, tally)
     elif each.identity and identity(ports, each.uri) != each.identity:
@@ -185,7 +185,7 @@ def _is_same(one: Image, other: Image) -> bool:
 
 
 async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, tally: Tally) -> None:
-    """Restore a file that is not text as a whole, unless it has changed since; otherwise report *reason*."""
+    """Restores a file that is not text, as a whole, unless it has changed; else reports *reason*."""
     now, before = await ports.editor.read_bytes(each.uri), each.before.raw
     if now is not None and now == before:
         (tally.restored if await _take_back_mode(ports, each) else tally.unchanged).append(each.uri)
@@ -202,7 +202,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, tally: 
 
 
 async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
-    """Give a file that holds again what it held the permissions back that the turn took; whether it did."""
+    """Gives a file that holds again what it held the permissions back that the turn took; whether it did."""
     before, after = each.before, each.after
     if before.raw is None or after is None or after.raw is None or after.mode == before.mode:
         return False
@@ -263,7 +263,7 @@ async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
 
 
 async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
-    """Take back what a command did to the file beneath a document with unsaved text; whether it had."""
+    """Takes back what a command did to the file beneath a document with unsaved text; whether it had."""
     before, after = each.before, each.after
     if after is None or after.unsaved is None or after.raw == before.raw:
         return False
@@ -274,7 +274,7 @@ async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
 
 
 async def _put_file_back(ports: Ports, each: Restoration) -> bool:
-    """Make the file that the turn deleted while an editor holds the document; whether it was missing."""
+    """Makes the file that the turn deleted while an editor holds the document; whether it was missing."""
     raw = each.before.raw
     if raw is None or each.after is None or each.after.raw is not None:
         return False
@@ -374,7 +374,7 @@ def _way_back(
 
 
 async def _apply(ports: Ports, change: Change, done: list[str], tally: Tally) -> bool:
-    """Make *change*; whether all of it landed."""
+    """Makes *change*; whether all of it landed."""
     (landing,) = await ports.editor.apply([change], LABEL)
     if isinstance(change, Update) and not isinstance(landing, Applied):
         tally.refused.append(change)

@@ -33,7 +33,7 @@ async def rehearse(ports: Ports, each: Restoration, lines: Lines | None) -> Inte
 
 async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, tally: Tally) -> None:
     """
-    Tell *tally* what taking *each* back, or some lines of it, would come to.
+    Tells *tally* what taking *each* back, or some lines of it, would come to.
 
     Args:
         tally: What restoring the documents before it would come to.
@@ -95,7 +95,7 @@ class Listener:
         return Image(raw=None) if uri == self.gone else await self.editor.look(uri)
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
-        """Note what becomes of the text; a file that is there cannot be made."""
+        """Notes what becomes of the text; a file that is there cannot be made."""
         landings: list[Landing] = []
         for change in changes:
             if isinstance(change, Create) and await self.editor.read_bytes(change.uri) is not None:
@@ -106,7 +106,7 @@ class Listener:
         return tuple(landings)
 
     async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
-        """Note what the file will be; an editor that has the document open keeps its text."""
+        """Notes what the file will be; an editor that has the document open keeps its text."""
         now = await self.editor.read(uri)
         unsaved = None
         if isinstance(now, Document) and now.version is not None:

@@ -46,7 +46,8 @@ class Conversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
-    What a restore came to: the URI of each path, or of what was asked for, stands in exactly one of the five.
+    The outcome of a restore: the URI of each path, or of what was asked for, stands in exactly one of the
+    five.
 
     Attributes:
         checkpoint: The id of the checkpoint taken before; None if nothing was touched.
@@ -88,7 +89,7 @@ class Wish:
 
 async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     """
-    Restore a checkpoint, or some documents of it.
+    Restores a checkpoint, or some documents of it.
 
     Args:
         ports: The world.
@@ -185,7 +186,7 @@ def _choose(
 async def _restore(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
 ) -> str:
-    """Restore part of it, preceded by a checkpoint, whose id is returned."""
+    """Restores part of it, preceded by a checkpoint, whose id is returned."""
     plan, before, coming = await _keep(ports, step, wish, plan, tally)
     left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.open_documents()}
     for each in plan:
@@ -206,7 +207,7 @@ async def _restore(
 
 async def _left_target(ports: Ports, each: Restoration, coming: Intended | None, tally: Tally) -> Target:
     """
-    What a restore has left of a path, without what others write there meanwhile.
+    What a restore has left of a path, without what others write there in the meantime.
 
     Args:
         coming: What a file was about to become; None of what an editor holds, which may have formatted it.
@@ -241,7 +242,7 @@ async def _keep(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
 ) -> tuple[tuple[Restoration, ...], str, Mapping[str, Intended]]:
     """
-    Take the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan.
+    Takes the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan.
 
     Returns:
         The plan, the checkpoint's id, and what each document is about to become, as far as that is known.

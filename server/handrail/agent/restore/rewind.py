@@ -35,7 +35,7 @@ class Way:
 
 def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
     """
-    Name a restore, and its place in the conversation.
+    Names a restore, and its place in the conversation.
 
     Args:
         known: All checkpoints.
@@ -71,7 +71,7 @@ def way_of_turn(
     known: Iterable[Checkpoint], wish: Wish, own: StepId, session: str, turns: Sequence[str]
 ) -> Way:
     """
-    Name a restore of a turn that changed nothing, and so has no checkpoint.
+    Names a restore of a turn that changed nothing, and so has no checkpoint.
 
     Args:
         known, wish, own: As for `way`.

@@ -62,7 +62,7 @@ class Discussion:
     # ---- What the page shows ----------------------------------------------------------------------
 
     async def bring(self, page: Page) -> None:
-        """Work out what the page is to show, as far as that follows from what the user has written in it."""
+        """Works out what the page is to show, as far as that follows from what the user has written in it."""
         await self.reviews.refresh()
         commented = {each.part for each in on_page.remarks(page)} | self.waiting
         pending = {each.key: each for each in self.pending_subjects()}

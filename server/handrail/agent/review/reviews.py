@@ -78,7 +78,7 @@ class Reviews:
     # ---- What the agent does ----------------------------------------------------------------------
 
     async def on_landing(self, made: Sequence[Made]) -> None:
-        """Edits have landed. An error is logged, and the turn goes on without these hunks."""
+        """Edits have landed. An error is logged, and the turn continues without these hunks."""
         try:
             await self._add_landings(made)
         except Exception:
@@ -143,7 +143,7 @@ class Reviews:
     # ---- What others do ---------------------------------------------------------------------------
 
     async def refresh(self, identities: Iterable[str] | None = None) -> None:
-        """Compare what is pending with what documents hold by now."""
+        """Compares what is pending with what documents hold by now."""
         async with self._one_at_a_time:
             await self._take_news()
             if self.mode() == ReviewMode.KEEP:
@@ -191,12 +191,12 @@ class Reviews:
         return identity in self.pending
 
     def look_touched(self, identity: str) -> None:
-        """Compare a document with what the editor holds, if that has changed since."""
+        """Compares a document with what the editor holds, if that has changed since."""
         if identity in self._touched:
             self.look_open(identity)
 
     def look_open(self, identity: str) -> bool:
-        """Compare a document with what the editor holds; whether it holds it."""
+        """Compares a document with what the editor holds; whether it holds it."""
         known, rows = self.pending.get(identity), self.held(identity)
         if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE):
             return False  # a buffer of a removed document says nothing of its file
@@ -208,7 +208,7 @@ class Reviews:
         return True
 
     def _observed_on_disk(self, known: Pending, rows: Sequence[str]) -> None:
-        """Compare a document with its file; the editor may open it with text that was not saved."""
+        """Compares a document with its file; the editor may open it with text that was not saved."""
         before = self._aside.get(known.identity, known)
         self._observe(known, rows)
         now = self.pending.get(known.identity)
@@ -269,7 +269,7 @@ class Reviews:
     # ---- What is on record ------------------------------------------------------------------------
 
     async def look_at_records(self) -> None:
-        """Look whether the user has staged or committed something that is pending."""
+        """Looks whether the user has staged or committed something that is pending."""
         async with self._one_at_a_time:
             await self._take_records()
 
@@ -285,7 +285,7 @@ class Reviews:
             await self._keep([each.identity for each in found])
 
     async def _note_records(self, identities: Iterable[str]) -> None:
-        """Take what is on record of documents for what was there when their hunks landed."""
+        """Takes what is on record of documents for what was there when their hunks landed."""
         known = [self.pending[each] for each in identities if each in self.pending]
         for each in await on_record.note_records(self.records, known):
             self.pending[each.identity] = each
@@ -309,7 +309,7 @@ class Reviews:
         return is_here and self.mode() != ReviewMode.OFF
 
     async def keep(self, wanted: Wanted) -> tuple[str, ...]:
-        """Keep hunks: their text is the user's from now on. Returns their ids; raises UnknownId."""
+        """Keeps hunks: their text is the user's from now on. Returns their ids; raises UnknownId."""
         async with self._one_at_a_time:
             await self._take_news()
             await self._look(list(self.pending))
@@ -362,7 +362,7 @@ class Reviews:
             self.changed(identity, either.uri)
 
     def _keep_soon(self, identities: Iterable[str], *, is_typing: bool = False) -> None:
-        """Keep documents in a moment: a turn may edit them again and again, and each time all is written."""
+        """Keeps documents in a moment: a turn may edit them again and again, and each time all is written."""
         (self._typed if is_typing else self._unkept).update(identities)
         task = self._keeping.get(is_typing)
         if task is None or task.done():
@@ -374,7 +374,7 @@ class Reviews:
         await self.settle()
 
     def _forget(self) -> None:
-        """Remember only the latest documents in which nothing is pending."""
+        """Remembers only the latest documents in which nothing is pending."""
         empty = [each.identity for each in self.pending.values() if not each.document.hunks]
         for identity in empty[:-REMEMBERED]:
             del self.pending[identity]

@@ -54,7 +54,7 @@ class Conflict:
 @dataclass(kw_only=True)
 class Undone:
     """
-    What an undo came to.
+    The outcome of an undo.
 
     Attributes:
         hunks: The ids of the hunks that were undone, or of which the turn's part was.
@@ -66,7 +66,7 @@ class Undone:
     checkpoint: str | None = None
 
     def add(self, more: Undone) -> None:
-        """Add what another one came to."""
+        """Adds what another one came to."""
         self.hunks += more.hunks
         self.conflicts += more.conflicts
         self.checkpoint = more.checkpoint or self.checkpoint
@@ -114,7 +114,7 @@ class _Plan:
 
 async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Undone:
     """
-    Undo hunks.
+    Undoes hunks.
 
     Args:
         reviews: All that is pending.
@@ -177,7 +177,7 @@ def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedH
 
 
 async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_Plan], undone: Undone) -> None:
-    """Make what was planned, all documents at once, and see what of it stands."""
+    """Makes what was planned, all documents at once, and sees what of it stands."""
     files = tuple(plan.file(step.turn) for plan in plans)
     call = PlannedCall(title="undo", files=files, partial=True)
     made = await landing.make(ports, step, [call], lambda: False)

@@ -64,7 +64,7 @@ class View:
     subjects: dict[str, Subject] = field(default_factory=dict)
 
     def add(self, key: str, *texts: str) -> None:
-        """Add a part of some blocks of text, with an empty line behind each."""
+        """Adds a part of some blocks of text, with an empty line behind each."""
         rows = [f"{row}\n" for text in texts for row in (*text.split("\n"), "")]
         self.parts.append(Part(key=key, rows=tuple(rows)))
 

@@ -1,7 +1,7 @@
 """
 Ask the user: whether a call may run, or what the model wants to know.
 
-Whatever a question does not take is no answer, and no answer allows nothing.
+Whatever a question does not take is not an answer, and no answer allows nothing.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Approvals:
         return await self._ask(question) == ALLOW
 
     async def goes_on(self, subject: str, detail: str) -> bool:
-        """Whether the user lets the turn go on."""
+        """Whether the user lets the turn continue."""
         question = Question(
             id=self.new_id("q"),
             session=self.session,

@@ -54,12 +54,12 @@ class Asking:
         return self._asked.keys() | self._tasks.keys()
 
     def ask(self, index: int, asked: Questioned) -> None:
-        """Ask whether a call may run."""
+        """Asks whether a call may run."""
         self._asked[index] = asked
         self._go_on()
 
     def inquire(self, index: int, ready: Ready, inquiry: Inquiry) -> None:
-        """Ask what the model wants to know."""
+        """Asks what the model wants to know."""
 
         async def ask_user() -> Answer:
             return await self.approvals.inquire(ready, inquiry)
@@ -87,7 +87,7 @@ class Asking:
         return index, answer
 
     async def withdraw(self) -> None:
-        """Withdraw all questions."""
+        """Withdraws all questions."""
         for index in list(self.open):
             await self._withdraw(index)
 
@@ -102,7 +102,7 @@ class Asking:
                 self._tasks[index] = asyncio.create_task(repeat())
 
     async def _reconsider(self) -> None:
-        """Withdraw what the user has allowed by the answer to another question."""
+        """Withdraws what the user has allowed by the answer to another question."""
         rights = await self.approvals.rights()
         for index, asked in list(self._asked.items()):
             is_answered = index in self._tasks and self._tasks[index].done()
@@ -110,7 +110,7 @@ class Asking:
                 await self._withdraw(index)
 
     def _go_on(self) -> None:
-        """Ask each question that is not asked yet, unless one about the same is open."""
+        """Asks each question that is not asked yet, unless one about the same is open."""
         about = {self._asked[index].ask.grants for index in self._tasks if index in self._asked}
         for index, asked in self._asked.items():
             if index not in self._tasks and asked.ask.grants not in about:

@@ -79,7 +79,7 @@ WAY_OUT = (
 
 async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fitted | None:
     """
-    Make *session* smaller.
+    Makes *session* smaller.
 
     Args:
         session: Well-formed.
@@ -115,7 +115,7 @@ async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) ->
 
 async def summarise(session: Session, ports: Ports, facts: Facts) -> Fitted | None:
     """
-    Have all but the latest part of a conversation summarised, however much room there is.
+    Has all but the latest part of a conversation summarised, however much room there is.
 
     Returns:
         None if there is too little to summarise. Raises ProviderError if the model makes no summary.

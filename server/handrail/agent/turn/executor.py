@@ -2,7 +2,7 @@
 The one executor: every tool call of every turn takes this road, in this order.
 
 Resolve, judge, put into batches; then for each batch plan the edits and make them (`landing`). What is asked
-about is in no batch until the user allows it; calls that only read go on meanwhile. A call that is not
+about is in no batch until the user allows it; calls that only read go on in the meantime. A call that is not
 allowed is in no batch, so it leaves no trace. Every call gets exactly one result, in call order.
 A cancelled turn ends its command and awaits what may change something; what only reads is left alone.
 """
@@ -145,7 +145,7 @@ class Executor:
 
     async def execute(self, calls: Sequence[ToolCall], number: int) -> ToolMessage:
         """
-        Run the calls of step *number*.
+        Runs the calls of step *number*.
 
         Returns:
             Results in call order; what they tried is added to `outcomes`. When cancelled, what runs is
@@ -197,7 +197,7 @@ class Executor:
     async def _begin(
         self, batch: Sequence[int], left: dict[int, Ready], asking: Asking, order: int, done: Results
     ) -> None:
-        """Run what can run now; of a question to the user, only begin to ask."""
+        """Runs what can run now; of a question to the user, only begins to ask."""
         first = left[batch[0]]
         if isinstance(first.action, Inquiry):  # it is in no batch with others
             self._note_start(first)
@@ -208,7 +208,7 @@ class Executor:
         await self._finish_call(self._run_batch(ready, order, done))
 
     async def _take_answer(self, left: dict[int, Ready], asking: Asking, order: int, done: Results) -> None:
-        """Wait for the user, and end the calls that have their result by the answer."""
+        """Waits for the user, and ends the calls that have their result by the answer."""
         index, answer = await asking.next()
         if answer is None:
             return
@@ -237,7 +237,7 @@ class Executor:
         )
 
     async def _finish(self, batch: Sequence[Done], done: Results) -> None:
-        """Tell of the outcomes of a batch, and keep its results."""
+        """Tells of the outcomes of a batch, and keeps its results."""
         outcomes = [outcome for each in batch for outcome in each.outcomes]
         self.outcomes += outcomes
         self.seen.note(outcomes)
@@ -260,7 +260,7 @@ class Executor:
         return [each.mutation.path for each in self.outcomes if each.status is Status.LANDED]
 
     async def withdraw(self) -> None:
-        """Forget the turn's checkpoint if nothing has landed; an edit that shows late takes it anew."""
+        """Forgets the turn's checkpoint if nothing has landed; an edit that shows late takes it anew."""
         while self._late.pending:
             await asyncio.wait(self._late.pending)
         if self.checkpoint is not None and not self.touched:
@@ -316,7 +316,7 @@ class Executor:
         self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
 
     async def _finish_call(self, work: Coroutine[object, object, None]) -> None:
-        """Await *work*; when cancelled, the call that runs is finished and no other begun."""
+        """Awaits *work*; when cancelled, the call that runs is finished and no other begun."""
         task = asyncio.ensure_future(work)
         try:
             await asyncio.shield(task)
@@ -337,7 +337,7 @@ class Executor:
         return Done(result=output.result_of(ready.call, output.STOPPED if answer is None else answer))
 
     async def _some(self, ready: Ready, order: int) -> Done | None:
-        """Run a command once few others run; None if the turn has been stopped by then."""
+        """Runs a command once few others run; None if the turn has been stopped by then."""
         async with self._room:
             return None if self._stop.is_set() else await self._command(ready, order)
 

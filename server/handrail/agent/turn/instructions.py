@@ -47,7 +47,7 @@ class ToldBefore:
     left_out: tuple[str, ...]
 
     def tell(self, named: set[str], observe: Callable[[Event], None]) -> None:
-        """Tell the user of instructions that are left out, but for what is among *named* already."""
+        """Tells the user of instructions that are left out, but for what is among *named* already."""
         for each in self.left_out:
             if each not in named:
                 observe(Notice(call="", text=each, is_warning=True))
@@ -117,7 +117,7 @@ async def _project(ports: Ports) -> tuple[list[Instructions], tuple[str, ...]]:
 
 async def read_instructions(place: Place, name: str, ports: Ports, rights: Rights) -> tuple[str, str]:
     """
-    Read a file of instructions, if the model may read it without a question.
+    Reads a file of instructions, if the model may read it without a question.
 
     Args:
         place: Where it leads.

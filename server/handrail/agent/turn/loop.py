@@ -67,7 +67,7 @@ def offers(mode: Mode, ports: Ports) -> tuple[ToolOffer, ...]:
 
 async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Finish | GiveUp:
     """
-    Run a turn to its end.
+    Runs a turn to its end.
 
     Args:
         session: With the user's message as its last one.

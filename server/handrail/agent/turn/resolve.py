@@ -68,7 +68,7 @@ class Refused:
 
 
 async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Ready | Refused:
-    """Read *call*; it is refused if it has no meaning, or if its tool is not among those *offered*."""
+    """Reads *call*; it is refused if it has no meaning, or if its tool is not among those *offered*."""
     tool = TOOLS.get(call.name)
     if tool is None or (tool.needs and offered is not None and call.name not in offered):
         return Refused(call=call, failure=_unknown_tool(call.name, offered or TOOLS.keys()))

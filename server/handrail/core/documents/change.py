@@ -133,7 +133,7 @@ class Applied:
         is_reformatted: Whether the editor has changed blanks of it.
         was_doubled: Whether the editor made it twice, and the second copy was taken back.
         is_doubled: Whether the second copy could not be taken back, and stands.
-        uri: Where the document is now, if it was renamed meanwhile.
+        uri: Where the document is now, if it was renamed in the meantime.
     """
 
     text: Text | None
@@ -150,7 +150,7 @@ class Partial:
 
     Attributes:
         stands: One value for each of the update's `edits`.
-        uri: Where the document is now, if it was renamed meanwhile.
+        uri: Where the document is now, if it was renamed in the meantime.
         has_overwritten: Whether it was made over what was typed; the failure has both texts.
     """
 
@@ -167,7 +167,7 @@ class Rejected:
 
     Attributes:
         conflicts: The numbers of the hunks that do not fit any more, if the others would; empty for all.
-        uri: Where the document is now, if it was renamed meanwhile.
+        uri: Where the document is now, if it was renamed in the meantime.
         has_overwritten: As in `Partial`.
     """
 

@@ -182,7 +182,7 @@ class Moved:
 
 def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[Moved, ...]:
     """
-    Carry edits that were planned on *base* over to the text *now*.
+    Carries edits that were planned on *base* over to the text *now*.
 
     Args:
         base: The text that the spans of *planned* refer to.

@@ -74,7 +74,7 @@ class _Ours:
 
 def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
     """
-    Say of each edit what became of it.
+    Says of each edit what became of it.
 
     Args:
         base: The text that the edits were computed on.
@@ -110,7 +110,7 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
 
 def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) -> tuple[TextEdit, ...]:
     """
-    Find what *edits* wrote into *now* if they were made once more, as they were sent.
+    Finds what *edits* wrote into *now* if they were made once more, as they were sent.
 
     Args:
         base: The text that the edits were computed on.
@@ -154,7 +154,7 @@ def _is_blank(ours: _Ours) -> bool:
 
 def which_stand(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...]:
     """
-    Say of each edit whether it stands in *now* as it was written.
+    Says of each edit whether it stands in *now* as it was written.
 
     Args:
         base: The text that the edits were computed on.

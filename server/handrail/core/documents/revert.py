@@ -65,7 +65,7 @@ def revert(
     now: Text, stretches: Sequence[tuple[Text, Text]], lines: Lines | None = None
 ) -> tuple[TextEdit, ...] | None:
     """
-    Find the edits of *now* that undo what was done.
+    Finds the edits of *now* that undo what was done.
 
     Args:
         now: What the document holds.
@@ -98,7 +98,7 @@ def revert(
 
 def revert_hunks(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> tuple[PlannedHunk, ...]:
     """
-    Find what takes *hunks*, edits of *base*, back in *now*: each whole or not at all.
+    Finds what takes *hunks*, edits of *base*, back in *now*: each whole or not at all.
 
     Returns:
         The reverts, numbered by the hunks from 1; one without a number takes all of them back. Those are

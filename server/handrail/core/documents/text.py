@@ -69,7 +69,7 @@ class Text:
     @staticmethod
     def parse(raw: bytes, named: str | None = None) -> Text | Failure:
         """
-        Read bytes as text.
+        Reads bytes as text.
 
         Args:
             raw: All bytes of the file.

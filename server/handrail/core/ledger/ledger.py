@@ -7,7 +7,7 @@ until it is dismissed. One that was to replace all occurrences stays open while 
 the same document that lands elsewhere in a later step lowers it; one of the same step changes nothing. One
 without a place ends with the retry that the model makes of it in the same turn (`retry`). The
 first error is kept, repeats raise its count. A quick fix that is undone opens its failure again. What the
-user denied is no failure. Nothing here claims anything about a text it was not shown.
+user denied is not a failure. Nothing here claims anything about a text it was not shown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Fix:
     A quick fix that landed, for as long as it may be undone.
 
     Attributes:
-        failure: What it mended, as it was before.
+        failure: What it repaired, as it was before.
         text: The document as last seen.
         lines: The lines of `text` that it changed, and one line around them.
         without, made: What these lines read before it, and after.
@@ -55,7 +55,7 @@ class Ledger:
 
     @property
     def mutations(self) -> tuple[Mutation, ...]:
-        """Those whose documents matter: of what failed, and of what was mended and may be undone."""
+        """Those whose documents matter: of what failed, and of what was repaired and may be undone."""
         return tuple(each.mutation for each in (*self.open, *(fix.failure for fix in self.fixes)))
 
     def find(self, failure: str) -> OpenFailure | None:
@@ -71,7 +71,7 @@ class Ledger:
 
 
 def record(ledger: Ledger, outcome: Outcome) -> Ledger:
-    """Enter one outcome."""
+    """Enters one outcome."""
     match outcome.status:
         case Status.FAILED:
             return _enter(ledger, outcome)
@@ -89,7 +89,7 @@ def record(ledger: Ledger, outcome: Outcome) -> Ledger:
 
 
 def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
-    """Enter the outcomes of calls of one step of a turn, and close what these are the retry of."""
+    """Enters the outcomes of calls of one step of a turn, and closes what these are the retry of."""
     guessed = retry.guess_retried(ledger.open, outcomes)
     # Failures first: their places are those of the text before, and move along with what landed.
     for outcome in sorted(outcomes, key=lambda outcome: outcome.status is not Status.FAILED):
@@ -102,7 +102,7 @@ def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
 
 
 def replace_outcome(ledger: Ledger, outcome: Outcome) -> Ledger:
-    """Enter an outcome in the place of an earlier one with the same mutation, which was told too soon."""
+    """Enters an outcome in the place of an earlier one with the same mutation, which was told too soon."""
     mutation = outcome.mutation
     if outcome.status is Status.FAILED:
         return record(ledger.drop((mutation.id,)), outcome)
@@ -122,11 +122,11 @@ def replace_outcome(ledger: Ledger, outcome: Outcome) -> Ledger:
 
 def record_fix(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger:
     """
-    Remember a quick fix, beside `record`, so that its failure is open again once it is undone.
+    Remembers a quick fix, beside `record`, so that its failure is open again once it is undone.
 
     Args:
         ledger: As `record` left it.
-        failure: What was mended, as it was seen just before.
+        failure: What was repaired, as it was seen just before.
         outcome: Of the quick fix.
     """
     if outcome.status is not Status.LANDED or outcome.text is None or failure.seen is None:
@@ -171,7 +171,7 @@ def count_misses(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict
 
 def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
     """
-    Take note that a document's text is *now* as given (None: it is gone).
+    Takes note that a document's text is *now* as given (None: it is gone).
 
     Places move along with the text. A failure whose text has come to its place is closed, and one whose
     quick fix is gone again is open.
@@ -274,7 +274,7 @@ def _fix(failure: OpenFailure, base: Text, now: Text) -> Fix | None:
 
 
 def _look_at_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
-    """Close the failure again if its quick fix is there, open it if what was there before it is."""
+    """Closes the failure again if its quick fix is there, opens it if what was there before it is."""
     lines = carry(fix.lines, edit.edits_between(fix.text.content, now.content))
     there = now.content[lines.start : lines.end]
     is_open = ledger.find(fix.failure.id) is not None

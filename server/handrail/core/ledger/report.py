@@ -37,7 +37,7 @@ class State(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnReport:
     """
-    What a turn came to.
+    The outcome of a turn.
 
     Attributes:
         state: How it ended; `reason` says why, if it is not finished.
@@ -260,7 +260,7 @@ def _diagnostic(known: OpenFailure) -> Diagnostic:
 
 def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
     """
-    What the model reads of the mutations of one call: one line each, and how to go on after a failure.
+    What the model reads of the mutations of one call: one line each, and how to continue after a failure.
 
     Args:
         outcomes: Of the call.

@@ -44,7 +44,7 @@ def made_good(
 
     Args:
         known: Those that are open.
-        outcome: If it has not landed, and did not stand there already, it is no retry.
+        outcome: If it has not landed, and did not stand there already, it is not a retry.
         spent: The orders of the steps of which it has made good a failure by other rules.
         guessed: See `guess_retried`.
     """

@@ -19,7 +19,7 @@ from handrail.core.review.hunks import Hunk, Rows, Step, is_all_new
 
 def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Hunk, ...]:
     """
-    Carry *hunks* over a change that is the user's, an editor's, or another program's.
+    Carries *hunks* over a change that is the user's, an editor's, or another program's.
 
     What lies outside hunks is the user's. What is typed in a hunk stays part of it, unless nothing of the
     agent's is left there. A block across a border counts as two: what it removes in the hunk is removed
@@ -102,7 +102,7 @@ class Near:
 
     @staticmethod
     def of(blocks: Sequence[Block]) -> Near:
-        """Make it; blocks ascend."""
+        """Makes it; blocks ascend."""
         growths = accumulate(((m - k) - (j - i) for i, j, k, m in blocks), initial=0)
         return Near(
             blocks=blocks,
@@ -177,7 +177,8 @@ def add_agent_change(  # noqa: PLR0913, PLR0917  # a change, and whose it is
     new_id: Callable[[], str],
 ) -> tuple[Hunk, ...]:
     """
-    Add what the agent has changed: each block is a hunk of its own, or makes those grow that it reaches into.
+    Adds what the agent has changed: each block is a hunk of its own, or makes those grow that it reaches
+    into.
 
     Args:
         before: The rows before the change.

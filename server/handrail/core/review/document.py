@@ -73,7 +73,7 @@ class Reviewed:
 
 
 def observe(document: Reviewed, now: Sequence[str]) -> Reviewed:
-    """Carry the hunks over a change by the user, an editor, or another program."""
+    """Carries the hunks over a change by the user, an editor, or another program."""
     blocks = _row_by_row(_blocks(document.rows, now), document.rows, now)
     if not blocks:
         return document
@@ -146,7 +146,7 @@ def add_agent_edit(
 
     Args:
         before: What the edit was made on.
-        after: What it has made of that, without what others did meanwhile.
+        after: What it has made of that, without what others did in the meantime.
         whose: The turn and the call.
         new_id: Names a new hunk.
     """
@@ -188,7 +188,7 @@ class Undone:
 def undo_pending(
     document: Reviewed, ids: frozenset[str], turn: str | None = None, *, forced: bool = False
 ) -> Undone:
-    """Undo the hunks of *ids*, or what *turn* did in them; see `undo.undo_hunks`."""
+    """Undoes the hunks of *ids*, or what *turn* did in them; see `undo.undo_hunks`."""
     result = undo.undo_hunks(document.rows, document.hunks, ids, turn, forced=forced)
     blocks = _undo_blocks(document.hunks, result)
     review = _with_change(document, result.rows, result.hunks, blocks)
@@ -229,7 +229,7 @@ def _undo_blocks(hunks: Sequence[Hunk], result: undo.Undone) -> list[Block]:
 
 
 def _remember(review: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) -> Reviewed:
-    """Remember those hunks that were there *before* and are gone, or have fewer steps."""
+    """Remembers those hunks that were there *before* and are gone, or have fewer steps."""
     left, near = {hunk.id: hunk for hunk in review.hunks}, carry.Near.of(blocks)
     gone = [each for each in review.gone if each.hunk.id not in left]
     for hunk in before:
@@ -251,7 +251,7 @@ def _move_gone(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]
 
 
 def _revive(review: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
-    """Have those hunks be pending again whose text stands where it stood."""
+    """Has those hunks be pending again whose text stands where it stood."""
     hunks, again, near = list(review.hunks), set[str](), carry.Near.of(blocks)
     for each in reversed(gone):
         if each.rows == each.hunk.rows:

@@ -38,7 +38,7 @@ def undo_hunks(
     forced: bool = False,
 ) -> Undone:
     """
-    Undo the hunks of *ids*, or what *turn* did in them.
+    Undoes the hunks of *ids*, or what *turn* did in them.
 
     What the user has typed in a hunk stays, and what of the agent's rows is untouched goes; all of it goes if
     that is *forced*.

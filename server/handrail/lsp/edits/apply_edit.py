@@ -85,7 +85,7 @@ class ApplyEdit:
         self, made: lsp.WorkspaceEdit, label: str, shows: Callable[[], bool] = lambda: False
     ) -> Answer:
         """
-        Send an edit.
+        Sends an edit.
 
         Args:
             made: The edit.

@@ -92,7 +92,7 @@ class LspEditor:
     # ---- Changing ---------------------------------------------------------------------------------
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
-        """Apply *changes* one after the other and read each back."""
+        """Applies *changes* one after the other and reads each back."""
         landings = []
         async with self._views.one_at_a_time:
             for change in changes:
@@ -125,7 +125,7 @@ class LspEditor:
         return self.client.creates and self._goes_through_editor(create.text, is_new=True)
 
     async def _update_and_save(self, update: Update, label: str) -> Landing:
-        """Update an open document, in all its views; one that we opened ourselves stays saved if it is."""
+        """Updates an open document, in all its views; one that we opened ourselves stays saved if it is."""
         document = self._documents.find(update.uri)
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
         landing = await self._views.update(update, label)
@@ -134,7 +134,7 @@ class LspEditor:
         return landing
 
     def when_shown(self, change: Change, tell: Told) -> None:
-        """Have *tell* called when more of a change of an open document shows than was told; see the port."""
+        """Has *tell* called when more of a change of an open document shows than was told; see the port."""
         if isinstance(change, Update):
             self._views.when_shown(change, tell)
 
@@ -193,7 +193,7 @@ class LspEditor:
         return await self._land_and_save(create.uri, lambda text: text.content == create.text.content, answer)
 
     async def _land_and_save(self, uri: str, stands: Callable[[Text], bool], answer: Answer) -> Landing:
-        """Wait until the change *stands* in the editor, have it saved, and look at the disk."""
+        """Waits until the change *stands* in the editor, has it saved, and looks at the disk."""
 
         def holds() -> bool:
             document = self._documents.find(uri)
@@ -232,7 +232,7 @@ class LspEditor:
         return tuple(each for each in documents if isinstance(each, Document))
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
-        """Have the client save *uris*, if it offers to."""
+        """Has the client save *uris*, if it offers to."""
         if not self.client.saves or not uris:
             return frozenset()
         params = wire.write(protocol.SaveParams(uris=list(uris)))
@@ -254,7 +254,7 @@ class LspEditor:
         return await self._disk.read_bytes(uri)
 
     async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
-        """Write the bytes of a document that no editor holds."""
+        """Writes the bytes of a document that no editor holds."""
         return await self._disk.put(uri, base, raw, mode)
 
     async def look(self, uri: str) -> Image | None:
@@ -262,9 +262,9 @@ class LspEditor:
         return await self._disk.look(uri)
 
     async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
-        """Have something else lie there."""
+        """Has something else lie there."""
         return await self._disk.lay(uri, base, wanted)
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
-        """Remove those of the folders that are there and empty."""
+        """Removes those of the folders that are there and empty."""
         await self._disk.remove_empty_folders(uris)

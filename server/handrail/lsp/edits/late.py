@@ -121,7 +121,7 @@ class Late:
         is_blind: bool = False,
     ) -> None:
         """
-        Wait for an edit whose *landing* was not what was asked for.
+        Waits for an edit whose *landing* was not what was asked for.
 
         A conflict is judged for good if the client compares versions, and so is what has overwritten typing.
 
@@ -148,7 +148,7 @@ class Late:
             document.seen_late = [] if document.text.content == sent.base.content else [document.text.content]
 
     def watch_copies(self, update: Update, tries: Sequence[Sent], landing: Applied) -> None:
-        """Wait for a second copy of an edit that stands; all *tries* but the last came to nothing."""
+        """Waits for a second copy of an edit that stands; all *tries* but the last came to nothing."""
         until = asyncio.get_running_loop().time() + self._copies_s
         once = edit.apply(tries[-1].base.content, tries[-1].edits)
         copies = [_Copy(update=update, sent=each, once=once, landing=landing, until=until) for each in tries]
@@ -157,7 +157,7 @@ class Late:
             self.look(document)
 
     def when_shown(self, update: Update, tell: Tell) -> None:
-        """Have *tell* called whenever more of *update* shows than was told before, or was taken back."""
+        """Has *tell* called whenever more of *update* shows than was told before, or was taken back."""
         for copy in self._copies:
             if copy.update is update:
                 copy.tell = tell
@@ -185,7 +185,7 @@ class Late:
         return result
 
     def forget(self, uri: str) -> None:
-        """Stop waiting for edits of a document: it is edited anew."""
+        """Stops waiting for edits of a document: it is edited anew."""
         self._awaited = [each for each in self._awaited if each.sent.uri != uri]
         self._copies = [each for each in self._copies if each.sent.uri != uri]
         if (document := self._documents.find(uri)) is not None:
@@ -218,7 +218,7 @@ class Late:
                 task.add_done_callback(self._undoing.discard)
 
     def _tell(self, each: _Awaited) -> None:
-        """Tell what there is to be told of an edit, if someone listens."""
+        """Tells what there is to be told of an edit, if someone listens."""
         if each.tell is None or each.told is None:
             return
         if isinstance(each.told, Applied):

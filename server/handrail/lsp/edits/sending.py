@@ -118,7 +118,7 @@ class Sending:
     disk: Editor
 
     async def update(self, update: Update, label: str) -> tuple[Landing, tuple[Sent, ...]]:
-        """Make an update; also returns what was sent, once or more often."""
+        """Makes an update; also returns what was sent, once or more often."""
         left, lost = update, tuple[int, ...]()
         tries: tuple[Sent, ...] = ()
         landing: Landing | None = None
@@ -149,7 +149,7 @@ class Sending:
         self, sent: Sent, document: OpenDocument, label: str
     ) -> tuple[Landing, frozenset[int] | None]:
         """
-        Send it once.
+        Sends it once.
 
         Returns:
             What is told of it; and the numbers of the hunks that may be sent again, since nothing of any
@@ -181,7 +181,7 @@ class Sending:
         return landing, frozenset(sent.numbers) - unclear
 
     async def _send_and_wait(self, sent: Sent, label: str) -> Answer:
-        """Send it and wait until it shows, or until it is not to be expected any more."""
+        """Sends it and waits until it shows, or until it is not to be expected any more."""
         documents, patience = self.wire.documents, self.wire.patience
 
         def stands() -> bool:

@@ -42,7 +42,7 @@ class WatchfulEditor(LspEditor):
         document.on_disk = stamp if stamp is not None and stamp.size == size else None
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
-        """Apply *changes* one after the other, but for those of documents that are out of step."""
+        """Applies *changes* one after the other, but for those of documents that are out of step."""
         landings: list[Landing] = []
         for change in changes:
             failure = await self._out_of_step(change.uri) if isinstance(change, Update) else None

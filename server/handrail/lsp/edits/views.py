@@ -81,7 +81,7 @@ class Views:
         self._working: set[asyncio.Task[None]] = set()
 
     async def update(self, update: Update, label: str) -> Landing:
-        """Make an update of an open document, in all documents of its file unless it is for one alone."""
+        """Makes an update of an open document, in all documents of its file unless it is for one alone."""
         document = self._documents.find(update.uri)
         beside = self._documents.siblings(document) if document and not update.is_alone else ()
         if document and beside and (failure := self.check_alike(document)):
@@ -103,7 +103,7 @@ class Views:
         return not self._sending.wire.client.compares(sent.version)
 
     async def _send(self, update: Update, label: str, uri: str, part_of: _Whole | None = None) -> Landing:
-        """Make an update in the document that is open as *uri*."""
+        """Makes an update in the document that is open as *uri*."""
         document = self._documents.find(uri)
         if document is not None and self._sending.wire.client.apply_edit:  # else each waits for the user
             self.late.forget(document.uri)
@@ -117,7 +117,7 @@ class Views:
         return landing
 
     async def _undo_copy(self, undo: Update) -> bool:
-        """Take the second copy of an edit back; whether that landed."""
+        """Takes the second copy of an edit back; whether that landed."""
         async with self.one_at_a_time:
             landing, _ = await self._sending.update(undo, "handrail: remove a second copy")
         return isinstance(landing, Applied)
@@ -125,7 +125,7 @@ class Views:
     async def _update_beside(
         self, update: Update, label: str, landing: Landing, views: Sequence[OpenDocument]
     ) -> Landing:
-        """Make what has landed in the first of a file's documents in all others, or take it back there."""
+        """Makes what has landed in the first of a file's documents in all others, or takes it back there."""
         if isinstance(landing, Rejected):
             return landing
         part, whole = _landed_hunks(update, landing)
@@ -146,7 +146,7 @@ class Views:
     async def _undo(
         self, update: Update, part: Update, views: Sequence[OpenDocument], failure: Failure
     ) -> Failure:
-        """Take *part* of an update back in documents of its file, as one did not take it; what to tell."""
+        """Takes *part* of an update back in documents of its file, as one did not take it; what to tell."""
         for view in views:
             if (undo := await self._way_back(part, view.uri)) is None:
                 continue
@@ -191,7 +191,7 @@ class Views:
     # ---- What shows late --------------------------------------------------------------------------
 
     def when_shown(self, update: Update, tell: Told) -> None:
-        """Have *tell* called when more of an update shows than was told; see the port."""
+        """Has *tell* called when more of an update shows than was told; see the port."""
         self.late.when_shown(update, partial(self._shown_late, update, tell))
         self._watch_ways(update, tell)
 
@@ -218,13 +218,15 @@ class Views:
             self._begin(self._complete(update, tell, landing, uri))
 
     async def _renamed_late(self, update: Update, tell: Told, landing: Landing) -> None:
-        """Tell of an edit that shows in another document, if that is the same one by another name."""
+        """Tells of an edit that shows in another document, if that is the same one by another name."""
         saved = await self._disk.read(update.uri)
         if isinstance(saved, Failure):  # else the document was closed, and a like one opened
             tell(landing)
 
     async def _complete(self, update: Update, tell: Told, landing: Applied | Partial, uri: str) -> None:
-        """Make an update that shows late in the document *uri* in the others of its file; then tell of it."""
+        """
+        Makes an update that shows late in the document *uri* in the others of its file; then tells of it.
+        """
         part, whole = _landed_hunks(update, landing)
         async with self.one_at_a_time:
             views = self._views(update)

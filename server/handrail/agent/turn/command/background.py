@@ -131,7 +131,7 @@ class Background:
         return stop is not None and not stop.is_set()
 
     def stop_awaited(self, session: str, call: str) -> None:
-        """Stop a command that a turn waits for; the turn goes on. Raises UnknownCommandError."""
+        """Stops a command that a turn waits for; the turn continues. Raises UnknownCommandError."""
         if (session, call) not in self._awaited:
             raise UnknownCommandError(f"Call {call!r} has no running command that a turn waits for.")
         self._awaited[session, call].set()
@@ -148,7 +148,7 @@ class Background:
         starter: Starter,
     ) -> Printed | Failure:
         """
-        Begin a command that is allowed, and wait a moment for its end.
+        Begins a command that is allowed, and waits a moment for its end.
 
         Raises CheckpointError: as for any command; then it does not run.
         """
@@ -232,7 +232,7 @@ class Background:
         ports: Ports,
         console: Console,
     ) -> None:
-        """Run a command to its end, and keep what became of it."""
+        """Runs a command to its end, and keeps what became of it."""
         answer: Printed | Failure = BROKEN
         try:
             answer = await action.run(places, ports, console)
@@ -250,7 +250,7 @@ class Background:
                 self._tell_end(command, console)
 
     def _tell_end(self, command: BackgroundCommand, console: Console) -> None:
-        """Tell of an end that no one waits for."""
+        """Tells of an end that no one waits for."""
         said = f"The background command {command.id} has ended: {command.line}"
         console.notice(said, False)
         shows = f'read_output {{"output": "{command.id}"}} shows what it printed.'
@@ -264,7 +264,7 @@ class Background:
     # ---- Looking and ending -----------------------------------------------------------------------
 
     async def visit(self, visit: Visit, session: str, ports: Ports) -> str | Failure:
-        """Look at a command of a session, or end it."""
+        """Looks at a command of a session, or ends it."""
         if not visit.command:
             found = self.list_commands(session)
             return (
@@ -281,23 +281,23 @@ class Background:
         return command.report(ports.secrets())
 
     async def end(self, command: BackgroundCommand) -> None:
-        """End a command and all that it has started, and wait until what it changed is kept."""
+        """Ends a command and all that it has started, and waits until what it changed is kept."""
         command.stop.set()
         await self._wait(command, None)
 
     async def end_session(self, session: str) -> None:
-        """End all commands of a session, and forget them."""
+        """Ends all commands of a session, and forgets them."""
         found = self.list_commands(session)
         await asyncio.gather(*map(self.end, found))
         for each in found:
             self._known.pop(each.id, None)
 
     async def close(self) -> None:
-        """End all commands."""
+        """Ends all commands."""
         await asyncio.gather(*map(self.end, self.list_commands()))
 
     async def _wait(self, command: BackgroundCommand, seconds: float | None) -> None:
-        """Wait for the end of a command; until then, no one else is told of it."""
+        """Waits for the end of a command; until then, no one else is told of it."""
         if command.task is None or command.task.done():
             return
         command.waiters += 1
@@ -309,13 +309,13 @@ class Background:
     # ---- What must not have appeared --------------------------------------------------------------
 
     async def move_away(self, ports: Ports) -> None:
-        """Move away what commands that run have made and must not be there; it is asked about later."""
+        """Moves away what commands that run have made and must not be there; it is asked about later."""
         for command in self.list_commands():
             if command.is_running:
                 await self._move_away(command, ports)
 
     async def ask(self, ports: Ports, step: StepId, console: Console) -> list[CommandEffects]:
-        """Set aside what must not be there, and ask about it; what is there again is part of *step*."""
+        """Sets aside what must not be there, and asks about it; what is there again is part of *step*."""
         await self.move_away(ports)
         result = []
         for command in self.list_commands():

@@ -29,7 +29,7 @@ def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
 
 
 def note_made(before: Sequence[NotCovered], after: Sequence[NotCovered], ports: Ports) -> None:
-    """Tell of the folders that a command has made, and that no snapshot covers: they are its own."""
+    """Tells of the folders that a command has made, and that no snapshot covers: they are its own."""
     known = {each.path for each in before}
     ports.process.note_folders(uris([each for each in after if each.path not in known], ports))
 
@@ -49,7 +49,7 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
 
 
 async def leave_what_was_saved(printed: Printed, began: Sequence[Document], ports: Ports) -> Printed:
-    """Put back what the user's editor saved while the command ran; returns the rest of what appeared."""
+    """Puts back what the user's editor saved while the command ran; returns the rest of what appeared."""
     if not printed.appeared:
         return printed
     known = {document.uri: document.saved for document in began}
@@ -84,7 +84,7 @@ async def ask(
     printed: Printed, effects: CommandEffects, ports: Ports, step: StepId, console: Console
 ) -> tuple[CommandEffects, tuple[str, ...]]:
     """
-    Ask about what has appeared and was taken away, and have be there again what the user allows.
+    Asks about what has appeared and was taken away, and puts back what the user allows.
 
     Returns:
         The effects, with what is there again; and what is to be said of the rest.

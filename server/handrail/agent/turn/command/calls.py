@@ -55,7 +55,7 @@ class CommandCalls:
 
     async def run(self, ready: Ready, action: Command, landed: Landed) -> Ran:
         """
-        Run a command that is allowed; of one that is to run on, only the beginning.
+        Runs a command that is allowed; of one that is to run on, only the beginning.
 
         Args:
             landed: Told what commands have changed apart from this call: beside it, or after its result.

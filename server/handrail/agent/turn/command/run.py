@@ -40,7 +40,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     ready: Ready, action: Command, ports: Ports, step: StepId, console: Console, saver: saving.Saver
 ) -> Ran:
     """
-    Run a command that is allowed.
+    Runs a command that is allowed.
 
     Args:
         ready: The call, with the places of the paths that it names.
@@ -104,7 +104,7 @@ def _stopped_result(console: Console) -> Ran:
 
 @contextmanager
 def told_if_slow(console: Console, what: str) -> Iterator[None]:
-    """Tell the user *what* is being done, if it takes long."""
+    """Tells the user *what* is being done, if it takes long."""
     timer = asyncio.get_running_loop().call_later(SLOW_S, console.notice, what, False)
     try:
         yield
@@ -124,7 +124,7 @@ async def _run(
 
 
 async def _look(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
-    """Run a command that only reads: it sees what the editor holds, as far as that can be had."""
+    """Runs a command that only reads: it sees what the editor holds, as far as that can be had."""
     seen, typed = await saving.copies(ports, action.contained.profile)
     console = replace(console, contained=replace(action.contained, copies=seen))
     answer = await action.run(ready.places, ports, console)
@@ -144,7 +144,7 @@ async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepI
 
 
 def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
-    """Tell the user what no snapshot covers, once, before anything happens to it."""
+    """Tells the user what no snapshot covers, once, before anything happens to it."""
     new = [each for each in not_covered if each.path not in console.named]
     console.named.update(each.path for each in new)
     if new:

@@ -74,7 +74,7 @@ class BackgroundCommand:
                 return f"It has ended. {text.strip()}"
 
     def keep(self, effects: CommandEffects, named: Sequence[str]) -> None:
-        """Note what it has changed; *named* are paths that others have changed as well."""
+        """Notes what it has changed; *named* are paths that others have changed as well."""
         self.checkpoint = effects.checkpoint or self.checkpoint
         self.changes.update({each.path: each for each in effects.changes})
         for each in effects.not_covered:

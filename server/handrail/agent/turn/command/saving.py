@@ -34,7 +34,7 @@ class Saver:
     _has_refused: bool = False
 
     async def note(self, outcomes: Sequence[Outcome], ports: Ports) -> None:
-        """Remember what was edited: before a command it is saved."""
+        """Remembers what was edited: before a command it is saved."""
         landed = {outcome.mutation.uri for outcome in outcomes if outcome.status is Status.LANDED}
         ports.process.allow(sorted(landed))
         for uri in landed:
@@ -56,7 +56,7 @@ class Saver:
 
 
 async def save(ports: Ports, saver: Saver) -> list[str]:
-    """Have documents saved, since a command reads the disk; returns the URIs of those that are not."""
+    """Has documents saved, since a command reads the disk; returns the URIs of those that are not."""
     unsaved = await _unsaved_documents(ports)
     files = [document for document in unsaved if document.has_file]
     wanted = [document.uri for document in files if saver.is_agents(document)]

@@ -90,7 +90,7 @@ class Timeline:
         self._segments = self._segments.touch(each.uri for each in targets)
 
     async def begin(self, owner: Owner, ports: Ports, stop: asyncio.Event) -> Snapshot:
-        """Take the snapshot before a background command. Raises CheckpointError."""
+        """Takes the snapshot before a background command. Raises CheckpointError."""
         async with self._one_at_a_time:
             step = owner.step()
             await self._kept.begin(step)  # later turns come after it, whenever its changes are known
@@ -128,7 +128,7 @@ class Timeline:
             self._changed.discard(owner)
 
     async def begin_other(self, ports: Ports, step: StepId, stop: asyncio.Event | None) -> Snapshot:
-        """Take the snapshot before another command. Raises CheckpointError."""
+        """Takes the snapshot before another command. Raises CheckpointError."""
         async with self._one_at_a_time:
             snapshot = await self._kept.before_command(step, stop, self._last)
             await self._close(ports, snapshot)
@@ -138,7 +138,7 @@ class Timeline:
     async def end_other(
         self, ports: Ports, step: StepId, snapshot: Snapshot, done: Meanwhile
     ) -> CommandEffects:
-        """Find what another command has changed. Raises CheckpointError."""
+        """Finds what another command has changed. Raises CheckpointError."""
         async with self._one_at_a_time:
             self._segments = left = self._segments.end_other()
             later = await self._next(ports, left, snapshot)
@@ -149,7 +149,7 @@ class Timeline:
                     await self._open(ports, *later)
 
     async def _withdraw(self, turn: str) -> None:
-        """Forget the place of a command that has changed nothing."""
+        """Forgets the place of a command that has changed nothing."""
         with suppress(CheckpointError):
             await self._kept.withdraw(turn)
 
@@ -187,7 +187,7 @@ class Timeline:
             self._segments = self._segments.keep_under(self._segments.owner.id, step.number)
 
     async def _close(self, ports: Ports, until: Snapshot | None) -> None:
-        """Keep what has changed in the segment, if there is one."""
+        """Keeps what has changed in the segment, if there is one."""
         base, self._base = self._base, None
         if base is None or self._segments.owner is None:
             return
@@ -213,22 +213,22 @@ class Checkpoints:
     ports: Ports
 
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
-        """Keep pre-images, see the port: these are not the background command's."""
+        """Keeps pre-images, see the port: these are not the background command's."""
         self.timeline.touch(targets)
         return await self.beneath.ensure(step, targets)
 
     async def begin(self, step: StepId) -> None:
-        """Give a step its place, see the port."""
+        """Gives a step its place, see the port."""
         await self.beneath.begin(step)
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
-        """Keep post-images, see the port."""
+        """Keeps post-images, see the port."""
         await self.beneath.record(step, targets)
 
     async def before_command(
         self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
     ) -> Snapshot:
-        """Keep all that the folders hold, see the port."""
+        """Keeps all that the folders hold, see the port."""
         return await self.timeline.begin_other(self.ports, step, stop)
 
     async def after_command(
@@ -238,11 +238,11 @@ class Checkpoints:
         meanwhile: Meanwhile = NOTHING,
         until: Snapshot | None = None,
     ) -> CommandEffects:
-        """Find what a command changed, see the port."""
+        """Finds what a command changed, see the port."""
         return await self.timeline.end_other(self.ports, step, snapshot, meanwhile)
 
     async def withdraw(self, checkpoint: str) -> bool:
-        """Forget a checkpoint, see the port."""
+        """Forgets a checkpoint, see the port."""
         return await self.beneath.withdraw(checkpoint)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
@@ -250,19 +250,19 @@ class Checkpoints:
         return await self.beneath.list(session)
 
     def set_limits(self, limits: Limits) -> None:
-        """Keep no more than this, see the port."""
+        """Keeps no more than this, see the port."""
         self.beneath.set_limits(limits)
 
     async def tidy(self) -> None:
-        """Enforce the limits, see the port."""
+        """Enforces the limits, see the port."""
         await self.beneath.tidy()
 
     async def prune(self, checkpoints: Sequence[str]) -> Pruned:
-        """Remove checkpoints, see the port."""
+        """Removes checkpoints, see the port."""
         return await self.beneath.prune(checkpoints)
 
     async def verify(self) -> Soundness:
-        """Say what cannot be read, see the port."""
+        """Says what cannot be read, see the port."""
         return await self.beneath.verify()
 
     async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
@@ -274,5 +274,5 @@ class Checkpoints:
         return await self.beneath.kept_documents(checkpoint)
 
     async def put_down(self, name: str, text: str) -> str:
-        """Write a text where an editor can open it, see the port."""
+        """Writes a text where an editor can open it, see the port."""
         return await self.beneath.put_down(name, text)

@@ -58,7 +58,7 @@ class EditCalls:
     async def make(
         self, batch: Sequence[Ready], step: StepId, mutation: Callable[[ToolCall], Mutation]
     ) -> Edited:
-        """Make the edits of *batch*, whose mutations look as *mutation* says. Raises CheckpointError."""
+        """Makes the edits of *batch*, whose mutations look as *mutation* says. Raises CheckpointError."""
         actions = [ready.action for ready in batch if isinstance(ready.action, Edits)]
         await self.feedback.begin_edit(
             ready.places[patch.path]

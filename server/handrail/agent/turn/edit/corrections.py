@@ -70,7 +70,7 @@ class Corrections:
         waiting: Sequence[WayBack],
     ) -> None:
         """
-        Watch what may show late.
+        Watches what may show late.
 
         Args:
             files: Those of a call.
@@ -169,7 +169,7 @@ async def keep_late(
     ports: Ports, step: StepId, before: Held, ours: Mapping[str, Left], renames: Mapping[str, str]
 ) -> None:
     """
-    Keep in a checkpoint what a change has made that shows late.
+    Keeps in a checkpoint what a change has made that shows late.
 
     Args:
         ports: The world.

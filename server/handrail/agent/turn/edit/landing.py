@@ -81,7 +81,7 @@ async def make(
     listener: Listener | None = None,
 ) -> Made:
     """
-    Make what was planned, call by call.
+    Makes what was planned, call by call.
 
     Args:
         ports: The world.
@@ -132,7 +132,7 @@ async def make(
 async def _checkpoint(
     ports: Ports, step: StepId, wanted: Sequence[Target]
 ) -> tuple[str | None, dict[str, str]]:
-    """Take the checkpoint; its id, and why it lacks documents that the user lets be changed all the same."""
+    """Takes the checkpoint; its id, and why it lacks documents that the user lets be changed all the same."""
     try:
         return await ports.checkpoints.ensure(step, wanted), {}
     except CheckpointError:
@@ -148,7 +148,9 @@ async def _checkpoint(
 
 
 async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
-    """Keep the post-images; without them a restore goes by what was intended, which is returned as a note."""
+    """
+    Keeps the post-images; without them a restore goes by what was intended, which is returned as a note.
+    """
     try:
         await ports.checkpoints.record(step, left)
     except CheckpointError as error:

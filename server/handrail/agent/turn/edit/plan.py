@@ -86,7 +86,7 @@ class Planner:
     mutation: Mutation
 
     async def plan(self, edits: Edits) -> tuple[PlannedFile, ...]:
-        """Plan every file of *edits*, in order."""
+        """Plans every file of *edits*, in order."""
         files = []
         for patch in edits.patches:
             place = self.places[patch.path]

@@ -2,9 +2,9 @@
 What a checkpoint must keep of documents that are about to change, and of what is written into them.
 
 The pre-image is what a change was computed on, and the post-image what we made of that, not what is there by
-now: what the user typed meanwhile, or another process wrote, is theirs, and a restore must not take it away.
-The post-image is known before it is written, and kept with the pre-image: a server that dies before it has
-noted what came of it leaves that much.
+now: what the user typed in the meantime, or another process wrote, is theirs, and a restore must not take it
+away. The post-image is known before it is written, and kept with the pre-image: a server that dies before it
+has noted what came of it leaves that much.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ async def apply_planned(
     ports: Ports, planned: Sequence[PlannedFile], files: Sequence[PlannedFile], label: str, *, partial: bool
 ) -> SentCall:
     """
-    Have the editor make the changes of a call.
+    Has the editor make the changes of a call.
 
     Args:
         ports: The world.
@@ -89,7 +89,7 @@ def _changes(files: Sequence[PlannedFile], *, partial: bool) -> list[Change]:
 
 
 def settle(ports: Ports, step: StepId, files: Sequence[PlannedFile], landings: Sequence[Landing]) -> None:
-    """Note which documents have been edited: what was not removed from them by then stays."""
+    """Notes which documents have been edited: what was not removed from them by then stays."""
     rest = iter(landings)
     for file in files:
         of_file = [next(rest) for _ in file.changes]

@@ -36,7 +36,7 @@ async def make(
     ports: Ports, turn: str, mutation: Mutation, document: Document, planned: PlannedHunk
 ) -> Fixed:
     """
-    Make an edit that was *planned* on *document*.
+    Makes an edit that was *planned* on *document*.
 
     Args:
         ports: The world.

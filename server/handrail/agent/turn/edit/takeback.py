@@ -1,9 +1,9 @@
 """
 Take back what landed of a call that failed half-way, so that it is made whole or not at all.
 
-Each change is undone by its opposite, carried over to what the document holds by now: what the user typed
-meanwhile stays. What cannot be undone without touching it is left, and said to have landed. Which edits of a
-document are left is read from the document, not from what became of the revert.
+Each change is undone by its opposite, carried over to what the document holds by now: what the user typed in
+the meantime stays. What cannot be undone without touching it is left, and said to have landed. Which edits of
+a document are left is read from the document, not from what became of the revert.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ async def whole_or_nothing(
     ports: Ports, step: StepId, changes: Sequence[Change], landings: Sequence[Landing]
 ) -> TakenBack:
     """
-    Undo what landed of *changes* if not all of them did.
+    Undoes what landed of *changes* if not all of them did.
 
     Args:
         ports: The world.
@@ -120,7 +120,7 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> tuple[Landing, list[WayBack]]:
     """
-    Undo what stands of *change* in each document of its file, and see what is left of it.
+    Undoes what stands of *change* in each document of its file, and sees what is left of it.
 
     A hunk that cannot be undone in one of them is left as it is in all.
     """
@@ -179,7 +179,7 @@ class _Round:
     Attributes:
         kept: The edits that cannot be taken back in one of them.
         failed: The way that has not landed, if there is one.
-        renamed: The document's new name, if it was renamed meanwhile.
+        renamed: The document's new name, if it was renamed in the meantime.
     """
 
     kept: set[TextEdit]
@@ -191,7 +191,7 @@ async def _send_back(
     ports: Ports, change: Update, views: Sequence[Document], wanted: Set[TextEdit], is_alone: bool
 ) -> _Round:
     """
-    Take *wanted* back in all *views*; a hunk that one of them does not take back stands again in all.
+    Takes *wanted* back in all *views*; a hunk that one of them does not take back stands again in all.
 
     Args:
         is_alone: Whether each way is for its document alone; else the editor makes it in all of the file.
@@ -218,7 +218,7 @@ async def _send_back(
 
 
 async def _make_again(ports: Ports, way: Update, numbers: Set[int] | None) -> None:
-    """Undo those hunks of a revert that have *numbers*, or all of them."""
+    """Undoes those hunks of a revert that have *numbers*, or all of them."""
     view = await ports.editor.read(way.uri)
     if isinstance(view, Failure):
         return
@@ -232,7 +232,7 @@ async def _make_again(ports: Ports, way: Update, numbers: Set[int] | None) -> No
 
 async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
     """
-    Take back in the other documents of a file what a revert that shows late has taken back in one of them.
+    Takes back in the other documents of a file what a revert that shows late has taken back in one of them.
 
     Returns:
         The revert that one of those does not show; None if it is gone in all.

@@ -87,7 +87,7 @@ class Checker:
         }
 
     async def close(self) -> None:
-        """End what runs."""
+        """Ends what runs."""
         going_on = [each for each in self._runs if not each.task.done()]
         for each in going_on:
             each.stop.set()
@@ -114,7 +114,7 @@ class Checker:
         return sorted((each for each in resolved if isinstance(each, Place)), key=lambda each: -len(each.uri))
 
     def _begin(self, targets: Iterable[Target]) -> None:
-        """Begin to check documents, those of each workspace folder together."""
+        """Begins to check documents, those of each workspace folder together."""
         ordered = sorted(targets, key=lambda each: each.root.uri)
         for _, group in groupby(ordered, key=lambda each: each.root.uri):
             members, stop = list(group), asyncio.Event()
@@ -139,7 +139,7 @@ class Checker:
         return all(runs[0] is not run_ and runs[-1] is not run_ for runs in of_each)
 
     async def _wait(self, runs: Sequence[_Run], wait_s: float) -> None:
-        """Wait for runs, unless that takes too long or the turn is stopped."""
+        """Waits for runs, unless that takes too long or the turn is stopped."""
         tasks = {each.task for each in runs if not each.task.done()}
         if not tasks or wait_s <= 0 or self.stopped.is_set():
             return
@@ -186,7 +186,7 @@ class Checker:
         return why
 
     def _note(self, unknown: Unknown) -> None:
-        """Tell the user once why a check says nothing; one that cannot be run is not tried again."""
+        """Tells the user once why a check says nothing; one that cannot be run is not tried again."""
         if unknown.is_final:
             self._out = unknown
         if unknown.why not in self._noticed:

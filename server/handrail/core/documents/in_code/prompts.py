@@ -94,7 +94,7 @@ class _Search:
         return done
 
     def _seek(self, place: int) -> None:
-        """Have the row be that of *place*, which is not before the latest one."""
+        """Has the row be that of *place*, which is not before the latest one."""
         content, since = self.content, self.counted
         rows = content.count("\n", since, place) + content.count("\r", since, place)
         rows -= content.count("\r\n", since, place)

@@ -43,7 +43,7 @@ class TypedPrompts:
     sent: set[str] = field(default_factory=set)
 
     def on_open(self, prompts: Sequence[Prompt]) -> None:
-        """Take these for other programs': it is not known where they came from."""
+        """Takes these for other programs': it is not known where they came from."""
         self.texts = [each.text for each in prompts]
         self.origins = [Origin.FOREIGN] * len(prompts)
 
