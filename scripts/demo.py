@@ -50,7 +50,7 @@ def show(handrail: Handrail) -> int:
         return wrong(f"one edit must fail and the others land, but `handrail run` ended with {code}")
     changed = [name for name, raw in contents(handrail.workspace).items() if before.get(name) != raw]
 
-    chapter("The checkpoint that stood before the first change")
+    chapter("The checkpoint, taken before the first change")
     found = json.loads(handrail.output("checkpoint", "list", "--json"))
     if len(found) != 1:
         return wrong(f"there must be one checkpoint, not {len(found)}")

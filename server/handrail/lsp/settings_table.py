@@ -67,10 +67,10 @@ BASE_URL = Setting(
         "The address of the model's server, such as `http://localhost:8000/v1`. If empty, the environment "
         "variable of the provider (such as OPENAI_BASE_URL) is used, otherwise the provider's own address. "
         "The key of the provider of `handrail.model` is sent to this address. The address belongs to the "
-        "provider that was chosen when you set it: handrail ignores it, and `handrail.keyName`, for any "
-        "other. Editors without lists of models, and commands, use what their settings say when they "
-        "start, and tell you if the provider is another one. If you choose a model of another provider in "
-        "a conversation, that provider's own address is used."
+        "provider that was chosen when you set it: for models of any other provider, handrail ignores it "
+        "and `handrail.keyName`, and uses that provider's own. If your settings are in a file, as in "
+        "Neovim, Emacs or a terminal, the address in the file at the start counts for the model in the "
+        "file; handrail tells you if you had set it for another provider before."
     ),
 )
 KEY_NAME = Setting(
@@ -100,8 +100,8 @@ MODE = Setting(
     scope=Scope.WINDOW,
     choices=("edit", "ask", "plan"),
     does=(
-        "What a turn may do unless its client says otherwise. `edit`: everything that is allowed. `ask` and "
-        "`plan`: read and search only; `plan` asks the model for a plan."
+        "What a turn may do, unless you choose another mode for it. `edit`: everything that is allowed. "
+        "`ask` and `plan`: read and search only; `plan` asks the model for a plan."
     ),
 )
 BEHAVIOUR = Setting(
@@ -277,7 +277,7 @@ CHECKPOINTS_SIZE = Setting(
     bounds=(10, 1_000_000),
     does=(
         "The disk space, in megabytes, that the checkpoints of a workspace may use. handrail removes the "
-        "oldest turns before it writes more; it keeps what a restore removed."
+        "oldest turns before it writes more, but never the checkpoint of a restore or an undo."
     ),
 )
 CHECKPOINTS_AGE = Setting(
@@ -335,8 +335,8 @@ REVIEW_MARKS = Setting(
     default=False,
     scope=Scope.WINDOW,
     does=(
-        "Show pending changes as diagnostics of severity *hint*, for editors that can list and step through "
-        "diagnostics only. They are separate from failed edits."
+        "Show pending changes as diagnostics of severity *hint*, for editors that can only list and step "
+        "through diagnostics. They are separate from failed edits."
     ),
 )
 PROMPTS_ON_SAVE = Setting(
