@@ -187,6 +187,9 @@ AWKWARD = {
         r"\bopen no longer\b": "no longer open",
         r"\bwithout a word\b": "without a message",
         r"\b(?:is|are|was|were) ended\b": "stopped, has ended",
+        r"\bput right\b": "corrected",
+        r"\bgo(?:es|ne|ing)? on from\b": "continue from",
+        r"\bwhat \w+(?: \w+){0,4} (?:comes?|came) to\b": "name the result",
     }.items()
 }
 OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")
@@ -268,6 +271,9 @@ def test_the_extension_speaks_plain_english() -> None:
         "A name stands for nothing.",
         "The document is open no longer.",
         "The command was ended by a signal.",
+        "The path was put right.",
+        "One whose journal was removed goes on from there.",
+        "Do not assume what a tool call came to.",
     ],
 )
 def test_awkward_sentences_are_found(sentence: str) -> None:
