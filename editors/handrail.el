@@ -1656,21 +1656,31 @@ Without a region ABOUT means all of the file."
          (known (assoc turn (handrail--turns server))))
     (pcase (plist-get event :kind)
       ("started" (unless known (push (cons turn (make-hash-table :test #'equal)) (handrail--turns server))))
-      ("outcome" (when known (puthash (plist-get event :id) (plist-get event :status) (cdr known))))
+      ("outcome" (when known (puthash (plist-get event :id) (handrail--status event) (cdr known))))
       ("ended"
        (setf (handrail--turns server) (assoc-delete-all turn (handrail--turns server)))
        (handrail--say "handrail: %s" (handrail--ending event (and known (hash-table-values (cdr known)))))))
     (force-mode-line-update t)))
 
+(defun handrail--status (outcome)
+  "The status of OUTCOME; \"command\" if a command has changed the file."
+  (let ((status (plist-get outcome :status)))
+    (if (and (equal status "landed") (equal (plist-get outcome :tool) "terminal")) "command" status)))
+
 (defun handrail--ending (event statuses)
   "How a turn has ended, by its last EVENT and the STATUSES of its edits."
   (let ((reason (plist-get event :reason)))
     (cl-flet ((counted (&rest wanted) (cl-count-if (lambda (status) (member status wanted)) statuses)))
-      (concat (plist-get event :state)
-              (if (or (null reason) (string-empty-p reason)) "" (concat ": " (handrail--line reason)))
-              (if statuses (format "; %s landed" (handrail--number (counted "landed" "already") "edit")) "")
-              (let ((failed (counted "failed"))) (if (zerop failed) "" (format ", %d did not land" failed)))
-              (let ((denied (counted "denied"))) (if (zerop denied) "" (format ", %d denied" denied)))))))
+      (let ((landed (counted "landed" "already"))
+            (failed (counted "failed"))
+            (denied (counted "denied"))
+            (changed (counted "command")))
+        (concat (plist-get event :state)
+                (if (or (null reason) (string-empty-p reason)) "" (concat ": " (handrail--line reason)))
+                (if (zerop (+ landed failed denied)) "" (format "; %s landed" (handrail--number landed "edit")))
+                (if (zerop failed) "" (format ", %d did not land" failed))
+                (if (zerop denied) "" (format ", %d denied" denied))
+                (if (zerop changed) "" (format "; commands changed %s" (handrail--number changed "file"))))))))
 
 (defun handrail--mode-line ()
   "What the mode line says.

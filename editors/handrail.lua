@@ -352,17 +352,27 @@ end
 
 -- ---- Turns
 
-local function count(report, status)
+local COMMANDS = "terminal" -- the tool whose outcomes are files that a command has changed
+
+-- How many edits, or files that commands have changed, have a status.
+local function count(report, status, by_commands)
   return #vim.tbl_filter(function(outcome)
-    return outcome.status == status
+    local is_command = outcome.status == "landed" and outcome.tool == COMMANDS
+    return (status == nil or outcome.status == status) and is_command == (by_commands or false)
   end, report.outcomes)
 end
 
--- How a turn ended, and why; what became of its edits.
+-- How a turn ended, and why; what became of its edits, and how many files its commands have changed.
 local function ending(report)
-  local denied = count(report, "denied") > 0 and (", %d denied"):format(count(report, "denied")) or ""
-  local edits = counted(#report.outcomes, "edit")
-  local told = #report.outcomes > 0 and ("%s, %d did not land%s"):format(edits, count(report, "failed"), denied)
+  local told = {}
+  if count(report) > 0 then
+    local denied = count(report, "denied") > 0 and (", %d denied"):format(count(report, "denied")) or ""
+    table.insert(told, ("%s, %d did not land%s"):format(counted(count(report), "edit"), count(report, "failed"), denied))
+  end
+  if count(report, nil, true) > 0 then
+    table.insert(told, "commands changed " .. counted(count(report, nil, true), "file"))
+  end
+  told = #told > 0 and table.concat(told, "; ") or nil
   if report.state == "finished" then
     return told or report.state
   end

@@ -8,9 +8,14 @@ import type { Outcome, TurnReport } from "./protocol";
 
 const LONGEST_ANSWER = 200; // characters; a notification shows about this much
 
-/** How the turn ended, and what became of its edits. */
+const COMMANDS = "terminal"; // the tool whose outcomes are files that a command has changed
+
+/** How the turn ended, what became of its edits, and how many files its commands have changed. */
 export function summary(report: TurnReport): string {
-  const parts = [ending(report), report.outcomes.length > 0 ? edits(report.outcomes) : beginning(report.answer)];
+  const changed = report.outcomes.filter(({ status, tool }) => status === "landed" && tool === COMMANDS);
+  const edited = report.outcomes.filter((outcome) => !changed.includes(outcome));
+  const became = [edited.length > 0 ? edits(edited) : "", changed.length > 0 ? changedBy(changed.length) : ""];
+  const parts = [ending(report), ...(report.outcomes.length > 0 ? became : [beginning(report.answer)])];
   return `Handrail: ${parts.filter((part) => part !== "").join(" ")}`;
 }
 
@@ -29,6 +34,10 @@ function edits(outcomes: Outcome[]): string {
   const tried = landed.length > 0 ? landedOf(landed.length, documents, failed) : failedOf(failed);
   if (denied > 0) return deniedOf(denied, tried);
   return tried !== "" ? l10n.t("{0}.", tried) : l10n.t("The documents already had these changes.");
+}
+
+function changedBy(files: number): string {
+  return counted(files, l10n.t("Commands changed 1 file."), l10n.t("Commands changed {0} files.", files));
 }
 
 /** What landed, with what did not. */

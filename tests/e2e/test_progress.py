@@ -10,7 +10,7 @@ from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses
-from handrail.testing import answer, behaviours
+from handrail.testing import answer, behaviours, call
 from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
@@ -47,6 +47,16 @@ async def test_progress_of_a_turn_that_edits(stage: Stage, editor: Editor) -> No
         assert (shown[0]["title"], shown[0]["message"]) == ("handrail", "a.txt")
         assert "a.txt" in shown[1]["message"]
         assert shown[-1]["message"] == "1 landed, 1 did not"
+
+
+async def test_what_a_command_changed_is_not_counted_as_edits(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", TEXT)
+    command = call("terminal", command="touch b.txt c.txt")
+    allowed = {"approvals": [{"tool": "terminal", "match": "touch *", "verdict": "allow"}]}
+    model = stage.script(answer("", patch("a.txt", "one", "1")), answer("", command), answer("Done."))
+    editor = await stage.start(habits, settings={**model, **allowed})
+    shown = await sound(editor, (await editor.turn("Go."))["turn"])
+    assert not shown or shown[-1]["message"] == "1 landed, commands changed 2 files"
 
 
 async def test_progress_ends_on_every_path(stage: Stage, habits: Habits) -> None:

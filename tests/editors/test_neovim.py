@@ -363,7 +363,7 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> No
     assert any("echo '[fine](command:workbench.action.quit)'" in row for row in seen["screen"])
     assert seen["gone"]
     assert not any("echo" in row for row in seen["after"])
-    assert any(row.startswith("handrail: 1 edit, 0 did not land. It ran.") for row in seen["after"])
+    assert any(row.startswith("handrail: commands changed 1 file. It ran.") for row in seen["after"])
     assert seen["stopped"]
 
 

@@ -16,10 +16,12 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
+from handrail.agent.tools import kind_of
 from handrail.core import surfaces
 from handrail.core.documents.change import Status
 from handrail.core.ledger import report
 from handrail.core.ledger.outcome import Outcome
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import screen
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
@@ -41,7 +43,7 @@ class _Shown:
     """What has been told of one turn."""
 
     seq: int = 0
-    statuses: dict[str, Status] = field(default_factory=dict)
+    outcomes: dict[str, tuple[Status, bool]] = field(default_factory=dict)
     has_begun: bool = False
     has_ended: bool = False
     title: str = ""
@@ -105,7 +107,8 @@ class Progress:
             )
             self.server.protocol.notify(protocol.TURN_UPDATE, wire.write(update))
         if isinstance(event, Outcome):
-            state.statuses[event.mutation.id] = event.status
+            is_command = kind_of(event.mutation.tool) is ToolKind.COMMAND
+            state.outcomes[event.mutation.id] = (event.status, is_command)
         if self.client.progress and not state.has_ended:
             self._tell_standard(turn, event, state)
         if isinstance(event, report.Notice) and event.is_warning:
@@ -259,8 +262,13 @@ def _more(before: report.CallOutput | None, output: report.CallOutput) -> report
 
 
 def _counts(state: _Shown) -> str:
-    of = Counter(state.statuses.values())
-    counts = [f"{of[Status.LANDED] + of[Status.ALREADY]} landed"]
+    """What became of the edits, and how many files commands have changed."""
+    changed = (Status.LANDED, True)
+    of = Counter(status for status, is_command in state.outcomes.values() if (status, is_command) != changed)
+    by_commands = list(state.outcomes.values()).count(changed)
+    counts = [f"{of[Status.LANDED] + of[Status.ALREADY]} landed"] if of or not by_commands else []
     counts += [f"{of[Status.FAILED]} did not"] if of[Status.FAILED] else []
     counts += [f"{of[Status.DENIED]} denied"] if of[Status.DENIED] else []
+    files = "file" if by_commands == 1 else "files"
+    counts += [f"commands changed {by_commands} {files}"] if by_commands else []
     return ", ".join(counts)

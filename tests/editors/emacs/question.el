@@ -41,7 +41,7 @@
 
     (drive-keys "M-x handrail-answer RET y e s RET")
     (drive-await "the command to run" (file-exists-p "ran.txt"))
-    (drive-await "the report" (drive-said "handrail: finished"))
+    (drive-await "the report" (drive-said "handrail: finished; commands changed 1 file"))
     (drive-note 'gone (if (and (not (string-search "waits" (question-mode-line)))
                                (null (get-buffer "*handrail question*")))
                           t :json-false))

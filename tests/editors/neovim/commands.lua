@@ -49,7 +49,7 @@ return function(drive)
   status("waiting for you")
   record.banner = drive.banner()
   drive.answer()
-  drive.say("yes<CR>", "did not land")
+  drive.say("yes<CR>", "commands changed")
   status("to review")
 
   -- The changes are gone through, one is undone, the others are kept.

@@ -37,7 +37,7 @@ return function(drive)
   vim.api.nvim_input(":HandrailAnswer<CR>yes<CR>")
   drive.await("the command to run", has_run)
   drive.await("the turn's end", function()
-    return record.messages[#record.messages]:find("did not land")
+    return record.messages[#record.messages]:find("commands changed")
   end)
   record.ended, record.gone, record.after = vim.api.nvim_get_mode().mode, banner() == nil, drive.screen()
 

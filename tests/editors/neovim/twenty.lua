@@ -19,6 +19,6 @@ return function(drive)
     end)
   end
   drive.await("the turn's end", function()
-    return #record.messages > 0 and record.messages[#record.messages]:find("did not land", 1, true)
+    return #record.messages > 0 and record.messages[#record.messages]:find("commands changed", 1, true)
   end)
 end
