@@ -593,7 +593,7 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
     assert [each for each in seen["messages"] if ": sent; " not in each] == [
         f"handrail: {each}"
         for each in (
-            "4 edits, 1 did not land. It is loud now.",
+            "3 edits, 1 did not land; commands changed 1 file. It is loud now.",
             "3 changes to review: :cnext goes to them",
             "1 change undone",
             "1 change undone",
