@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk
 from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.readback import which_stand
+from handrail.core.documents.readback import which_are_intact
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import notations, reply
@@ -195,9 +195,9 @@ def test_what_the_user_does_elsewhere_does_not_disturb_ours(data: st.DataObject)
     text = Text(base.content)
     edits = edit.edits_between(base.content, changed(base, ours))
     with_ours, without = users(data, base, ours)
-    assert all(which_stand(text, edits, with_ours))
+    assert all(which_are_intact(text, edits, with_ours))
     assume(edits)
-    assert not any(which_stand(text, edits, without))
+    assert not any(which_are_intact(text, edits, without))
 
 
 def users(data: st.DataObject, base: Lines, ours: dict[int, list[str]]) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import pytest
 
 from handrail.core.documents import diff, edit
 from handrail.core.documents.change import PlannedHunk, Tier
-from handrail.core.documents.readback import Fate, fates, which_stand
+from handrail.core.documents.readback import Fate, fates, which_are_intact
 from handrail.core.documents.revert import revert
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
@@ -90,7 +90,7 @@ def test_readback(case: Case) -> None:
     base = Text(case["base"])
     edits = edit.edits_between(base.content, case["ours"])
     found = fates(base, edits, case["now"])
-    assert [fate is Fate.STANDS for fate in found] == list(which_stand(base, edits, case["now"]))
+    assert [fate is Fate.INTACT for fate in found] == list(which_are_intact(base, edits, case["now"]))
     shown = [f"{e.new!r}: {fate}\n" for e, fate in zip(edits, found, strict=True)]
     case.check(fates="".join(shown))
 

@@ -216,7 +216,7 @@ async def test_a_conflict_of_one_hunk_does_not_keep_the_other_from_landing(
     assert path.read_bytes() == b"ONE\ntwo\nthree\n"
     landing = await one(disk, replace(both, is_divisible=True))
     assert isinstance(landing, Partial)
-    assert landing.stands == (False, True)
+    assert landing.landed == (False, True)
     assert (landing.failure.code, landing.failure.uri) == (Code.STALE_DOCUMENT, uri_of(path))
     assert "hunk 1" in landing.failure.message
     assert path.read_bytes() == b"ONE\ntwo\ndrei\n"
@@ -228,7 +228,7 @@ async def test_a_hunk_lands_whole_or_not_at_all(disk: Editor, tmp_path: Path) ->
     both = update(path, base, ("one\nsame\nthree", "eins\nsame\ndrei"), ("four", "vier"))
     landing = await one(disk, replace(both, is_divisible=True))
     assert isinstance(landing, Partial)
-    assert landing.stands == (False, False, True)
+    assert landing.landed == (False, False, True)
     assert path.read_bytes() == b"ONE\nsame\nthree\nvier\n"
 
 
@@ -310,7 +310,7 @@ def test_what_was_altered_after_writing_has_not_landed(tmp_path: Path) -> None:
     assert isinstance(ready, disk_module._Ready)
     half = disk_module._outcome(tmp_path / "a", ready, Text("A\nsomething else\n"))
     assert isinstance(half, Partial)
-    assert half.stands == (True, False)
+    assert half.landed == (True, False)
     assert half.failure.code is Code.NOT_AS_WRITTEN
     for gone in (Text("a\nb\n"), Failure(code=Code.NO_SUCH_FILE, message="")):
         nothing = disk_module._outcome(tmp_path / "a", ready, gone)

@@ -285,16 +285,16 @@ def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
 
 def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
     """What became of an update, judged by what the file holds afterwards."""
-    stands = (False,) * len(ready.edits)
+    intact = (False,) * len(ready.edits)
     if isinstance(now, Text):
-        stands = readback.which_stand(ready.text, ready.edits, now.content)
-        if all(stands) and not ready.conflicts:
+        intact = readback.which_are_intact(ready.text, ready.edits, now.content)
+        if all(intact) and not ready.conflicts:
             return Applied(text=now)
-    if not any(stands):
+    if not any(intact):
         return Rejected(failure=failure.other_content(path))
-    cause = stale(ready.conflicts, files.show_name(path)) if all(stands) else failure.other_content(path)
-    each = iter(stands)
-    return Partial(stands=tuple(keep and next(each) for keep in ready.kept), failure=cause)
+    cause = stale(ready.conflicts, files.show_name(path)) if all(intact) else failure.other_content(path)
+    each = iter(intact)
+    return Partial(landed=tuple(keep and next(each) for keep in ready.kept), failure=cause)
 
 
 def _is_read_only(path: Path, state: files.FileState) -> bool:

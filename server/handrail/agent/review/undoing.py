@@ -177,7 +177,7 @@ def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedH
 
 
 async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_Plan], undone: Undone) -> None:
-    """Makes what was planned, all documents at once, and sees what of it stands."""
+    """Makes what was planned, all documents at once, and sees what of it has landed."""
     files = tuple(plan.file(step.turn) for plan in plans)
     call = PlannedCall(title="undo", files=files, partial=True)
     made = await landing.make(ports, step, [call], lambda: False)
@@ -185,15 +185,15 @@ async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_P
     of = {outcome.mutation.id: outcome for outcome in made.calls[0].outcomes}
     became = dict[str, tuple[Reviewed, Reviewed]]()
     for plan in plans:
-        stands = set[str]()
+        landed = set[str]()
         for hunk, _ in plan.edits:
             failure = of[hunk.id].failure
             if failure is None:
-                stands.add(hunk.id)
+                landed.add(hunk.id)
             else:
                 undone.conflicts.append(_conflict(plan.pending, hunk, failure.message))
-        undone.hunks += [hunk.id for hunk, _ in plan.edits if hunk.id in stands]
-        left = await asyncio.to_thread(plan.without, frozenset(stands))
+        undone.hunks += [hunk.id for hunk, _ in plan.edits if hunk.id in landed]
+        left = await asyncio.to_thread(plan.without, frozenset(landed))
         became[plan.pending.identity] = (plan.pending.document, left)
     await reviews.became(became)
 

@@ -126,13 +126,13 @@ Change = Update | Create | Delete
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
     """
-    The change was read back and stands.
+    The change was read back and has landed.
 
     Attributes:
         text: What was read; None for a deletion.
         is_reformatted: Whether the editor has changed blanks of it.
         was_doubled: Whether the editor made it twice, and the second copy was taken back.
-        is_doubled: Whether the second copy could not be taken back, and stands.
+        is_doubled: Whether the second copy could not be taken back, and is still there.
         uri: Where the document is now, if it was renamed in the meantime.
     """
 
@@ -146,15 +146,15 @@ class Applied:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partial:
     """
-    Some edits stand and some do not.
+    Some edits have landed and some have not.
 
     Attributes:
-        stands: One value for each of the update's `edits`.
+        landed: One value for each of the update's `edits`.
         uri: Where the document is now, if it was renamed in the meantime.
         has_overwritten: Whether it was made over what was typed; the failure has both texts.
     """
 
-    stands: tuple[bool, ...]
+    landed: tuple[bool, ...]
     failure: Failure
     uri: str | None = None
     has_overwritten: bool = False
@@ -163,7 +163,7 @@ class Partial:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rejected:
     """
-    Nothing of the change stands.
+    Nothing of the change has landed.
 
     Attributes:
         conflicts: The numbers of the hunks that do not fit any more, if the others would; empty for all.

@@ -1,14 +1,14 @@
 r"""
 Read back: what became of our edits in a text that others may have changed as well.
 
-An edit stands if its new text is there, whole, where it belongs, and what it replaced is gone. What the
+An edit is intact if its new text is there, whole, where it belongs, and what it replaced is gone. What the
 user typed around it does not matter. Where the difference of two texts can be read in more than one way
 (one of several equal lines is missing), the reading in which ours is missing wins for deletions, and the
 reading in which ours is whole wins for insertions.
 
 Theory of operation. Three texts are known: `base`, on which the edits were computed; `expected`, which they
-make of it; and `now`, which is there. An edit stands if nothing in the difference of `expected` and `now`
-disturbs it. If it does not, the texts are compared without their blanks, and without what was only added: an
+make of it; and `now`, which is there. An edit is intact if nothing in the difference of `expected` and `now`
+disturbs it. If it is not, the texts are compared without their blanks, and without what was only added: an
 editor that formats as it goes, or a user who types into a new line at once, has taken the edit. This reading
 must cost fewer keys than the one in which the edit was never made. Only if the place of an edit is as `base`
 has it is the edit known to be absent; everything else stays unclear, and must not be sent again.
@@ -18,7 +18,7 @@ has it is the edit known to be absent; everything else stays unclear, and must n
     >>> def fate(now: str) -> str:
     ...     return fates(base, edits, now)[0].value
     >>> fate("one\nTWO\nthree!\n")  # the user typed elsewhere
-    'stands'
+    'intact'
     >>> fate("one\nT WO\nthree\n")  # only blanks differ
     'reformatted'
     >>> fate("one\nTxWO\nthree\n")  # something was added inside ours
@@ -53,14 +53,14 @@ BLANKS = re.compile(r"[ \t\f\v\u00a0]+")
 class Fate(StrEnum):
     """What became of one edit."""
 
-    STANDS = "stands"
-    REFORMATTED = "reformatted"  # it stands but for its blanks
-    ADDED_TO = "added to"  # all of it stands, and more inside it
+    INTACT = "intact"
+    REFORMATTED = "reformatted"  # it is intact but for its blanks
+    ADDED_TO = "added to"  # all of it is there, and more inside it
     ABSENT = "absent"  # its place is as it was before
     UNCLEAR = "unclear"  # its place was changed, and ours is not whole there
 
 
-LANDED = frozenset({Fate.STANDS, Fate.REFORMATTED, Fate.ADDED_TO})
+LANDED = frozenset({Fate.INTACT, Fate.REFORMATTED, Fate.ADDED_TO})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +81,11 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
         edits: What we asked for, ascending, without overlap.
         now: What the editor holds.
 
-    Cost: that of a few differences of the two texts; one, if every edit stands.
+    Cost: that of a few differences of the two texts; one, if every edit is intact.
     """
-    stands = which_stand(base, edits, now)
-    if all(stands):
-        return (Fate.STANDS,) * len(edits)
+    intact = which_are_intact(base, edits, now)
+    if all(intact):
+        return (Fate.INTACT,) * len(edits)
     if now == base.content:
         return (Fate.ABSENT,) * len(edits)
     expected, ours = _apply_edits(base, edits)
@@ -94,11 +94,11 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
     moved = rebase(base, edits, now)
     later = edits_between(base.content, now)
     found = [
-        (Fate.STANDS if stood else None)
+        (Fate.INTACT if is_intact else None)
         or bare[at]
         or (Fate.ADDED_TO if added[at] else None)
         or (Fate.UNCLEAR if moved[at].conflict or _is_met(base, each, later) else Fate.ABSENT)
-        for at, (each, stood) in enumerate(zip(edits, stands, strict=True))
+        for at, (each, is_intact) in enumerate(zip(edits, intact, strict=True))
     ]
     if any(fate in LANDED for fate, each in zip(found, ours, strict=True) if not _is_blank(each)):
         return tuple(
@@ -152,9 +152,9 @@ def _is_blank(ours: _Ours) -> bool:
     return _squeeze(ours.old) == _squeeze(ours.new)
 
 
-def which_stand(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...]:
+def which_are_intact(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...]:
     """
-    Says of each edit whether it stands in *now* as it was written.
+    Says of each edit whether it is in *now* as it was written.
 
     Args:
         base: The text that the edits were computed on.
@@ -167,7 +167,7 @@ def which_stand(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, 
     if now == base.content:
         return (False,) * len(edits)
     others = _differences(expected, now)
-    stands = []
+    intact = []
     for at, each in enumerate(ours):
         is_whole = not any(_disturbs(expected, other, each.span, each.old) for other in others)
         if is_whole and not each.new and _may_be_undone(expected, each.span.start, each.old, others):
@@ -175,8 +175,8 @@ def which_stand(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, 
             is_back = any(other.new and _squeeze(other.new) == _squeeze(each.old) for other in others)
             fewer = _effort(_differences(without, now))
             is_whole = _effort(others) <= (fewer if is_back else fewer + MARGIN)
-        stands.append(is_whole)
-    return tuple(stands)
+        intact.append(is_whole)
+    return tuple(intact)
 
 
 def with_blanks_of(base: Text, edits: Sequence[TextEdit], now: str) -> str:
@@ -239,7 +239,7 @@ def _which_grew(
 
 
 def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fate | None]:
-    """Which edits stand, or stand with something added, once no text has blanks; None for all others."""
+    """Which edits are intact, or have something added, once no text has blanks; None for all others."""
     expected, ours = _apply_edits(base, edits)
     bare: list[TextEdit] = []
     places: list[int] = []  # of those edits that are more than blanks
@@ -254,10 +254,10 @@ def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fat
         return fates
     text, bare_now = Text(_squeeze(base.content)), _squeeze(now)
     made, bare_ours = _apply_edits(text, bare)
-    stand = which_stand(text, bare, bare_now)
+    intact = which_are_intact(text, bare, bare_now)
     added = _which_grew(made, bare_ours, (text.content, bare), bare_now)
-    for at, stood, more in zip(places, stand, added, strict=True):
-        fates[at] = Fate.REFORMATTED if stood else Fate.ADDED_TO if more else None
+    for at, is_intact, more in zip(places, intact, added, strict=True):
+        fates[at] = Fate.REFORMATTED if is_intact else Fate.ADDED_TO if more else None
     return fates
 
 

@@ -11,11 +11,9 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.patches.hunk import Hunk
 
-DOUBLED = "The editor made this edit twice; the second copy was removed."
-STANDS_TWICE = (
-    "The editor made this edit twice, and the second copy could not be removed. Remove it yourself."
-)
-COPIES = frozenset((DOUBLED, STANDS_TWICE))
+WAS_DOUBLED = "The editor made this edit twice; the second copy was removed."
+IS_DOUBLED = "The editor made this edit twice, and the second copy could not be removed. Remove it yourself."
+COPIES = frozenset((WAS_DOUBLED, IS_DOUBLED))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -273,13 +273,13 @@ def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
         identity = outcome.mutation.identity
         if outcome.status is Status.FAILED and misses.get(identity, 0) >= MISSES and identity not in told:
             told.add(identity)
-            lines.append(_as_it_stands(outcome, misses[identity]))
+            lines.append(_advice_after_misses(outcome, misses[identity]))
     failed = sum(outcome.failure is not None for outcome in outcomes)
     count = f"{failed} of {len(outcomes)} edits did not land:\n" if failed and len(outcomes) > 1 else ""
     return f"{sanitize.PREFIX} {count}" * bool(failed) + "\n".join(lines)
 
 
-def _as_it_stands(outcome: Outcome, count: int) -> str:
+def _advice_after_misses(outcome: Outcome, count: int) -> str:
     """After several failures in a row: how else to go about it, and the document's text at the place."""
     path, text = outcome.mutation.path, outcome.text
     advice = (

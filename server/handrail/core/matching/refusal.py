@@ -65,7 +65,7 @@ def near_each_other(near: tuple[Candidate, ...]) -> Failure:
     )
 
 
-def stands_elsewhere(text: Text, span: Span) -> Failure:
+def new_text_is_elsewhere(text: Text, span: Span) -> Failure:
     """`ambiguous-match` for new text that is in the document while its old text all but stands at *span*."""
     near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
     return Failure(

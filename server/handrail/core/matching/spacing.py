@@ -68,11 +68,11 @@ def _lines(text: Text, old: Sequence[str], wanted: Sequence[str]) -> list[int]:
         lines = text.index.plain.lines_with(word, LIMIT_PLACES)
         if lines is not None:
             firsts = (line - words[word] for line in lines)
-            return [first for first in firsts if first >= 0 and _stands(text, wanted, first)]
+            return [first for first in firsts if first >= 0 and _matches_at(text, wanted, first)]
     return text.index.squeezed.find(wanted, LIMIT_PLACES)
 
 
-def _stands(text: Text, wanted: Sequence[str], line: int) -> bool:
+def _matches_at(text: Text, wanted: Sequence[str], line: int) -> bool:
     there = text.rows[line : line + len(wanted)]
     return len(there) == len(wanted) and all(
         squeeze(plain(row)) == other for row, other in zip(there, wanted, strict=True)

@@ -81,7 +81,7 @@ def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
     if len(found) != 1 or not _is_close(text, found[0]) or scope.missed_header(text, hunk, found[0].span):
         return False
     lost = [row for i, j, k, m in blocks if k == m for row in old[i:j]]
-    if _stands_beside(text, lost, found[0].span):
+    if _removed_rows_are_near(text, lost, found[0].span):
         return False
     return bool(kept) or len(added) >= UNIQUE or not _has_rival(hunk, near, found[0].span)
 
@@ -100,7 +100,7 @@ def _is_close(text: Text, match: Match) -> bool:
     return match.strategy == "indentation" and has_one_shift(text, match.hunk.old.split("\n"), match.span)
 
 
-def _stands_beside(text: Text, removed: Sequence[str], span: Span) -> bool:
+def _removed_rows_are_near(text: Text, removed: Sequence[str], span: Span) -> bool:
     """Whether half of the *removed* rows, or rows much like them, stand right above or below *span*."""
     first, last = text.line_at(span.start), text.line_at(span.end)
     reach = min(LIMIT_BESIDE, len(removed) + 2)

@@ -165,12 +165,12 @@ def _plan_instead(text: Text, hunk: Hunk, matches: Sequence[Match]) -> PlannedHu
         return _plan(text, hunk, Tier.SAFE, ())
     if matches[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
         return refusal.depth_is_open(text, matches[0].span)
-    if matches[0].tier is not Tier.ANCHORED or not (stands := already.find_new_text(text, hunk)):
+    if matches[0].tier is not Tier.ANCHORED or not (found := already.find_new_text(text, hunk)):
         return None
-    is_here = stands[0].start < matches[0].span.end and matches[0].span.start < stands[0].end
+    is_here = found[0].start < matches[0].span.end and matches[0].span.start < found[0].end
     if is_here and already.is_there(text, hunk, ()):
         return _plan(text, hunk, Tier.SAFE, ())
-    return refusal.stands_elsewhere(text, matches[0].span)
+    return refusal.new_text_is_elsewhere(text, matches[0].span)
 
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:

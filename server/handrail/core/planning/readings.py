@@ -30,9 +30,9 @@ def settle_reading(text: Text, hunk: Hunk) -> Hunk | Failure:
     if not hunk.signs or (hunk.unsigned is None and _is_plain(text, hunk)):
         return hunk
     runs = _runs(text, hunk)
-    if hunk.unsigned is None and any(_stands_as_written(hunk, rows) for rows in runs):
+    if hunk.unsigned is None and any(_has_same_blanks(hunk, rows) for rows in runs):
         return hunk
-    readings = {_as_it_stands(hunk, rows) for rows in runs}
+    readings = {_with_context_of(hunk, rows) for rows in runs}
     if len(readings) != 1:
         return hunk if hunk.unsigned is None else hunk.unsigned
     (there,) = readings
@@ -45,7 +45,7 @@ def _is_plain(text: Text, hunk: Hunk) -> bool:
     return at == 0 or (at > 0 and text.flat[at - 1] == "\n") or " " not in hunk.signs
 
 
-def _stands_as_written(hunk: Hunk, rows: Sequence[str]) -> bool:
+def _has_same_blanks(hunk: Hunk, rows: Sequence[str]) -> bool:
     """Whether *rows* of the document are those of *hunk* with all their blanks, but for trailing ones."""
     return all(
         row.rstrip(BLANKS) == there.rstrip(BLANKS)
@@ -113,10 +113,10 @@ def _runs(text: Text, hunk: Hunk) -> list[tuple[str, ...]]:
     rows, signs = hunk.old.split("\n"), hunk.signs.replace("+", "")
     lines = text.index.plain.find([plain(row) for row in rows], LIMIT_PLACES)
     runs = {text.rows[line : line + len(rows)] for line in lines}
-    return [run for run in runs if _stand(run, rows, signs)]
+    return [run for run in runs if _may_be_rows_of(run, rows, signs)]
 
 
-def _stand(there: Sequence[str], rows: Sequence[str], signs: str) -> bool:
+def _may_be_rows_of(there: Sequence[str], rows: Sequence[str], signs: str) -> bool:
     return all(
         one.rstrip(BLANKS) in (row.rstrip(BLANKS), f" {row}".rstrip(BLANKS) if sign == " " else None)
         for one, row, sign in zip(there, rows, signs, strict=True)
@@ -132,7 +132,7 @@ def _context(signs: str) -> Iterator[tuple[int, int]]:
         old, new = old + (sign != "+"), new + (sign != "-")
 
 
-def _as_it_stands(hunk: Hunk, rows: Sequence[str]) -> Hunk:
+def _with_context_of(hunk: Hunk, rows: Sequence[str]) -> Hunk:
     """*hunk* with its rows of context as the document has them in *rows*."""
     old, new = hunk.old.split("\n"), hunk.new.split("\n")
     for before, after in _context(hunk.signs):

@@ -90,12 +90,12 @@ async def _keep(options: Options, wish: Wish, stage: Stage) -> int:
 async def _undo(options: Options, wish: Wish, stage: Stage) -> int:
     async with client_of(options, stage) as client:
         json = await stage.interrupts.guard(ask(client, "undo", wish))
-        stands = client.workspace.is_dirty
+        is_dirty = client.workspace.is_dirty
     if options.as_json:
         stage.show.json(json)
     else:
         tell_undone(stage.show, json)
-    return SOMETHING_FAILED if json.get("conflicts") or stands else ALL_LANDED
+    return SOMETHING_FAILED if json.get("conflicts") or is_dirty else ALL_LANDED
 
 
 def tell_kept(show: Show, json: Any) -> None:

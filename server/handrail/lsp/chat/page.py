@@ -182,10 +182,10 @@ class ChatPage(ServedPage):
 
         brought = await super().bring(lambda page: _give_back(remove_sent(page), back))
         if self.takes_edits() or self._is_read():  # else they stand in what the client holds
-            stands = {id(line) for line in self.page.lines}
-            self._gone_lines += (line for line in self._sent_lines if id(line) not in stands)
+            current = {id(line) for line in self.page.lines}
+            self._gone_lines += (line for line in self._sent_lines if id(line) not in current)
             self._gone_lines = self._gone_lines[-LIMIT_GONE:]
-            self._sent_lines = [line for line in self._sent_lines if id(line) in stands]
+            self._sent_lines = [line for line in self._sent_lines if id(line) in current]
         there = {line.text.rstrip() for line in self.draft}
         if all(row.rstrip() in there for row in back.split("\n")):
             self._back = []

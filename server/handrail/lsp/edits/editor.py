@@ -166,11 +166,11 @@ class LspEditor:
         sent = prepare_unopened(update, self._documents.count)
         answer = await self._wire.send(made, label)
 
-        def stands(text: Text) -> bool:
+        def has_landed(text: Text) -> bool:
             """Another process may have written before the editor has read the file."""
             return all(fate in LANDED for fate in sent.fates(text.content))
 
-        landing = await self._land_and_save(update.uri, stands, answer)
+        landing = await self._land_and_save(update.uri, has_landed, answer)
         self._views.late.add(update, sent, landing)
         return landing
 
@@ -192,21 +192,21 @@ class LspEditor:
         answer = await self._wire.send(made, label)
         return await self._land_and_save(create.uri, lambda text: text.content == create.text.content, answer)
 
-    async def _land_and_save(self, uri: str, stands: Callable[[Text], bool], answer: Answer) -> Landing:
-        """Waits until the change *stands* in the editor, has it saved, and looks at the disk."""
+    async def _land_and_save(self, uri: str, has_landed: Callable[[Text], bool], answer: Answer) -> Landing:
+        """Waits until the change *has_landed* in the editor, has it saved, and looks at the disk."""
 
         def holds() -> bool:
             document = self._documents.find(uri)
-            return document is not None and stands(document.text)
+            return document is not None and has_landed(document.text)
 
         shows = await self._documents.until(holds, self._patience.wait_s(answer))
         if shows and (document := self._documents.find(uri)) is not None:
             document.was_opened_by_us = True
             await self.save([uri])
         saved = await self._disk.read(uri)
-        if not isinstance(saved, Failure) and stands(saved.text):
+        if not isinstance(saved, Failure) and has_landed(saved.text):
             return Applied(text=saved.text)
-        if shows and (document := self._documents.find(uri)) is not None and stands(document.text):
+        if shows and (document := self._documents.find(uri)) is not None and has_landed(document.text):
             return Applied(text=document.text)  # in the editor, and unsaved
         return Rejected(failure=refusal(uri, answer, self._patience.answer_s))
 

@@ -131,7 +131,7 @@ class Late:
         """
         if isinstance(landing, Applied):
             return
-        count = sum(landing.stands) if isinstance(landing, Partial) else 0
+        count = sum(landing.landed) if isinstance(landing, Partial) else 0
         document = self._documents.find(sent.uri)
         is_conflict = landing.failure.code is Code.STALE_DOCUMENT
         if is_conflict:

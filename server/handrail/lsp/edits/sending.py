@@ -17,7 +17,7 @@ from itertools import takewhile
 from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Landing, Partial, Rebased, Rejected, Update, rebase_update
 from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.readback import LANDED, Fate, fates, which_stand
+from handrail.core.documents.readback import LANDED, Fate, fates, which_are_intact
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import OpenDocument
@@ -106,8 +106,8 @@ class Sent:
         if not any(landed):
             return Rejected(failure=failure.with_uri(self.uri))
         each = iter(landed)
-        stands = tuple(keep and next(each) for keep in self.kept)
-        return Partial(stands=stands, failure=failure.with_uri(uri or self.uri), uri=uri)
+        of_all = tuple(keep and next(each) for keep in self.kept)
+        return Partial(landed=of_all, failure=failure.with_uri(uri or self.uri), uri=uri)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,24 +184,26 @@ class Sending:
         """Sends it and waits until it shows, or until it is not to be expected any more."""
         documents, patience = self.wire.documents, self.wire.patience
 
-        def stands() -> bool:
+        def is_intact() -> bool:
             document = self._document(sent.uri)
-            return document is not None and all(which_stand(sent.base, sent.edits, document.text.content))
+            return document is not None and all(
+                which_are_intact(sent.base, sent.edits, document.text.content)
+            )
 
         def is_newer() -> bool:
             document = self._document(sent.uri)
             return document is None or document.version != sent.version
 
         made = self.wire.text_edit(sent.uri, sent.version, sent.base, sent.edits)
-        answer = await self.wire.send(made, label, stands)
+        answer = await self.wire.send(made, label, is_intact)
         can_be_stale = self.wire.client.compares(sent.version)
 
         def is_decided() -> bool:
-            return stands() or (is_newer() and (can_be_stale or self._has_landed(sent)))
+            return is_intact() or (is_newer() and (can_be_stale or self._has_landed(sent)))
 
         if await documents.until(is_decided, patience.wait_s(answer)):
             # Once a newer text has come without it, it is not waited for long.
-            await documents.until(stands, 0 if self._has_landed(sent) else patience.overtaken_s)
+            await documents.until(is_intact, 0 if self._has_landed(sent) else patience.overtaken_s)
         return answer
 
     def _has_landed(self, sent: Sent) -> bool:
@@ -373,12 +375,12 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
         if any(_bare(text) == made or _is_beside(sent, last, text) for text in later):
             return None  # a formatter may have been at work as well
     failure = overwritten(sent.uri, *_differing_lines(last.content, now))
-    stands = [fate in LANDED and not each.conflict for fate, each in zip(sent.fates(now), moved, strict=True)]
-    if not met or not any(stands):
+    landed = [fate in LANDED and not each.conflict for fate, each in zip(sent.fates(now), moved, strict=True)]
+    if not met or not any(landed):
         return Rejected(failure=failure, has_overwritten=True)
-    each_stands = iter(stands)
-    stands_now = tuple(keep and next(each_stands) for keep in sent.kept)
-    return Partial(stands=stands_now, failure=failure, has_overwritten=True)
+    each = iter(landed)
+    of_all = tuple(keep and next(each) for keep in sent.kept)
+    return Partial(landed=of_all, failure=failure, has_overwritten=True)
 
 
 def _differing_lines(one: str, other: str) -> tuple[str, str]:

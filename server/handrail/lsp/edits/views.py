@@ -184,7 +184,7 @@ class Views:
         async with self.one_at_a_time:
             others = [view for view in self._views(way.update) if view.uri != uri]
             failure = await self._undo(way.update, way.part, others, way.failure)
-        if not any(_stands(way.part, view.text.content) for view in others):  # else it was typed into
+        if not any(_has_landed(way.part, view.text.content) for view in others):  # else it was typed into
             tell(Rejected(failure=failure))
         self._watch_ways(way.update, tell)
 
@@ -242,7 +242,7 @@ class Views:
         tell(landing)
 
 
-def _stands(part: Update, now: str) -> bool:
+def _has_landed(part: Update, now: str) -> bool:
     return any(fate in LANDED for fate in fates(part.base, part.edits, now))
 
 
@@ -257,6 +257,6 @@ def _landed_hunks(update: Update, landing: Applied | Partial) -> tuple[Update, _
     """Those hunks of an update that have landed, and why the others have not."""
     if isinstance(landing, Applied):
         return update, _Whole(update=update)
-    there = {each for each, is_there in zip(update.edits, landing.stands, strict=True) if is_there}
+    there = {each for each, is_there in zip(update.edits, landing.landed, strict=True) if is_there}
     part = replace(update, hunks=tuple(hunk for hunk in update.hunks if there.issuperset(hunk.edits)))
     return part, _Whole(update=update, failure=landing.failure)

@@ -28,7 +28,7 @@ from handrail.core.documents.change import (
 )
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.ledger.outcome import DOUBLED, STANDS_TWICE, Mutation, Outcome
+from handrail.core.ledger.outcome import IS_DOUBLED, WAS_DOUBLED, Mutation, Outcome
 from handrail.core.matching import match
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
@@ -336,16 +336,16 @@ def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
 def _landed_outcome(
     part: Part, file: PlannedFile, landings: Sequence[Landing], now: Text | None
 ) -> Outcome | None:
-    """The outcome of a part that stands; None if it does not."""
+    """The outcome of a part that has landed; None if it has not."""
     assert isinstance(part.planned, PlannedHunk)
     failed = next((landing for landing in landings if not isinstance(landing, Applied)), None)
     if isinstance(failed, Rejected):
         return None
-    change, stands = file.changes[-1], dict[edit.TextEdit, bool]()
+    change, landed = file.changes[-1], dict[edit.TextEdit, bool]()
     if isinstance(change, Update):
-        fate = failed.stands if isinstance(failed, Partial) else (True,) * len(change.edits)
-        stands = dict(zip(change.edits, fate, strict=True))
-        if not all(stands.get(each, False) for each in part.planned.edits):
+        fate = failed.landed if isinstance(failed, Partial) else (True,) * len(change.edits)
+        landed = dict(zip(change.edits, fate, strict=True))
+        if not all(landed.get(each, False) for each in part.planned.edits):
             return None
     last = landings[-1]
     return Outcome(
@@ -354,7 +354,7 @@ def _landed_outcome(
         tier=part.planned.tier if part.mutation.hunk is not None else None,
         notes=(*part.planned.notes, *_landing_notes(last)),
         text=now or part.text,
-        spans=_spans(change, part, stands, now) if now is not None and isinstance(change, Update) else (),
+        spans=_spans(change, part, landed, now) if now is not None and isinstance(change, Update) else (),
         diff=_diff(file, part)[:LIMIT_DIFF_CHARS],
     )
 
@@ -365,16 +365,16 @@ def _landing_notes(landing: Landing) -> tuple[str, ...]:
         return ()
     said = (
         (landing.is_reformatted, REFORMATTED),
-        (landing.was_doubled, DOUBLED),
-        (landing.is_doubled, STANDS_TWICE),
+        (landing.was_doubled, WAS_DOUBLED),
+        (landing.is_doubled, IS_DOUBLED),
     )
     return tuple(sentence for is_so, sentence in said if is_so)
 
 
-def _spans(change: Update, part: Part, stands: Mapping[edit.TextEdit, bool], now: Text) -> tuple[Span, ...]:
-    """Where the edits of *part* stand in *now*, once those edits of *change* are made that stand."""
+def _spans(change: Update, part: Part, landed: Mapping[edit.TextEdit, bool], now: Text) -> tuple[Span, ...]:
+    """Where the edits of *part* are in *now*, once those edits of *change* are made that have landed."""
     ours, spans, growth = set(_edits(part)), [], 0
-    made = [each for each in change.edits if stands[each]]
+    made = [each for each in change.edits if landed[each]]
     for each in made:
         start = each.span.start + growth
         if each in ours:

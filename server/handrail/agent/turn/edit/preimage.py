@@ -131,10 +131,10 @@ def _result_of(
 ) -> Left | None:
     """What *change* made of *start*; None if that cannot be said."""
     if isinstance(change, Update):
-        stood = _standing_edits(change, landing, document) if isinstance(document, Document) else None
-        if stood is None or not isinstance(start, Text):
+        made = _made_edits(change, landing, document) if isinstance(document, Document) else None
+        if made is None or not isinstance(start, Text):
             return None
-        return _carry(start, change.base, stood, landing.text if isinstance(landing, Applied) else None)
+        return _carry(start, change.base, made, landing.text if isinstance(landing, Applied) else None)
     code = None if isinstance(landing, Applied) else landing.failure.code
     if isinstance(change, Create):
         if code is None:
@@ -146,14 +146,14 @@ def _result_of(
     return None if is_open else Nothing.NOTHING
 
 
-def _standing_edits(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
+def _made_edits(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
     """The edits that were made; None if something else was written, or may have been."""
     if isinstance(landing, Applied):
         return list(update.edits)
     if landing.failure.code is Code.NOT_AS_WRITTEN and not document.is_open:
         return None
-    stands = landing.stands if isinstance(landing, Partial) else (False,) * len(update.edits)
-    return [each for each, is_there in zip(update.edits, stands, strict=True) if is_there]
+    landed = landing.landed if isinstance(landing, Partial) else (False,) * len(update.edits)
+    return [each for each, is_there in zip(update.edits, landed, strict=True) if is_there]
 
 
 def _carry(start: Text, base: Text, edits: Sequence[TextEdit], now: Text | None) -> Text | None:

@@ -120,7 +120,7 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> tuple[Landing, list[WayBack]]:
     """
-    Undoes what stands of *change* in each document of its file, and sees what is left of it.
+    Undoes what has landed of *change* in each document of its file, and sees what is left of it.
 
     A hunk that cannot be undone in one of them is left as it is in all.
     """
@@ -131,7 +131,7 @@ async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> 
     tried, kept, late = set[TextEdit](), set[TextEdit](), list[_Sent]()
     # More may show since it was told, unless that was made over what was typed, which stays told.
     grows = not (isinstance(landing, Partial) and landing.has_overwritten)
-    left = _standing_edits(change, landing) | (await _shown_edits(change, views) if grows else set())
+    left = _landed_edits(change, landing) | (await _shown_edits(change, views) if grows else set())
     while left and not late:
         tried |= left
         is_apart = len({view.text.content for view in views}) > 1
@@ -166,8 +166,8 @@ class _Sent:
         """The numbers of its hunks that have not landed; None if that is all of it."""
         if not isinstance(self.landing, Partial):
             return None
-        stands = dict(zip(self.update.edits, self.landing.stands, strict=True))
-        numbers = [hunk.number for hunk in self.update.hunks if not all(stands[each] for each in hunk.edits)]
+        landed = dict(zip(self.update.edits, self.landing.landed, strict=True))
+        numbers = [hunk.number for hunk in self.update.hunks if not all(landed[each] for each in hunk.edits)]
         return None if None in numbers else frozenset(number for number in numbers if number is not None)
 
 
@@ -242,15 +242,15 @@ async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
     return next((replace(way, update=each.update) for each in undone.failed), None)
 
 
-def _standing_edits(change: Update, landing: Landing) -> set[TextEdit]:
-    """The edits that were told to stand."""
+def _landed_edits(change: Update, landing: Landing) -> set[TextEdit]:
+    """The edits that were reported as landed."""
     if isinstance(landing, Partial):
-        return {each for each, stands in zip(change.edits, landing.stands, strict=True) if stands}
+        return {each for each, landed in zip(change.edits, landing.landed, strict=True) if landed}
     return set(change.edits)
 
 
 async def _shown_edits(change: Update, views: Sequence[Document]) -> set[TextEdit]:
-    """The edits that stand in any of the documents of a file."""
+    """The edits that are in any of the documents of a file."""
     edits = set[TextEdit]()
     for view in views:
         of_view = await asyncio.to_thread(fates, change.base, change.edits, view.text.content)
@@ -277,20 +277,20 @@ def _landing_of_rest(
     change: Update, landing: Landing, left: Set[TextEdit], why: tuple[Change, Sequence[Landing]]
 ) -> Landing:
     """
-    What is told of *change* if nothing but the edits *left* stands of what had landed.
+    What is told of *change* if nothing but the edits *left* remains of what had landed.
 
     Args:
         why: The change that did not land, and what became of reverts.
     """
-    if left == _standing_edits(change, landing):
+    if left == _landed_edits(change, landing):
         return landing
     bad, ways = why
-    stands = tuple(each in left for each in change.edits)
-    failure = _taken_back_failure(change, landing, bad, is_whole=not any(stands))
+    landed = tuple(each in left for each in change.edits)
+    failure = _taken_back_failure(change, landing, bad, is_whole=not any(landed))
     for way in ways:
         failure = with_what_was_overwritten(failure, way)
-    if any(stands):
-        return Partial(stands=stands, failure=failure, uri=landing.uri)
+    if any(landed):
+        return Partial(landed=landed, failure=failure, uri=landing.uri)
     return Rejected(failure=failure, uri=landing.uri)
 
 
