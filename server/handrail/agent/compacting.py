@@ -38,12 +38,12 @@ async def compact(host: Host, session: str) -> tuple[int, int] | None:
     host.rewinding.add(session)
     try:
         ports, now = host.ports(), host.sessions[session]
-        fitted = await compaction.summarise(now, ports, host.facts(session))
-        if fitted is None:
+        smaller = await compaction.summarise(now, ports, host.facts(session))
+        if smaller is None:
             return None
-        host.sessions[session] = fitted.session
-        await host.archive.save(fitted.session)
-        return fitted.before, fitted.after
+        host.sessions[session] = smaller.session
+        await host.archive.save(smaller.session)
+        return smaller.before, smaller.after
     finally:
         host.rewinding.discard(session)
         release()

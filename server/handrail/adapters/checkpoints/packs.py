@@ -78,10 +78,10 @@ class Packs:
         packs = sorted(self.list_all(), key=lambda each: each[1])
         too_many = len(packs) > MANY_PACKS
         limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
-        fitting = [path for path, held in packs if held <= limit]
-        takes_all = too_many or len(fitting) >= SEVERAL
+        small = [path for path, held in packs if held <= limit]
+        takes_all = too_many or len(small) >= SEVERAL
         result: dict[Path, list[Entry]] = {}
-        for path in fitting[: MANY_PACKS // 2] if takes_all or gone else ():
+        for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
                 held = self._written.get(path) or pack.read(path)
                 left = [entry for entry in held if entry.name not in gone]

@@ -274,13 +274,13 @@ def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
     text = change.base if is_base else Text.parse(raw, named_encoding(path))
     if isinstance(text, Failure):
         return text
-    fit = rebase_update(change, text.content)
-    if fit.conflicts and not (change.is_divisible and any(fit.kept)):
-        return stale(fit.conflicts, files.show_name(path), clash(change.base, change.edits, text.content))
-    new_raw = text.encode(apply(text.content, fit.edits))
+    rebased = rebase_update(change, text.content)
+    if rebased.conflicts and not (change.is_divisible and any(rebased.kept)):
+        return stale(rebased.conflicts, files.show_name(path), clash(change.base, change.edits, text.content))
+    new_raw = text.encode(apply(text.content, rebased.edits))
     if isinstance(new_raw, Failure):
         return new_raw
-    return _Ready(text=text, edits=fit.edits, kept=fit.kept, raw=new_raw, conflicts=fit.conflicts)
+    return _Ready(text=text, edits=rebased.edits, kept=rebased.kept, raw=new_raw, conflicts=rebased.conflicts)
 
 
 def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:

@@ -109,7 +109,7 @@ class Remote:
             return load()(address, DEFAULT_CONTEXT, self._silence_s)
 
 
-async def _in_thread(found_out: Callable[[], T]) -> T:
+async def _in_thread(call: Callable[[], T]) -> T:
     """Await work in a thread that no one waits for at the end: a keyring may never answer."""
     loop = asyncio.get_running_loop()
     opened: asyncio.Future[T] = loop.create_future()
@@ -117,7 +117,7 @@ async def _in_thread(found_out: Callable[[], T]) -> T:
     def work() -> None:
         result: T | ProviderError = ProviderError("The model could not be set up. See handrail's log.")
         try:
-            result = found_out()
+            result = call()
         except ProviderError as error:
             result = error
         finally:  # what else is raised is for the log, where threads leave it

@@ -85,8 +85,8 @@ class SpillFolder:
         )
         total, number = sum(each[1] for each in kept), len(kept)
         for modified, bytes_, path in kept:
-            fits = total + size <= self._limit_bytes and number < self._limit_files
-            if fits and time.time() - modified <= LIMIT_AGE_S:
+            has_room = total + size <= self._limit_bytes and number < self._limit_files
+            if has_room and time.time() - modified <= LIMIT_AGE_S:
                 break
             path.unlink(missing_ok=True)
             total, number = total - bytes_, number - 1

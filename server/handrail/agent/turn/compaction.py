@@ -36,7 +36,7 @@ SHORTER = "\n\nThe summary must have fewer than {limit:,} characters."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class Compaction:
     """A session that was made smaller; tokens are estimates. Its usage counts the summary's."""
 
     session: Session
@@ -77,7 +77,7 @@ WAY_OUT = (
 )
 
 
-async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Fitted | None:
+async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) -> Compaction | None:
     """
     Makes *session* smaller.
 
@@ -110,10 +110,10 @@ async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) ->
     if messages == was:
         return None
     smaller = replace(session, messages=messages, usage=session.usage.plus(usage))
-    return Fitted(session=smaller, before=before, after=smaller.tokens, left_out=left_out)
+    return Compaction(session=smaller, before=before, after=smaller.tokens, left_out=left_out)
 
 
-async def summarise(session: Session, ports: Ports, facts: Facts) -> Fitted | None:
+async def summarise(session: Session, ports: Ports, facts: Facts) -> Compaction | None:
     """
     Has all but the latest part of a conversation summarised, however much room there is.
 
@@ -133,7 +133,7 @@ async def summarise(session: Session, ports: Ports, facts: Facts) -> Fitted | No
     if gauge.tokens(messages) >= gauge.tokens(session.messages):
         return None
     smaller = replace(session, messages=messages, usage=session.usage.plus(usage))
-    return Fitted(session=smaller, before=session.tokens, after=smaller.tokens)
+    return Compaction(session=smaller, before=session.tokens, after=smaller.tokens)
 
 
 async def _without_oldest(

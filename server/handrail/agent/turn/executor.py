@@ -247,7 +247,7 @@ class Executor:
                 self.observe(outcome)
             for failed in output.failures(each, self._tools[each.result.call], self.ports):
                 self.observe(failed)
-            result = await output.fit_result(each.result, self.ports)
+            result = await output.redact_and_shorten(each.result, self.ports)
             self.observe(CallEnded(call=result.call, summary=output.summary(result)))
             await self.answered(result)
             done[result.call] = result

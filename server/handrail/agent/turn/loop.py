@@ -122,7 +122,7 @@ async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Sessio
     session = session.steer([*said, *await executor.seen.changes()])
     window = compaction.room_of(session, executor.ports).window
     session = session.steer(await wishes.folders.news(session.messages, window))
-    return await _fit_window(session, executor, wishes.facts(), full=False) or session
+    return await _shrink(session, executor, wishes.facts(), full=False) or session
 
 
 async def _ran(
@@ -166,11 +166,11 @@ async def _make_room(
     """The session with room in it, after the model's server has said that it is full."""
     believed = compaction.believed_window(executor.ports)
     session = session.narrow(recover.window_in(response.reason), believed)
-    fitted = await _fit_window(session, executor, wishes.facts(), full=True)
-    if fitted is None:
+    smaller = await _shrink(session, executor, wishes.facts(), full=True)
+    if smaller is None:
         return await _full(response, session, executor, wishes)
-    await wishes.keep(fitted)
-    return fitted
+    await wishes.keep(smaller)
+    return smaller
 
 
 async def _full(response: Response, session: Session, executor: Executor, wishes: Wishes) -> GiveUp:
@@ -261,15 +261,15 @@ async def _may_go_on(session: Session, executor: Executor, circle: guard.Circle)
     return await executor.approvals.goes_on(circle.subject, circle.detail)
 
 
-async def _fit_window(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:
-    fitted = await compaction.shrink(session, executor.ports, facts, full=full)
-    if fitted is None:
+async def _shrink(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:
+    smaller = await compaction.shrink(session, executor.ports, facts, full=full)
+    if smaller is None:
         return None
-    executor.observe(Compacted(before=fitted.before, after=fitted.after))
-    if fitted.left_out:
+    executor.observe(Compacted(before=smaller.before, after=smaller.after))
+    if smaller.left_out:
         text = (
-            f"The oldest {fitted.left_out} messages were left out because the model returned no summary "
+            f"The oldest {smaller.left_out} messages were left out because the model returned no summary "
             f"of them."
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
-    return fitted.session
+    return smaller.session

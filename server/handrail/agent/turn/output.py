@@ -50,7 +50,7 @@ class Done:
     outcomes: tuple[Outcome, ...] = ()
 
 
-async def fit_result(result: ToolResult, ports: Ports) -> ToolResult:
+async def redact_and_shorten(result: ToolResult, ports: Ports) -> ToolResult:
     """*result* as the model gets it."""
     text = redact.redact(result.text, ports.secrets())
     cut = truncate.head_tail(text, ports.terms.output_chars)

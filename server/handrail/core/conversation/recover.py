@@ -245,7 +245,7 @@ def classify(response: Response, tools: Set[str]) -> Trouble | None:
         (Trouble.PROMISE, is_free and promise.is_promise(response.text, tools)),
         (Trouble.EMPTY, not calls and not said),
     )
-    return next((trouble for trouble, fits in rows if fits), None)
+    return next((trouble for trouble, applies in rows if applies), None)
 
 
 def _end(response: Response, rule: Rule, streak: Streak, text: str) -> Finish | GiveUp:

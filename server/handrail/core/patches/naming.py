@@ -111,7 +111,7 @@ def may_end_in_name(line: str) -> bool:
     return LAST.search(line.strip(" \t*_`\"'.:)]}")) is not None
 
 
-def fits(path: str, language: str) -> bool:
+def may_hold_file(path: str, language: str) -> bool:
     """Whether a fence in *language* may hold the file *path*: commands to type are no file but a script."""
     return language.lower() not in COMMANDS or bool(SCRIPTS.search(path))
 

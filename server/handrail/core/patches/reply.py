@@ -277,7 +277,7 @@ class _Reader:
 
     def _path_above_fence(self, language: str) -> str:
         path = self._own_path_above(self.at)
-        return path if naming.fits(path, language) else ""
+        return path if naming.may_hold_file(path, language) else ""
 
     def _path_of_block(self) -> str:
         """The file of the SEARCH block here: named above it, else that of the block before."""

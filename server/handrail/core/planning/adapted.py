@@ -15,7 +15,7 @@ from handrail.core.matching import indent, row_match
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import rows_of
 
-FITTED = "The indentation was adapted to the document."
+REINDENTED = "The indentation was adapted to the document."
 AS_WRITTEN = "The new text was not reindented because it already matches the document's indentation."
 PUNCTUATION = "Quotes, dashes and spaces that only look different were kept as they are in the document."
 BLANK_LINES = "Blank lines that the edit does not change were kept as they are in the document."
@@ -41,7 +41,7 @@ def _notes(text: Text, match: Match) -> list[str]:
     ]
     told = []
     if any(indent.leading_blanks(row) != indent.leading_blanks(twin) for row, twin in pairs):
-        told.append(AS_WRITTEN if indent.is_at_depth(pairs, new) else FITTED)
+        told.append(AS_WRITTEN if indent.is_at_depth(pairs, new) else REINDENTED)
     if any(row.strip(BLANKS) != twin.strip(BLANKS) for row, twin in pairs):
         told.append(PUNCTUATION)
     if match.strategy == "blank-lines":

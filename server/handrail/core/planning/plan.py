@@ -187,7 +187,7 @@ def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     end = text.line_at(max(span.start, span.end - 1)) + 1
     numbers = range(first, first + len(rows_of(hunk)[0]))
     lines = tuple(line if line < end else None for line in numbers)
-    made = render.at_rows(text, hunk, lines, fitted=True)
+    made = render.at_rows(text, hunk, lines, is_adapted=True)
     return made if isinstance(made, Failure) else _plan(text, hunk, Tier.SAFE, made)
 
 
@@ -233,7 +233,7 @@ def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
 
 def _edits(text: Text, match: Match) -> tuple[TextEdit, ...] | Failure:
     if match.lines:
-        return render.at_rows(text, match.hunk, match.lines, fitted=match.tier is not Tier.SAFE)
+        return render.at_rows(text, match.hunk, match.lines, is_adapted=match.tier is not Tier.SAFE)
     there = to_lf(text.content[match.span.start : match.span.end])
     new = spelling.keep_spelling(match.hunk.new, match.hunk.old, there)
     new = spelling.spell_plainly(new, spelling.foreign([(match.hunk.old, there)], text.content))

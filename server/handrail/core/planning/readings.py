@@ -80,10 +80,12 @@ def _by_step(text: Text, hunk: Hunk, there: Hunk) -> Hunk | Failure:
         if sign == "+"
     ]
     depths = [width(leading_blanks(row)) for row in added if row.strip()]
-    fits = [all((depth + by) % step in known for depth in depths) for by in (0, 1)] if step else [True, True]
-    if fits == [False, True]:
+    is_known = (
+        [all((depth + by) % step in known for depth in depths) for by in (0, 1)] if step else [True, True]
+    )
+    if is_known == [False, True]:
         return hunk
-    if fits == [True, False] or not depths:
+    if is_known == [True, False] or not depths:
         return there
     return Failure(
         code=Code.BAD_PATCH,

@@ -46,7 +46,7 @@ def at_string(text: Text, span: Span, new: str) -> tuple[TextEdit, ...]:
     return _smallest(text, edits)
 
 
-def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[TextEdit, ...] | Failure:
+def at_rows(text: Text, hunk: Hunk, lines: Lines, *, is_adapted: bool) -> tuple[TextEdit, ...] | Failure:
     """
     The edits that make the old rows of *hunk* its new ones.
 
@@ -54,24 +54,24 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, fitted: bool) -> tuple[Text
         text: The document.
         hunk: What is to be made.
         lines: The line of each old row, None for those that the document does not have.
-        fitted: Whether the new rows are to be fitted to how the document spells and indents the old ones.
+        is_adapted: Whether the new rows are to be adapted to how the document spells and indents the old ones.
     """
     old, new = rows_of(hunk)
     there = [None if line is None else text.rows[line] for line in lines]
     known = [line for line in lines if line is not None]
     alike = _like_pairs(old, there)
     step = partial(text.index.near, indent.unit, known[0])
-    fit = indent.learn_indent(alike, [*old, *new], step) if fitted else None
-    if fit is not None and indent.is_at_depth(alike, new):
-        fit = replace(fit, is_as_written=True)
-    foreign = spelling.foreign(alike, text.content) if fitted else ""
+    reindent = indent.learn_indent(alike, [*old, *new], step) if is_adapted else None
+    if reindent is not None and indent.is_at_depth(alike, new):
+        reindent = replace(reindent, is_as_written=True)
+    foreign = spelling.foreign(alike, text.content) if is_adapted else ""
     edits = []
     for block in align.changes(hunk):
         i, j, k, m = block
         place = align.gap(lines, block)
         if place is None:
             return _uncertain(text, known[0])
-        written = _render_rows(fit, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
+        written = _render_rows(reindent, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
         if isinstance(written, Failure):
             return written
         edits.append(_replacement(text, place, [spelling.spell_plainly(row, foreign) for row in written]))
@@ -153,10 +153,10 @@ def _like_pairs(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]
 
 
 def _render_rows(
-    fit: indent.Reindent | None, replaced: Sequence[tuple[str, str | None]], new: Rows
+    reindent: indent.Reindent | None, replaced: Sequence[tuple[str, str | None]], new: Rows
 ) -> list[str] | Failure:
     """*new* rows as they are to be written; *replaced* rows are as the patch and the document have them."""
-    if fit is None:
+    if reindent is None:
         return list(new)
     twins = [(ours, theirs) for ours, theirs in replaced if theirs is not None]
     written = []
@@ -164,17 +164,17 @@ def _render_rows(
         twin = twins[at] if len(twins) == len(replaced) == len(new) else None
         depth = indent.leading_blanks(row)
         if not row.strip():
-            written.append(row if fit.is_identity else "")
+            written.append(row if reindent.is_identity else "")
             continue
-        if fit.is_as_written:
-            fitted: str | Failure = depth
+        if reindent.is_as_written:
+            blanks: str | Failure = depth
         elif twin is not None and twin[0].strip() and indent.leading_blanks(twin[0]) == depth:
-            fitted = indent.leading_blanks(twin[1])
+            blanks = indent.leading_blanks(twin[1])
         else:
-            fitted = fit.indent(depth)
-        if isinstance(fitted, Failure):
-            return fitted
-        written.append(fitted + _respell(row[len(depth) :], twin or _likest(row, twins)))
+            blanks = reindent.indent(depth)
+        if isinstance(blanks, Failure):
+            return blanks
+        written.append(blanks + _respell(row[len(depth) :], twin or _likest(row, twins)))
     return written
 
 

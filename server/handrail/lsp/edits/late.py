@@ -179,9 +179,9 @@ class Late:
         result = []
         for each in self._awaited:
             if each.uri == document.uri and not each.count and each.sent.edits:
-                fit = rebase_update(each.update, document.text.content)
-                if not fit.conflicts:
-                    result.append((each.sent.label, fit.edits))
+                rebased = rebase_update(each.update, document.text.content)
+                if not rebased.conflicts:
+                    result.append((each.sent.label, rebased.edits))
         return result
 
     def forget(self, uri: str) -> None:

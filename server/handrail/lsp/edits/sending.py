@@ -128,13 +128,13 @@ class Sending:
                 (landing,) = await self.disk.apply([update], label)
                 return landing, tries
             now = replace(document.text, encoding=update.base.encoding, bom=update.base.bom)
-            fit = rebase_update(left, now.content)
-            conflicts = tuple(sorted({*lost, *fit.conflicts}))
-            if conflicts and not (update.is_divisible and any(fit.kept)):
+            rebased = rebase_update(left, now.content)
+            conflicts = tuple(sorted({*lost, *rebased.conflicts}))
+            if conflicts and not (update.is_divisible and any(rebased.kept)):
                 return _conflict(update, conflicts, document), tries
-            if unsafe := self.wire.unsafe(now, fit.edits):
+            if unsafe := self.wire.unsafe(now, rebased.edits):
                 return Rejected(failure=unsafe.with_uri(document.uri)), tries
-            sent = _prepare(update, left, fit, document, self.wire.documents.count)
+            sent = _prepare(update, left, rebased, document, self.wire.documents.count)
             sent = replace(sent, base=now, conflicts=conflicts)
             tries = (*tries, sent)
             landing, absent = await self._try(sent, document, label)
@@ -264,16 +264,16 @@ def prepare_unopened(update: Update, opened: int) -> Sent:
     )
 
 
-def _prepare(update: Update, left: Update, fit: Rebased, document: OpenDocument, opened: int) -> Sent:
+def _prepare(update: Update, left: Update, rebased: Rebased, document: OpenDocument, opened: int) -> Sent:
     """What is about to be sent of *update*: those hunks of *left* that are kept."""
-    kept = {each for each, keep in zip(left.edits, fit.kept, strict=True) if keep}
+    kept = {each for each, keep in zip(left.edits, rebased.kept, strict=True) if keep}
     return Sent(
         uri=document.uri,
         base=document.text,
-        edits=fit.edits,
+        edits=rebased.edits,
         kept=tuple(each in kept for each in update.edits),
         conflicts=(),
-        numbers=tuple(number for number, keep in zip(_numbers(left), fit.kept, strict=True) if keep),
+        numbers=tuple(number for number, keep in zip(_numbers(left), rebased.kept, strict=True) if keep),
         version=document.version,
         opened=opened,
     )
