@@ -80,9 +80,7 @@ def _by_step(text: Text, hunk: Hunk, there: Hunk) -> Hunk | Failure:
         if sign == "+"
     ]
     depths = [width(leading_blanks(row)) for row in added if row.strip()]
-    is_known = (
-        [all((depth + by) % step in known for depth in depths) for by in (0, 1)] if step else [True, True]
-    )
+    is_known = [not step or all((depth + by) % step in known for depth in depths) for by in (0, 1)]
     if is_known == [False, True]:
         return hunk
     if is_known == [True, False] or not depths:

@@ -54,7 +54,7 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, is_adapted: bool) -> tuple[
         text: The document.
         hunk: What is to be made.
         lines: The line of each old row, None for those that the document does not have.
-        is_adapted: Whether the new rows are to be adapted to how the document spells and indents the old ones.
+        is_adapted: Whether the new rows are spelled and indented as the document has the old ones.
     """
     old, new = rows_of(hunk)
     there = [None if line is None else text.rows[line] for line in lines]
