@@ -83,7 +83,9 @@ async def test_the_client_can_say_at_which_of_the_two_addresses_to_list(stage: S
 
 
 def warnings(editor: Editor) -> list[str]:
-    return [each.message for each in editor.messages if "does not use" in each.message]
+    """What the user is told of settings that are ignored, in messages with and without buttons."""
+    told = [*(each.message for each in editor.messages), *(each["message"] for each in editor.questions)]
+    return [message for message in told if "does not use" in message]
 
 
 async def test_no_key_is_sent_to_the_address_that_was_set_for_another_provider(
@@ -108,8 +110,7 @@ async def test_no_key_is_sent_to_the_address_that_was_set_for_another_provider(
     assert (old.keys, new.keys) == ([OLD, OLD], [NEW, NEW])
     wanted = (
         f"handrail: handrail.baseUrl ({usual['baseUrl']}) and handrail.keyName (GATEWAY_KEY) were set "
-        "for openai, so handrail does not use them for anthropic: no key is sent to another provider. Clear "
-        "them. If they should count for anthropic too, clear them and then set them again."
+        "for openai, so handrail does not use them for anthropic: no key is sent to another provider."
     )
     assert [warnings(each) for each in (editor, other)] == [[wanted], [wanted]]
 
@@ -132,6 +133,47 @@ async def test_an_address_that_is_set_again_counts_for_the_provider_that_is_chos
         answer = (await editor.turn("Hello?"))["answer"]
     assert (answer, there.keys) == ("There.", [NEW])
     assert len(warnings(editor)) == 1
+
+
+async def test_a_client_that_sets_no_models_is_told_how_an_address_is_set_again(
+    stage: Stage, habits: Habits
+) -> None:
+    usual = gateway("http://127.0.0.1:9")
+    editor = await stage.start(habits, settings=usual, options=opting_in())
+    await editor.request("model.list", like="paste")  # answered when the settings are known
+    await change(editor, **{**usual, "model": "anthropic:m"})
+    (warning,) = warnings(editor)
+    assert warning.endswith(
+        "no key is sent to another provider. Clear them. If they should count for anthropic too, clear them "
+        "and then set them again."
+    )
+    assert editor.questions == []
+
+
+@pytest.mark.parametrize("answer", [None, "Leave it as it is"])
+async def test_an_address_of_another_provider_is_used_once_the_user_clicks_that(
+    stage: Stage, habits: Habits, answer: str | None
+) -> None:
+    async with model_server() as refused, model_server() as wanted:
+        refused.pages = wanted.pages = LISTS
+        usual = {"model": "openai:m", "baseUrl": refused.url("openai-chat")}
+        both = {"environment": keys("http://127.0.0.1:9"), "options": opting_in("save", "chat")}
+        editor = await stage.start(habits, settings=usual, **both)
+        await editor.request("model.list", like="paste")  # answered when the settings are known
+        editor.answers = [answer, "Use it for anthropic"]
+        await change(editor, **{**usual, "model": "anthropic:m"})
+        await editor.until(lambda: len(editor.answers) == 1)
+        usual["baseUrl"] = wanted.url("openai-chat")
+        await change(editor, **usual)
+        await change(editor, **{**usual, "model": "anthropic:m"})
+        await editor.until(lambda: not editor.answers)
+        await editor.request("model.list", like="anthropic:any")
+        other = await stage.start(habits, settings={**usual, "model": "anthropic:m"}, **both)
+        await other.request("model.list", like="anthropic:any")
+    assert (refused.looked_with, wanted.looked_with) == ([], [NEW, NEW])
+    titles = [[way["title"] for way in each["actions"]] for each in editor.questions]
+    assert titles == [["Leave it as it is", "Use it for anthropic"]] * 2
+    assert other.questions == []
 
 
 async def test_a_password_in_an_address_is_not_shown(stage: Stage, habits: Habits) -> None:

@@ -78,9 +78,11 @@ class Belongings:
     Attributes:
         told: The latest values, by the setting's name.
         pointed_out: Provider, setting and value of those that were ignored, of which the user knows.
+        settled: The latest settings, with those that are ignored.
     """
 
     def __init__(self) -> None:
+        self.settled = Settings()
         self.told: dict[str, str] = {}
         self.pointed_out: set[tuple[str, str, str]] = set()
 
@@ -110,15 +112,24 @@ def report_taken_over(settings: Settings, names: Sequence[str], owner: str) -> s
     )
 
 
-def report_ignored(settings: Settings, names: Sequence[str], owner: str) -> str:
-    """Tells the user which settings another provider's model does not use."""
-    listed = _name_values(settings, names)
+def report_ignored(settings: Settings, names: Sequence[str], owner: str, *, has_button: bool) -> str:
+    """Tells the user which settings another provider's model does not use, and what can be done about it."""
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")
-    return (
-        f"{listed} {was} set for {owner}, so handrail does not use {them} for {provider(settings)}: no key "
-        f"is sent to another provider. Clear {them}. If {them if them == 'it' else 'they'} should count for "
-        f"{provider(settings)} too, clear {them} and then set {them} again."
+    told = (
+        f"{_name_values(settings, names)} {was} set for {owner}, so handrail does not use {them} for "
+        f"{provider(settings)}: no key is sent to another provider."
     )
+    if has_button:
+        return told
+    return (
+        f"{told} Clear {them}. If {them if them == 'it' else 'they'} should count for {provider(settings)} "
+        f"too, clear {them} and then set {them} again."
+    )
+
+
+def name_use(settings: Settings, names: Sequence[str]) -> str:
+    """The button with which the user has these settings count for the provider that is chosen."""
+    return f"Use {'it' if len(names) == 1 else 'them'} for {provider(settings)}"
 
 
 def mode(values: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:

@@ -68,9 +68,9 @@ BASE_URL = Setting(
         "variable of the provider (such as OPENAI_BASE_URL) is used, otherwise the provider's own address. "
         "The key of the provider of `handrail.model` is sent to this address. The address belongs to the "
         "provider that was chosen when you set it: for models of any other provider, handrail ignores it "
-        "and `handrail.keyName`, and uses that provider's own. If your settings are in a file, as in "
-        "Neovim, Emacs or a terminal, the address in the file at the start counts for the model in the "
-        "file; handrail tells you if you had set it for another provider before."
+        "and `handrail.keyName`, and uses that provider's own; in VS Code, a message offers to use them for "
+        "the new provider too. If your settings are in a file, as in Neovim, Emacs or a terminal, the "
+        "address in the file at the start counts for the model in the file; handrail tells you if you had set it for another provider before."
     ),
 )
 KEY_NAME = Setting(

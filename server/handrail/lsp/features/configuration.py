@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from handrail.lsp import chosen, protocol, settings
+from handrail.lsp.features import actions
 from handrail.lsp.settings import Settings
 from handrail.lsp.state import State
 
@@ -74,8 +76,13 @@ async def pull(state: State) -> None:
 
 def settle(state: State, pulled: object, scoped: object) -> None:
     """Put the settings in force; say what was wrong with a value."""
-    before = state.settings
-    settled = settings.settle(state.client.settings, pulled, None if state.client.untrusted else scoped)
+    _put_in_force(
+        state, settings.settle(state.client.settings, pulled, None if state.client.untrusted else scoped)
+    )
+
+
+def _put_in_force(state: State, settled: Settings) -> None:
+    before, state.belongings.settled = state.settings, settled
     state.stated = settled = _own(state, settled)
     state.settings = chosen.with_model(settled, state.model)
     for problem in state.settings.problems:
@@ -111,9 +118,32 @@ def _own(state: State, settings: Settings) -> Settings:
         return settings
     new = [name for name in foreign if (provider, name, own.told[name]) not in own.pointed_out]
     if new:
-        state.say(chosen.report_ignored(settings, new, foreign[new[0]]))
+        _point_out(state, settings, new, foreign[new[0]])
     own.pointed_out |= {(provider, name, own.told[name]) for name in new}
     return chosen.drop_settings(settings, foreign) if foreign else settings
+
+
+def _point_out(state: State, settings: Settings, names: Sequence[str], owner: str) -> None:
+    """
+    Tell the user which settings are ignored.
+
+    Where models are chosen from lists, a button has exactly these values count for this provider, whatever
+    the settings are by the time it is clicked.
+    """
+    has_button = SETS_MODELS in state.client.services
+    report = chosen.report_ignored(settings, names, owner, has_button=has_button)
+    if not has_button:
+        state.say(report)
+        return
+    provider, values = chosen.provider(settings), {name: str(settings.values[name]) for name in names}
+
+    async def use() -> None:
+        for name, value in values.items():
+            state.world.owners.add(name, value, provider)
+        _put_in_force(state, state.belongings.settled)
+
+    ways = {chosen.name_use(settings, names): use}
+    state.begin(actions.offer(state, actions.Offered(report, ways)))
 
 
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:

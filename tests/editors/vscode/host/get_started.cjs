@@ -104,6 +104,17 @@ module.exports = {
     );
     assert.deepEqual([chosen(), settings().get("baseUrl")], ["ollama:small:1b", address()]);
   },
+  "an address that was set for another provider is used after a click, and not before": async () => {
+    asked.splice(0);
+    await set("model", "anthropic:claude-tests");
+    await user({ sees: "was set for ollama and openai, so handrail does not use it for anthropic", picture: "other-address" });
+    await assert.rejects(async () => command("handrail.model.list", { like: "anthropic:any" }), "it is asked where nothing listens");
+    assert.deepEqual(asked, []);
+    await user({ sees: "Leave it as it is", does: [["clickText", "Use it for anthropic"]] });
+    await until("its models are listed there", () => command("handrail.model.list", { like: "anthropic:any" }).then((models) => models.length > 0, () => false));
+    await set("model", "ollama:small:1b");
+    await command("notifications.clearAll");
+  },
   "an Ollama that does not answer is told, and the model stays": async () => {
     server.close();
     server.closeAllConnections();
