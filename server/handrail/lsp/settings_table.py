@@ -70,7 +70,8 @@ BASE_URL = Setting(
         "provider that was chosen when you set it: for models of any other provider, handrail ignores it "
         "and `handrail.keyName`, and uses that provider's own; in VS Code, a message offers to use them for "
         "the new provider too. If your settings are in a file, as in Neovim, Emacs or a terminal, the "
-        "address in the file at the start counts for the model in the file; handrail tells you if you had set it for another provider before."
+        "address in the file at the start counts for the model in the file; handrail tells "
+        "you if you had set it for another provider before."
     ),
 )
 KEY_NAME = Setting(
