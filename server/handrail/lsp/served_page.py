@@ -352,7 +352,8 @@ class ServedPage(ABC):
         page: Page | None = None
         try:
             latest, saved, said = json.loads(note or "")
-            page, self._saved = page_json.read(latest), page_json.read(saved)
+            page = page_json.read(latest)
+            self._saved = page if saved == latest else page_json.read(saved)
             self.take_up(said)
         except (ValueError, TypeError, RecursionError):
             page = None

@@ -22,6 +22,8 @@ _TYPED_IN = re.compile(re.escape(YOU) + r"(?:[ \t]*:)?[ \t]*(?=[^ \t\r\n])")  # 
 
 def remove_draft(page: Page, sent: Sequence[Line]) -> Page:
     """The page without the lines of a draft that was sent."""
+    if not sent:
+        return page
     left = Counter(_cut_heading(line.text).rstrip() for line in sent)
     lines, is_draft = list[Line](), False
     for line in page.lines:

@@ -22,6 +22,11 @@ def words(lines: Sequence[Line]) -> str:
     return " ".join(filter(None, said))
 
 
+def are_changed(there: Sequence[Line], sent: Sequence[Line]) -> bool:
+    """Whether the lines of a message have other words by now than those that were sent."""
+    return tuple(there) != tuple(sent) and words(there) != words(sent)
+
+
 def counting_rule(line: Line) -> Counted:
     """What counts of a line of a message: its words, and in code all of them as they are."""
     is_code = line.is_code or (line.over is not None and line.over.is_code)

@@ -375,7 +375,7 @@ class ChatPage(ServedPage):
         return {
             part.key: there[part.key]
             for part in sent.values()
-            if part.key in there and messages.words(there[part.key]) != messages.words(part.lines)
+            if part.key in there and messages.are_changed(there[part.key], part.lines)
         }
 
 
