@@ -86,6 +86,28 @@ async def test_an_empty_buffer_of_the_first_name_is_filled(stage: Stage, habits:
 
 
 @vscode
+async def test_one_that_is_about_to_be_opened_again_keeps_its_name(stage: Stage, habits: Habits) -> None:
+    """A slow client opens it long after it was told where it is."""
+    model = stage.script(answer("One."))
+    editor = await stage.start(habits, settings=model)
+    uris = list[str]()
+    for _ in range(2):
+        uris.append(await opened(editor, "chat.new"))
+        await says(editor, uris[-1], PROMPT)
+        await shows(editor, uris[-1], "One.")
+        editor.desk.save(uris[-1])
+    first, other = uris
+    sessions = [each["session"] for each in await editor.request("session.list")]
+    session = next(each for each in sessions if each[-6:] in first)
+    editor.desk.close(first)
+    told = (await editor.request("chat.open", session=session))["uri"]
+    editor.desk.close(other)
+    await until(lambda: not path_of(other).exists())  # so the first one's time is over as well
+    assert told == first
+    assert path_of(first).exists()
+
+
+@vscode
 async def test_one_that_was_never_closed_is_named_when_it_is_opened_later(
     stage: Stage, habits: Habits
 ) -> None:

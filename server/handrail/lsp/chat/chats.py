@@ -39,11 +39,13 @@ class Chats:
     latest: str | None = None
     _pages: dict[str, ChatPage] = field(default_factory=dict)
     _before: dict[str, Before] = field(default_factory=dict)
+    _closed: dict[str, object] = field(default_factory=dict)  # sessions that nobody has asked for since
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def of_session(self, session: str) -> ChatPage:
         """The page of a session, made if it has none yet."""
         self.latest = session
+        self._closed.pop(session, None)
         async with self._one_at_a_time:
             page = self._pages.get(session)
             if page is None:  # it hears of all that happens from now on
@@ -64,12 +66,15 @@ class Chats:
             await page.rename(titled)
 
     async def on_close(self, uri: str) -> None:
-        """The client holds the document of a conversation no longer."""
+        """The client holds the document of a conversation no longer; it may have asked for it again."""
         page = self.of_uri(uri)
         self.follow()
-        if page is not None:
-            await asyncio.sleep(CLOSED_S)
-            async with self._one_at_a_time:
+        if page is None:
+            return
+        closed = self._closed[page.session] = object()
+        await asyncio.sleep(CLOSED_S)
+        async with self._one_at_a_time:
+            if self._closed.get(page.session) is closed:
                 await self._name_by_title(page)
 
     def _make_page(self, session: str, name: str) -> ChatPage:
