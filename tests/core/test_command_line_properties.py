@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.test_properties import quick
 from handrail.core.policy.commands import git, glob, line
-from handrail.core.policy.commands.known import Known, look_up
+from handrail.core.policy.commands.known import Known, find_command
 from handrail.core.policy.commands.line import Kind, NeedsShell
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.table import TABLE
@@ -90,7 +90,7 @@ def test_a_pattern_matches_as_python_has_it(pattern: str, name: str) -> None:
 @quick
 @given(names, st.lists(st.one_of(words, options), max_size=5))
 def test_whatever_the_words_are_they_are_known_or_not(name: str, arguments: list[str]) -> None:
-    found = look_up((name, *arguments), "text")
+    found = find_command((name, *arguments), "text")
     if isinstance(found, Known):
         assert name in TABLE or name == "git"
         left = iter(found.arguments)
@@ -102,7 +102,7 @@ def test_whatever_the_words_are_they_are_known_or_not(name: str, arguments: list
 @quick
 @given(subcommands, st.lists(st.one_of(words, options), max_size=5))
 def test_git_is_always_given_its_settings(subcommand: list[str], arguments: list[str]) -> None:
-    found = look_up(("git", *subcommand, *arguments), "text")
+    found = find_command(("git", *subcommand, *arguments), "text")
     if isinstance(found, Known):
         assert found.arguments[: len(git.options())] == git.options()
         assert found.meant.below is Below.NOTHING

@@ -13,7 +13,7 @@ from handrail.agent.tools import TOOLS
 from handrail.core import surfaces
 from handrail.core.failure import Failure
 from handrail.core.policy import grants, place, rules, shell, verdict
-from handrail.core.policy.commands.known import Known, look_up
+from handrail.core.policy.commands.known import Known, find_command
 from handrail.core.policy.commands.options import Below, Read
 from handrail.core.policy.commands.script import Script, Stage, Step
 from handrail.core.policy.containment import Available, Contained, Need, Sandbox, needs
@@ -152,7 +152,7 @@ def _script(command: ParsedCommand) -> Script | None:
     """What a line runs; None if it needs a shell."""
     stages = []
     for text, words in _commands(command):
-        found = "" if words[0] == "cd" else look_up(words, text)
+        found = "" if words[0] == "cd" else find_command(words, text)
         why = found if isinstance(found, str) else ""
         stages.append(Stage(text=text, words=words, folder="file:///w", why_not=why))
     return Script(steps=(Step(after=";", negated=False, stages=tuple(stages)),)) if stages else None
@@ -160,7 +160,7 @@ def _script(command: ParsedCommand) -> Script | None:
 
 def _reads(command: ParsedCommand) -> Iterator[Read]:
     for text, words in _commands(command):
-        found = look_up(words, text)
+        found = find_command(words, text)
         if isinstance(found, Known):
             named = (*found.meant.objects, *found.meant.paths)
             yield from (*found.meant.reads, *(Read(path=path) for path in named))

@@ -6,7 +6,7 @@ import asyncio
 import time
 from pathlib import Path
 
-LOOK_S = 0.02  # how often the file is looked at while someone waits
+POLL_S = 0.02  # how often the file is looked at while someone waits
 
 
 class SystemClock:
@@ -40,4 +40,4 @@ class FileClock:
         """Wait until the file says so."""
         until = self.now() + seconds
         while self.now() < until:  # noqa: ASYNC110  # nothing tells of a file's change as soon
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)

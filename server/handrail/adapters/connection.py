@@ -29,7 +29,7 @@ LAST_S = 1  # after that, for a process in which no Python runs any more
 PLAIN = re.compile(rb"Content-Length: ([1-9][0-9]{0,7})\r\n\r\n")  # as nearly all clients write it
 LIMIT_HEADER_BYTES = 16_384
 CHUNK_BYTES = 65_536  # what a pipe holds
-HANGUP_LOOK_MS = 100  # between two looks at whether what a client that has left wrote is read
+HANGUP_POLL_MS = 100  # between two looks at whether what a client that has left wrote is read
 LIMIT_BODY_BYTES = 500_000_000  # the largest documents are opened with a tenth of it
 LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(?P<size>[^\r\n]*?)[ \t]*\r?\n", re.IGNORECASE)
 
@@ -289,7 +289,7 @@ class Hangup:
             poll.register(descriptor, getattr(select, "POLLRDHUP", 0))
             poll.poll()
             poll.unregister(descriptor)
-            while not poll.poll(HANGUP_LOOK_MS):
+            while not poll.poll(HANGUP_POLL_MS):
                 if is_idle() and not unread_bytes(descriptor):
                     left()
                     return

@@ -246,7 +246,7 @@ async def _settle(messages: tuple[Message, ...], ports: Ports) -> tuple[Message,
             calls = {call.id: call for call in message.calls}
         if isinstance(message, ToolMessage):
             results = [
-                await _look_for(calls[result.call], ports) if result.failure == UNKNOWN else result
+                await _find_result(calls[result.call], ports) if result.failure == UNKNOWN else result
                 for result in message.results
             ]
             collected.append(replace(message, results=tuple(results)))
@@ -255,7 +255,7 @@ async def _settle(messages: tuple[Message, ...], ports: Ports) -> tuple[Message,
     return tuple(collected)
 
 
-async def _look_for(call: ToolCall, ports: Ports) -> ToolResult:
+async def _find_result(call: ToolCall, ports: Ports) -> ToolResult:
     unknown = ToolResult(call=call.id, text=sanitize.result_text(UNKNOWN), failure=UNKNOWN)
     tool = TOOLS.get(call.name)
     try:

@@ -14,7 +14,7 @@ from urllib.parse import quote
 from handrail.core.failure import Failure
 from handrail.core.policy import shell
 from handrail.core.policy.commands import git
-from handrail.core.policy.commands.known import Known, look_up
+from handrail.core.policy.commands.known import Known, find_command
 from handrail.core.policy.commands.line import NeedsShell
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
 from handrail.core.policy.place import Place
@@ -87,7 +87,7 @@ async def _judge(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
         entered = _places([stage.enters], "", ports) if stage.enters else ()
         seen.places += entered or _places(stage.words[1:], stage.folder, ports)
         return stage
-    known = look_up(stage.words, stage.text)
+    known = find_command(stage.words, stage.text)
     reads = _Seen()
     why = await _reads(stage, known, ports, reads) if isinstance(known, Known) else known
     if isinstance(known, Known) and not why:

@@ -47,7 +47,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
     step = replace(way.step, label=shorten(way.step.label))
     if way.back is None:
         report = await documents.restore(ports, step, way.wish)
-        await _look_at_reviews(host)
+        await _recheck_reviews(host)
         _close_undone(host, way.wish, report, ())
         return report
     host.at_rest(step.session)
@@ -56,7 +56,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
     try:
         await host.archive.changes(step.session, way.back)  # raises before anything is touched
         report = await documents.restore(ports, step, way.wish)
-        await _look_at_reviews(host)
+        await _recheck_reviews(host)
         _close_undone(host, way.wish, report, ())
         if not wish.go_on(1, 1):  # the session stays where the documents are, for the most part
             return report
@@ -70,7 +70,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
     return replace(report, conversation=Conversation(session=step.session, turns=told.turns))
 
 
-async def _look_at_reviews(host: Host) -> None:
+async def _recheck_reviews(host: Host) -> None:
     """What was restored is pending or not. An error is logged: the documents have been restored."""
     if host.reviews.mode() != ReviewMode.PENDING:
         return

@@ -29,7 +29,7 @@ EXIT_TIMEOUT_S = 5.0  # to end after `exit`; then by force
 DRAIN_TIMEOUT_S = 1.0  # between the end of the output and that of the server, whichever comes first
 LOG_TIMEOUT_S = 2.0  # for its last words
 COMMAND_LIMIT_CHARS = 200
-LOOKS = 10  # at what a server does, in the time after which one that does nothing is given up
+POLLS = 10  # at what a server does, in the time after which one that does nothing is given up
 LEAST_SHARE = 0.005  # of the time between two of them, in which a server that is at work has a processor
 PATIENCE = 10  # times as long a server may work at one answer, in processor time, until it seems to be stuck
 
@@ -125,22 +125,22 @@ class Connection:
 
     async def _give_up(self, reply: asyncio.Future[dict[str, Any]], timeout_s: float) -> str:
         """Wait for a reply, or until the server is idle or stuck; gives for how long, nothing for a reply."""
-        pause_s = timeout_s / LOOKS
-        looks, idle, worked_s, before_s = 0, 0, 0.0, self._server.used_s()
+        pause_s = timeout_s / POLLS
+        polls, idle, worked_s, before_s = 0, 0, 0.0, self._server.used_s()
         while worked_s < PATIENCE * timeout_s:
             await asyncio.wait([reply], timeout=pause_s)
             if reply.done():
                 return ""
-            looks += 1
+            polls += 1
             used_s = self._server.used_s()
             if used_s is None or before_s is None:
-                worked_s = looks * pause_s  # no one knows, so it is believed to work
+                worked_s = polls * pause_s  # no one knows, so it is believed to work
                 continue
             step_s, before_s = used_s - before_s, used_s
             worked_s += step_s
             is_idle = step_s <= LEAST_SHARE * pause_s and not self._server.is_runnable()
             idle = idle + 1 if is_idle else 0
-            if idle == LOOKS:
+            if idle == POLLS:
                 return f"did nothing for {timeout_s:g} seconds"
         return f"worked for {worked_s:.0f} seconds and seems to be stuck"
 

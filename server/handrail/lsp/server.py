@@ -159,7 +159,9 @@ MIRROR: Mapping[str, Callable[[State, Any], None]] = {
 
 def furnish(server: Server, world: World) -> None:
     """Gives a server its state and its handlers; nothing is started."""
-    hooks = Hooks(publish=diagnostics.publish, look=sync.look, settled=configuration.wait_for_settings)
+    hooks = Hooks(
+        publish=diagnostics.publish, recheck_file=sync.recheck_file, settled=configuration.wait_for_settings
+    )
     server.state = State(server, world, hooks)
     server.secrets = server.state.secrets
     register(server)

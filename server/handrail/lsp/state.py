@@ -72,7 +72,7 @@ class Hooks:
     """The handlers that the state itself calls; they stand above it in the imports."""
 
     publish: Callable[[State, Ledger], None]
-    look: Callable[[State, str], Coroutine[object, object, None]]
+    recheck_file: Callable[[State, str], Coroutine[object, object, None]]
     settled: Callable[[State], Coroutine[object, object, None]]  # awaited by each turn
 
 
@@ -325,9 +325,9 @@ class State:
         """Tell the client of the open failures."""
         self._hooks.publish(self, ledger)
 
-    def look(self, uri: str) -> None:
+    def recheck_file(self, uri: str) -> None:
         """Look at a document whose file has changed."""
-        self.begin(self._hooks.look(self, uri))
+        self.begin(self._hooks.recheck_file(self, uri))
 
     def progress_of(self, session: str, turn: str, event: object) -> None:
         """Tell the client what happens in a turn."""
@@ -394,4 +394,4 @@ class State:
     def follow_closed(self, ledger: Ledger) -> None:
         """Watch the files of documents with failures that the editor does not hold."""
         uris = {each.uri for each in ledger.mutations if self.documents.find(each.uri) is None}
-        self.world.watch.follow(sorted(uri for uri in uris if uri), self.look)
+        self.world.watch.follow(sorted(uri for uri in uris if uri), self.recheck_file)

@@ -152,11 +152,11 @@ class Editor(Protocol):
         """
         ...
 
-    async def look(self, uri: str) -> Image | None:
+    async def read_image(self, uri: str) -> Image | None:
         """What lies at a place on disk, a symbolic link as such; None for anything else, or unreadable."""
         ...
 
-    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
+    async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """Has *wanted* lie there at once, if *base* is still what lies there."""
         ...
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.core.policy.commands.known import Known, look_up
+from handrail.core.policy.commands.known import Known, find_command
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.commands.table import TABLE
 from handrail.testing import snapshot
@@ -102,7 +102,7 @@ class Ground:
 
     def complaint(self, words: tuple[str, ...]) -> str | None:
         """What is wrong with the row by which *words* are known; None if they are not known."""
-        found = look_up(words, " ".join(words))
+        found = find_command(words, " ".join(words))
         if not isinstance(found, Known):
             return None
         ended = subprocess.run(
@@ -176,8 +176,8 @@ def test_commands_change_nothing_and_read_what_their_rows_say(ground: Ground) ->
 )
 def test_tree_takes_no_value_out_of_the_same_word(words: tuple[str, ...]) -> None:
     """To it, the letters behind one with a value are options as well: `-o` writes a file."""
-    assert isinstance(look_up(words, " ".join(words)), str)
-    assert isinstance(look_up(("tree", "-aL", "1", "-P", "*.py", "sub"), ""), Known)
+    assert isinstance(find_command(words, " ".join(words)), str)
+    assert isinstance(find_command(("tree", "-aL", "1", "-P", "*.py", "sub"), ""), Known)
 
 
 def main() -> int:

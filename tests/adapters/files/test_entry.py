@@ -150,8 +150,8 @@ async def test_folders_are_not_made_through_a_link(root: Path, monkeypatch: pyte
     [
         lambda disk, uri: disk.put(uri, MINE, b"new", None),
         lambda disk, uri: disk.put(uri, MINE, None, None),
-        lambda disk, uri: disk.lay(uri, Image(raw=MINE, mode=0o644), Image(raw=b"x", mode=LINK)),
-        lambda disk, uri: disk.lay(uri, Image(raw=MINE, mode=0o644), Image(raw=None)),
+        lambda disk, uri: disk.put_image(uri, Image(raw=MINE, mode=0o644), Image(raw=b"x", mode=LINK)),
+        lambda disk, uri: disk.put_image(uri, Image(raw=MINE, mode=0o644), Image(raw=None)),
     ],
 )
 async def test_restores_stay_inside_as_well(

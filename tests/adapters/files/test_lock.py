@@ -75,7 +75,7 @@ async def test_whoever_waits_in_vain_changes_nothing_and_says_who_holds_the_lock
             failure
             for failure in (
                 await disk.put(uri_of(path), b"one\n", b"two\n", None),
-                await disk.lay(uri_of(tmp_path / "link"), Image(raw=None), place),
+                await disk.put_image(uri_of(tmp_path / "link"), Image(raw=None), place),
             )
             if failure is not None
         ]

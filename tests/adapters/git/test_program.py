@@ -142,7 +142,7 @@ async def test_whoever_starts_it_gives_it_all_settings(
     await repo.verify()
     repo.set_limits(Limits(max_bytes=1))
     await repo.prune(["t-1"])
-    found = repository.look(
+    found = repository.inspect(
         str(tmp_path / "bin" / "git"), dict(os.environ), root, ("log", "--name-only", "-z"), ("HEAD",)
     )
     assert isinstance(found, Repository)
@@ -174,7 +174,7 @@ def test_the_repositorys_own_settings_do_not_win(root: Path, setting: str) -> No
 def test_settings_of_ours_are_not_taken_for_the_repositorys(root: Path) -> None:
     user_git(root, "init", "-q")
     user_git(root, "config", "gpg.program", "theirs")
-    found = repository.look(shutil.which("git") or "", dict(os.environ), root, (), ())
+    found = repository.inspect(shutil.which("git") or "", dict(os.environ), root, (), ())
     assert isinstance(found, Repository)
     assert settings.programs(found.settings) == ("gpg.program",)
     assert "core.hookspath" not in found.settings
@@ -223,7 +223,7 @@ async def test_late_git_is_told_in_words(
     monkeypatch.setattr(repository, "LIMIT_S", 0.5)
     assert "git fsck did not end within 0.5 s" in "".join((await repo.verify()).problems)
     await repo.prune(["t-1"])
-    found = repository.look("git", dict(os.environ), root, (), ())
+    found = repository.inspect("git", dict(os.environ), root, (), ())
     assert isinstance(found, Failure)
     assert "git rev-parse did not end within 0.5 s" in found.message
     snapshot = await repo.before_command(step(number=2))  # which needs no git, as the folder is small
@@ -278,7 +278,7 @@ def test_a_pipe_of_gits_is_told_and_not_opened(root: Path, name: str) -> None:
     user_git(root, "init", "-q")
     (root / ".git" / name).unlink(missing_ok=True)
     os.mkfifo(root / ".git" / name)
-    found = repository.look(shutil.which("git") or "", dict(os.environ), root, (), ())
+    found = repository.inspect(shutil.which("git") or "", dict(os.environ), root, (), ())
     assert isinstance(found, Failure)
     assert f".git/{name} is a pipe, a socket or a device" in found.message
 
@@ -305,7 +305,7 @@ async def test_a_pipe_in_the_place_of_a_repository(repo: ShadowRepo, root: Path)
     os.mkfifo(root / ".git")
     assert not layout.obstacle(root)
     assert not is_tracked(root, "folder")
-    found = repository.look(shutil.which("git") or "", dict(os.environ), root, (), ())
+    found = repository.inspect(shutil.which("git") or "", dict(os.environ), root, (), ())
     assert not isinstance(found, Repository)
     effects = await during(repo, lambda: (root / "a").write_bytes(b"b"))
     assert [each.path for each in effects.changes] == ["a"]

@@ -14,7 +14,7 @@ import pytest
 
 from bench import Bench
 from handrail.adapters.commands.process import Processes
-from handrail.agent.tools.look import unless_stopped
+from handrail.agent.tools.stoppable import unless_stopped
 from handrail.agent.turn.resolve import Ready, Refused, resolve
 from handrail.core.conversation.message import ToolCall
 from handrail.core.ledger.report import CallEnded, CallStarted, Event

@@ -164,7 +164,7 @@ class Commands:
             for each in mine:
                 images = _images(each, contents, before.mode(each.path))
                 if images and not each.modes[1] and (hidden := _hiding_path(each.path, after.left_out)):
-                    images = images[0], links.look(each.path)
+                    images = images[0], links.read_image(each.path)
                     if images[1] is not None and hidden == os.fspath(each.path):
                         del left_out[hidden]
                 if not each.modes[0] and (hidden := _hiding_path(each.path, before.left_out)):
@@ -173,7 +173,7 @@ class Commands:
                     left_out[os.fspath(each.path)] = "changed by the command; its earlier text cannot be read"
                 else:
                     touched = _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
-                    shared = stats.has_other_names(each.path, before.look(each.path))
+                    shared = stats.has_other_names(each.path, before.stat_of(each.path))
                     yield replace(touched, is_shared=shared)
 
     def _plain(
@@ -303,12 +303,12 @@ def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, b
 def _of_rights(before: Taken, paths: Sequence[Path]) -> Iterator[_Touched]:
     """The files of which only the permission bits have changed."""
     for path in paths:
-        image, mode = links.look(path), before.mode(path)
+        image, mode = links.read_image(path), before.mode(path)
         if image is not None and image.raw is not None and mode is not None and not image.is_link:
             touched = _Touched(
                 path=path, before=replace(image, mode=mode), after=image, new_folders=frozenset()
             )
-            yield replace(touched, is_shared=stats.has_other_names(path, before.look(path)))
+            yield replace(touched, is_shared=stats.has_other_names(path, before.stat_of(path)))
 
 
 def _images(

@@ -86,7 +86,7 @@ def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
 
 
 def _place(spot: Spot) -> Image:
-    found = links.look(spot.real) if spot.real else None
+    found = links.read_image(spot.real) if spot.real else None
     if found is None:
         raise files.NotPlainError(errno.EINVAL, "it is neither a file nor a link, or it cannot be read")
     return found

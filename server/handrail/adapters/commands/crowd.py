@@ -16,7 +16,7 @@ from handrail.adapters.containment.holding import LIMIT_PROCESSES
 from handrail.adapters.files.files import in_thread
 
 LOADS = Path("/proc/loadavg")
-LOOK_S = 0.05
+POLL_S = 0.05
 BEYOND = 4  # times as many: then it is ended, although what has started does not carry its mark any more
 
 
@@ -31,7 +31,7 @@ async def wait_for_crowd(mark: str) -> None:
         more = 0 if running is None or began is None else running - began
         if more > BEYOND * LIMIT_PROCESSES or (more > LIMIT_PROCESSES and await _has_too_many(mark)):
             return
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
 
 
 async def _has_too_many(mark: str) -> bool:

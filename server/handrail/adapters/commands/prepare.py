@@ -16,7 +16,7 @@ from pathlib import Path
 from handrail.adapters.commands import expansion
 from handrail.adapters.files.files import uri_of
 from handrail.adapters.files.paths import inside
-from handrail.core.policy.commands.known import Known, look_up
+from handrail.core.policy.commands.known import Known, find_command
 from handrail.core.policy.commands.line import NeedsShell, Pipeline, Simple
 from handrail.core.policy.commands.script import Script, Stage, Step
 from handrail.core.policy.commands.table import TABLE
@@ -115,7 +115,7 @@ class _Walk:
         if self.changes and any(word.pattern for word in command.words):
             raise _LostError(self.changes, what="files are")
         words = expansion.expand(command.words, self.here, self.room)
-        if not isinstance(look_up(words, command.text), Known):
+        if not isinstance(find_command(words, command.text), Known):
             self.changes = self.changes or command.text
         name, why, program, failure = words[0], "", "", ""
         if name in TABLE or name == "git":

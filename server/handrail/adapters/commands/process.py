@@ -32,7 +32,7 @@ from handrail.core.results import screen
 from handrail.ports import Repository
 
 PLACES = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
-LOOK_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
+POLL_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
 LAST_CHARS = 20_000  # of what a command in the background has printed, when it ends
 LINGER_S = 0.5  # for output that is still on its way when the command has ended
 GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder to run the command in does not exist.")
@@ -89,7 +89,7 @@ class Processes:
         if not git:
             return None
         given = self._known_environment(Environment.GIT, programs)
-        return await in_thread(repository.look, git, given, at, names, objects)
+        return await in_thread(repository.inspect, git, given, at, names, objects)
 
     async def put_back(self, uri: str) -> Failure | None:
         """Have be there again what was taken away; see the port."""
@@ -270,7 +270,7 @@ def _start_failure(task: asyncio.Future[int]) -> Failure | None:
 async def _uncovers(holding: Holding | None) -> None:
     """Wait until a file that was hidden is replaced by one that is not."""
     while holding is None or not holding.mounted or holding.replaced_file() is None:  # noqa: ASYNC110
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
 
 
 def _containment_failure(why: str) -> Failure:

@@ -29,7 +29,7 @@ PASSWORD = re.compile(rb"(?:remote|url)\..*(?:https?://[^/@\s]*@|://[^/@\s]*:[^/
 FATAL = re.compile(rb"fatal: (?:ambiguous argument|bad revision|your current branch )")
 
 
-def look(
+def inspect(
     git: str, environment: Mapping[str, str], folder: Path, names: Sequence[str], objects: Sequence[str]
 ) -> Repository | Failure | None:
     """See `Process.repository`; *git* is the program."""

@@ -16,14 +16,14 @@ from handrail.adapters.files.files import in_thread
 
 RESERVE_BYTES = 1_000_000_000  # what is left to others
 SHARE = 0.5  # of what is free, if that is less
-LOOK_S = 0.25  # in which a fast disk takes some hundred megabytes
+POLL_S = 0.25  # in which a fast disk takes some hundred megabytes
 
 
 async def wait_for_shortage(folders: Iterable[Path]) -> None:
     """Wait until a disk that one of *folders* is on has nearly no room left."""
     reserves = await in_thread(_reserves, folders)
     while not await in_thread(_is_below, reserves):  # noqa: ASYNC110  # no system tells of it
-        await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(POLL_S)
 
 
 def _reserves(folders: Iterable[Path]) -> dict[Path, int]:

@@ -113,18 +113,18 @@ class Disk:
             failed = await files.in_thread(_put, path, _Put(base, raw, mode), self._stand_ins)
         return failed.with_uri(uri) if failed else None
 
-    async def look(self, uri: str) -> Image | None:
+    async def read_image(self, uri: str) -> Image | None:
         """What lies at a place, a symbolic link as such; see the port."""
         path = path_of(uri)
-        return None if path is None else await files.in_thread(links.look, path)
+        return None if path is None else await files.in_thread(links.read_image, path)
 
-    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
+    async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """Have something else lie there; see the port."""
         path = path_of(uri)
         if path is None:
             return failure.not_on_disk().with_uri(uri)
         async with self._writing:
-            failed = await files.in_thread(links.lay, path, base, wanted, self._stand_ins)
+            failed = await files.in_thread(links.put_image, path, base, wanted, self._stand_ins)
         return failed.with_uri(uri) if failed else None
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:

@@ -71,11 +71,11 @@ class Rehearsal:
         """Nothing: only a restore puts bytes, and nothing is restored in a rehearsal."""
         return None
 
-    async def look(self, uri: str) -> Image | None:
+    async def read_image(self, uri: str) -> Image | None:
         """What lies there on the disk."""
-        return await self._editor.look(uri)
+        return await self._editor.read_image(uri)
 
-    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
+    async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """Nothing, as with `put`."""
         return None
 

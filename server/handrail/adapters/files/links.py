@@ -19,7 +19,7 @@ from handrail.core.checkpoint import LINK, Image
 from handrail.core.failure import Failure
 
 
-def look(path: Path | Entry) -> Image | None:
+def read_image(path: Path | Entry) -> Image | None:
     """What lies at a path; None for what is neither link nor plain file nor nothing, or cannot be read."""
     place = path if isinstance(path, Entry) else Entry(path)
     try:
@@ -36,7 +36,7 @@ def look(path: Path | Entry) -> Image | None:
     return Image(raw=state.raw, mode=state.mode)
 
 
-def lay(path: Path, base: Image, wanted: Image, stand_ins: Path | None) -> Failure | None:
+def put_image(path: Path, base: Image, wanted: Image, stand_ins: Path | None) -> Failure | None:
     """Have *wanted* lie at a path where *base* lies; *stand_ins* as in `lock.hold`."""
     try:
         if os.path.realpath(path.parent) != os.fspath(path.parent):
@@ -50,7 +50,7 @@ def lay(path: Path, base: Image, wanted: Image, stand_ins: Path | None) -> Failu
 
 
 def _lay(place: Entry, base: Image, wanted: Image) -> Failure | None:
-    if look(place) != base:
+    if read_image(place) != base:
         return failure.stale_file(place.path)
     if wanted.raw is None:
         place.unlink()
@@ -59,7 +59,7 @@ def _lay(place: Entry, base: Image, wanted: Image) -> Failure | None:
     else:
         _put(place, wanted)
     files.sync_folder(place)
-    return None if look(place) == wanted else failure.other_content(place.path)
+    return None if read_image(place) == wanted else failure.other_content(place.path)
 
 
 def _put(place: Entry, wanted: Image) -> None:

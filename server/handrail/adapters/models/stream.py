@@ -49,7 +49,7 @@ EFFORTS: Mapping[Reasoning, Literal["none", "low", "medium", "high"]] = {
 }
 NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
-LOOKS = 3  # as often a server that is not there is asked how much its model reads
+ATTEMPTS = 3  # as often a server that is not there is asked how much its model reads
 END = object()
 BROKEN_OFF = "The model's answer ended before it was complete."
 STOPS = {
@@ -83,7 +83,7 @@ class Engine:
             self._settings |= ModelSettings(max_tokens=address.output_tokens)
         self._has_cache_key = known is not None and known.takes_cache_key(address)
         self._address = address
-        self._may_tell = LOOKS if known is not None and known.tells_window(address) else 0
+        self._may_tell = ATTEMPTS if known is not None and known.tells_window(address) else 0
         try:
             self._model, always = _model(address)
         except _refusals() as error:
@@ -102,7 +102,7 @@ class Engine:
         except httpx2.TransportError:
             self._may_tell -= 1  # it may not be there yet
             return
-        self._may_tell = LOOKS if window is not None and not window.is_final else 0
+        self._may_tell = ATTEMPTS if window is not None and not window.is_final else 0
         if window is not None:
             self.context_tokens = window.tokens
 

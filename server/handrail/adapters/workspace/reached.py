@@ -90,14 +90,14 @@ class Ground:
         self, folder: Path, root: Path, below: Below, *, enters_all: bool = False
     ) -> Iterator[tuple[os.DirEntry[str], bool]]:
         """Everything that is seen below *folder*, and whether it is asked about; if so, it may be entered."""
-        left, looked = [os.fspath(folder)], 0
+        left, count = [os.fspath(folder)], 0
         while left:
             try:
                 entries = list(os.scandir(left.pop()))
             except OSError:
                 continue
-            looked += len(entries)
-            if looked > LIMIT_ENTRIES:
+            count += len(entries)
+            if count > LIMIT_ENTRIES:
                 raise TooManyError
             for entry in entries:
                 if below is Below.VISIBLE and entry.name.startswith("."):

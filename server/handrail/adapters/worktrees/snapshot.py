@@ -60,10 +60,10 @@ class Taken:
 
     def mode(self, path: Path) -> int | None:
         """The permission bits of a file, where they are known."""
-        found = self.look(path)
+        found = self.stat_of(path)
         return stat.S_IMODE(found[0]) if found else self.modes.get(os.fspath(path))
 
-    def look(self, path: Path) -> Sequence[int] | None:
+    def stat_of(self, path: Path) -> Sequence[int] | None:
         """What a file looked like from outside, see `stats`; None if that is not known."""
         for top, seen in self.seen.items():
             if seen and path.is_relative_to(top) and (found := seen.get(os.path.relpath(path, top))):
@@ -103,7 +103,7 @@ class Trees:
             before: One with which this is compared; empty for none.
         """
         try:
-            taken = self._look(before)
+            taken = self._take_with_stats(before)
             if all(map(self._has_all, taken.trees, taken.trees.values())):
                 return taken
         except LateError:
@@ -112,14 +112,14 @@ class Trees:
             pass
         self._leans = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-        return self._look(Taken())
+        return self._take_with_stats(Taken())
 
-    def _look(self, before: Taken) -> Taken:
+    def _take_with_stats(self, before: Taken) -> Taken:
         """A snapshot of now, with what files look like. Raises CheckpointError, OSError."""
         taken = self.take(before)
         for top in taken.trees:
             names = split(self._git(Path(top)).run("ls-files", "-z"))
-            taken.seen[top] = stats.look(Path(top), names)
+            taken.seen[top] = stats.read_stats(Path(top), names)
             for folder in {os.path.dirname(os.fsdecode(name)) for name in names}:
                 if why := layout.of_patterns(Path(top, folder, ".gitattributes")):
                     raise LateError(why)  # to see what changes, git has to read it

@@ -19,18 +19,18 @@ LIMIT_FILES = 50_000  # a tenth of a second
 SECOND_NS = 10**9
 
 
-def look(top: Path, names: Sequence[bytes]) -> Stats | None:
+def read_stats(top: Path, names: Sequence[bytes]) -> Stats | None:
     """What the files *names* of a work tree look like; None if they are too many."""
     if len(names) > LIMIT_FILES:
         return None
-    looked = ((os.fsdecode(name), _look(top, os.fsdecode(name))) for name in names)
-    return {name: found for name, found in looked if found}
+    each_stat = ((os.fsdecode(name), _stat(top, os.fsdecode(name))) for name in names)
+    return {name: found for name, found in each_stat if found}
 
 
 def doubtful(top: Path, known: Stats) -> Iterator[bytes]:
     """The names of files that git may take for unchanged although they have been changed."""
     for name, (_, changed_ns, *_) in known.items():
-        now_ns = _look(top, name)[1:2]
+        now_ns = _stat(top, name)[1:2]
         if now_ns and now_ns[0] != changed_ns and now_ns[0] // SECOND_NS == changed_ns // SECOND_NS:
             yield os.fsencode(name)
 
@@ -38,7 +38,7 @@ def doubtful(top: Path, known: Stats) -> Iterator[bytes]:
 def with_other_rights(top: Path, known: Stats) -> Iterator[str]:
     """The names of plain files whose permission bits have changed."""
     for name, (mode, *_) in known.items():
-        now = _look(top, name)[:1]
+        now = _stat(top, name)[:1]
         if now and now[0] != mode and stat.S_ISREG(mode) and stat.S_ISREG(now[0]):
             yield name
 
@@ -54,7 +54,7 @@ def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
     return not was or was[2] < 2 or was[3] != now.st_ino
 
 
-def _look(top: Path, name: str) -> Sequence[int]:
+def _stat(top: Path, name: str) -> Sequence[int]:
     """Nothing of a file that is not there, or in a folder that is closed."""
     try:
         status = os.lstat(f"{top}/{name}")

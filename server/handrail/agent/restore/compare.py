@@ -111,7 +111,7 @@ async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair
 
 async def _current_side(ports: Ports, uri: str, kept: Image) -> Side:
     """What there is now of what was *kept*: a document, or what lies at a place."""
-    image = await ports.editor.look(uri) if kept.is_link else None
+    image = await ports.editor.read_image(uri) if kept.is_link else None
     return await _current_document(ports, uri) if image is None else _side(image)
 
 

@@ -163,7 +163,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: 
 
 async def _take_back_place(ports: Ports, each: Restoration, tally: Tally) -> None:
     """Where a link lies, or lay, all of it is taken back, if no one has changed it since."""
-    now, document = await ports.editor.look(each.uri), await ports.editor.read(each.uri)
+    now, document = await ports.editor.read_image(each.uri), await ports.editor.read(each.uri)
     has_mode = not each.is_shared or (now is not None and now.mode == each.before.mode)
     if now is not None and _is_same(now, each.before) and has_mode:
         tally.unchanged.append(each.uri)
@@ -172,7 +172,7 @@ async def _take_back_place(ports: Ports, each: Restoration, tally: Tally) -> Non
     if isinstance(document, Document) and document.unsaved:
         reason = "Save or discard the unsaved text of the file that is there now, then try again."
     elif now is not None and each.after is not None and _is_same(now, each.after):
-        failure = await ports.editor.lay(each.uri, now, each.before)
+        failure = await ports.editor.put_image(each.uri, now, each.before)
         if failure is None:
             (tally.deleted if each.before.raw is None else tally.restored).append(each.uri)
             return
@@ -206,7 +206,7 @@ async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
     before, after = each.before, each.after
     if before.raw is None or after is None or after.raw is None or after.mode == before.mode:
         return False
-    now = await ports.editor.look(each.uri)
+    now = await ports.editor.read_image(each.uri)
     if now is None or (now.raw, now.mode) != (before.raw, after.mode):
         return False
     return await ports.editor.put(each.uri, now.raw, before.raw, before.mode) is None
@@ -267,7 +267,7 @@ async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
     before, after = each.before, each.after
     if after is None or after.unsaved is None or after.raw == before.raw:
         return False
-    now = await ports.editor.look(each.uri)
+    now = await ports.editor.read_image(each.uri)
     if now is None or now.raw != after.raw:
         return False  # it was saved since, or changed again
     return await ports.editor.put(each.uri, now.raw, before.raw, before.mode) is None

@@ -90,9 +90,9 @@ class Listener:
         """As they are."""
         return None if uri == self.gone else await self.editor.read_bytes(uri)
 
-    async def look(self, uri: str) -> Image | None:
+    async def read_image(self, uri: str) -> Image | None:
         """As it is."""
-        return Image(raw=None) if uri == self.gone else await self.editor.look(uri)
+        return Image(raw=None) if uri == self.gone else await self.editor.read_image(uri)
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """Notes what becomes of the text; a file that is there cannot be made."""
@@ -118,7 +118,7 @@ class Listener:
         """Nothing is: what a text is does not depend on that."""
         return frozenset()
 
-    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
+    async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """A place is taken back whole or not at all, so nothing has to be known beforehand."""
         return None
 

@@ -149,7 +149,7 @@ class Reviews:
             if self.mode() == ReviewMode.KEEP:
                 await self._keep_all()
             elif self.mode() == ReviewMode.PENDING:
-                await self._look(list(self.pending) if identities is None else identities)
+                await self._compare(list(self.pending) if identities is None else identities)
                 await self._take_records()
 
     async def on_restore(self) -> None:
@@ -168,10 +168,10 @@ class Reviews:
             self._set(identity, None)
         await self._keep(known)
 
-    async def _look(self, identities: Iterable[str]) -> None:
+    async def _compare(self, identities: Iterable[str]) -> None:
         for identity in identities:
             known = self.pending.get(identity)
-            if known is None or self.look_open(identity) or known.kind is Kind.WHOLE:
+            if known is None or self.compare_open(identity) or known.kind is Kind.WHOLE:
                 continue
             if known.kind is Kind.DELETED:
                 if await self.ports().editor.read_bytes(known.uri) is not None:
@@ -190,12 +190,12 @@ class Reviews:
             self._touched.add(identity)
         return identity in self.pending
 
-    def look_touched(self, identity: str) -> None:
+    def compare_touched(self, identity: str) -> None:
         """Compares a document with what the editor holds, if that has changed since."""
         if identity in self._touched:
-            self.look_open(identity)
+            self.compare_open(identity)
 
-    def look_open(self, identity: str) -> bool:
+    def compare_open(self, identity: str) -> bool:
         """Compares a document with what the editor holds; whether it holds it."""
         known, rows = self.pending.get(identity), self.held(identity)
         if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE):
@@ -268,7 +268,7 @@ class Reviews:
 
     # ---- What is on record ------------------------------------------------------------------------
 
-    async def look_at_records(self) -> None:
+    async def check_records(self) -> None:
         """Looks whether the user has staged or committed something that is pending."""
         async with self._one_at_a_time:
             await self._take_records()
@@ -312,7 +312,7 @@ class Reviews:
         """Keeps hunks: their text is the user's from now on. Returns their ids; raises UnknownId."""
         async with self._one_at_a_time:
             await self._take_news()
-            await self._look(list(self.pending))
+            await self._compare(list(self.pending))
             await self._take_records()
             found = self.hunks(wanted)
             for identity, hunks in found.items():
@@ -335,7 +335,7 @@ class Reviews:
                 known = self.pending.get(identity)
                 if known is not None and known.document is planned:
                     self._set(identity, replace(known, document=now))
-            await self._look(documents)
+            await self._compare(documents)
             await self._keep(documents)
 
     async def came_back(self, whole: Pending) -> None:
@@ -345,7 +345,7 @@ class Reviews:
             documents = [whole.identity, back.identity]
             if back is not whole:
                 await self._became(whole, back)
-            await self._look(documents)
+            await self._compare(documents)
             await self._keep(documents)
 
     # ---- Keeping ----------------------------------------------------------------------------------

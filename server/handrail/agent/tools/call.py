@@ -28,7 +28,7 @@ from handrail.ports import Ports
 Arguments = Mapping[str, object]
 
 
-class Look(Protocol):
+class ReadOnly(Protocol):
     """Reads documents and answers with text."""
 
     @property
@@ -204,7 +204,7 @@ class Command:
     is_background: bool = False
 
 
-Action = Look | Visit | Edits | Inquiry | Command
+Action = ReadOnly | Visit | Edits | Inquiry | Command
 
 
 def is_of(kind: ToolKind, action: Action) -> bool:

@@ -17,8 +17,8 @@ from functools import partial
 
 from handrail.agent.tools import kind_of, patch
 from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
-from handrail.agent.tools.look import agrees, unless_stopped
 from handrail.agent.tools.read_file import ReadFile
+from handrail.agent.tools.stoppable import agrees, unless_stopped
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.asking import Asking, Questioned
@@ -308,7 +308,7 @@ class Executor:
         others = [ready for ready in batch if not isinstance(ready.action, Edits)]
         # A command that may change something is in no batch with others.
         ran = await asyncio.gather(
-            *(self._some(r, order) if isinstance(r.action, Command) else self._look(r) for r in others)
+            *(self._some(r, order) if isinstance(r.action, Command) else self._read(r) for r in others)
         )
         return [*filter(None, ran), *await self._edit(edits, order)]
 
@@ -325,15 +325,15 @@ class Executor:
             await asyncio.wait([task])
             raise
 
-    async def _look(self, ready: Ready) -> Done:
+    async def _read(self, ready: Ready) -> Done:
         assert not isinstance(ready.action, Edits | Command | Inquiry)
         if isinstance(ready.action, ReadFile):
             await self.seen.read(ready.places.values())
         if not isinstance(ready.action, Visit):
-            looking = ready.action.run(ready.places, self.ports)
+            work = ready.action.run(ready.places, self.ports)
         else:
-            looking = self.background.visit(ready.action, self.step.session, self.ports)
-        answer = await unless_stopped(looking, self._stop)
+            work = self.background.visit(ready.action, self.step.session, self.ports)
+        answer = await unless_stopped(work, self._stop)
         return Done(result=output.result_of(ready.call, output.STOPPED if answer is None else answer))
 
     async def _some(self, ready: Ready, order: int) -> Done | None:

@@ -20,7 +20,7 @@ from handrail.core.patches.reply import Block
 from handrail.core.patches.v4a import BEGIN, END
 
 PREFIX = "text"  # the ids of such calls begin so
-LOOKED_AT_CHARS = 200_000
+LIMIT_READ_CHARS = 200_000
 LIMIT_OBJECTS = 50  # looked at in one answer
 # What may stand between the beginning of a line and the JSON of a call.
 OPENS = re.compile(
@@ -66,7 +66,7 @@ def with_calls(response: Response, tools: Set[str], before: Written) -> Response
     is_whole = response.stop in (StopReason.FINISH, StopReason.TOOL_CALLS)
     if response.calls or response.is_literal or not is_whole or not response.text.strip():
         return response
-    text = response.text[:LOOKED_AT_CHARS]
+    text = response.text[:LIMIT_READ_CHARS]
     calls, rest = _edits(text, before) if "patch" in tools else ((), text)
     for read in (_objects, _read_tags):
         calls, rest = (calls, rest) if calls else read(text, tools)
@@ -80,7 +80,7 @@ def has_lost_edit(text: str, tools: Set[str]) -> bool:
     """Whether *text* has an edit that does not name a file, so that no one can make it."""
     if "patch" not in tools:
         return False
-    blocks = reply.read(text[:LOOKED_AT_CHARS]).blocks
+    blocks = reply.read(text[:LIMIT_READ_CHARS]).blocks
     return any(_needs_path(block) and not block.path for block in blocks)
 
 

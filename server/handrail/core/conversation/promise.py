@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
-LOOKED_AT_CHARS = 600  # from the end
+LIMIT_READ_CHARS = 600  # from the end
 SENTENCES = 2
-LOOK = (
+READ = (
     r"look|check|read|open|inspect|examine|search|find|explore|review|view|list|see|verify|investigate"
     r"|analy[sz]e|start|begin|proceed|continue|go|call|take|get|scan"
 )
@@ -51,9 +51,9 @@ def is_promise(text: str, tools: Set[str]) -> bool:
     """Whether *text* ends with one that the *tools* that were offered can keep."""
     if not tools:
         return False
-    end = text.rstrip()[-LOOKED_AT_CHARS:].replace("**", "").replace("`", "")
+    end = text.rstrip()[-LIMIT_READ_CHARS:].replace("**", "").replace("`", "")
     sentences = [each.strip() for each in SENTENCE.split(end) if each.strip()]
-    will = WILL_CHANGE if "patch" in tools else WILL_LOOK
+    will = WILL_CHANGE if "patch" in tools else WILL_READ
     is_question = end.endswith(("?", "\uff1f"))
     return not is_question and any(_is_meant(each, will) for each in sentences[-SENTENCES:])
 
@@ -68,4 +68,4 @@ def _will(verbs: str) -> re.Pattern[str]:
     return re.compile(rf"{WILL},?(?: {FIRST})*,? (?:re-?)?(?:{verbs})\b", re.IGNORECASE)
 
 
-WILL_LOOK, WILL_CHANGE = _will(LOOK), _will(f"{LOOK}|{CHANGE}")
+WILL_READ, WILL_CHANGE = _will(READ), _will(f"{READ}|{CHANGE}")

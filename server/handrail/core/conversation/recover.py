@@ -285,12 +285,12 @@ MARKUP = re.compile(
 )
 NAMED = re.compile(r"""["']?(?:name|tool|function)["']?\s*[:=]\s*["']?([\w.-]+)""")
 FENCED = re.compile(r"^```(?:json|tool_call|tool)?\s*\n(.*?)\n?```$", re.DOTALL)
-LOOKED_AT_CHARS = 20_000
+LIMIT_READ_CHARS = 20_000
 
 
 def _prose_call(text: str, tools: Set[str]) -> str:
     """The tool that *text* calls in words, or nothing: by markup, or as a JSON object and nothing else."""
-    text = text.strip()[:LOOKED_AT_CHARS]
+    text = text.strip()[:LIMIT_READ_CHARS]
     if (markup := MARKUP.search(text)) is not None:
         after = text[markup.start() : markup.start() + 400]
         words = {found[1] for found in NAMED.finditer(after)} | set(re.findall(r"[\w.-]+", after))

@@ -189,7 +189,7 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
         if fix.failure.mutation.identity != identity:
             observed = replace(observed, fixes=(*observed.fixes, fix))
         elif now is not None:
-            observed = _look_at_fix(observed, fix, now)
+            observed = _recheck_fix(observed, fix, now)
     return observed
 
 
@@ -273,7 +273,7 @@ def _fix(failure: OpenFailure, base: Text, now: Text) -> Fix | None:
     )
 
 
-def _look_at_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
+def _recheck_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
     """Closes the failure again if its quick fix is there, opens it if what was there before it is."""
     lines = carry(fix.lines, edit.edits_between(fix.text.content, now.content))
     there = now.content[lines.start : lines.end]

@@ -122,8 +122,8 @@ def in_info(info: str) -> str:
         return str(named[1] or named[2] or named[3])
     for at, word in reversed(list(enumerate(info.split()))):
         name = word.partition(":")[2] or word
-        looks = EXTENSION.search(name) or name in BARE_NAMES or ("/" in name and at > 0)
-        if PATH.match(name) and looks and not PRODUCTS.match(name):
+        is_likely = EXTENSION.search(name) or name in BARE_NAMES or ("/" in name and at > 0)
+        if PATH.match(name) and is_likely and not PRODUCTS.match(name):
             return name
     return ""
 

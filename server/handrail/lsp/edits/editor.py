@@ -257,13 +257,13 @@ class LspEditor:
         """Writes the bytes of a document that no editor holds."""
         return await self._disk.put(uri, base, raw, mode)
 
-    async def look(self, uri: str) -> Image | None:
+    async def read_image(self, uri: str) -> Image | None:
         """What lies at a place on disk, whatever the editor holds."""
-        return await self._disk.look(uri)
+        return await self._disk.read_image(uri)
 
-    async def lay(self, uri: str, base: Image, wanted: Image) -> Failure | None:
+    async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """Has something else lie there."""
-        return await self._disk.lay(uri, base, wanted)
+        return await self._disk.put_image(uri, base, wanted)
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
         """Removes those of the folders that are there and empty."""

@@ -154,7 +154,7 @@ class Late:
         copies = [_Copy(update=update, sent=each, once=once, landing=landing, until=until) for each in tries]
         self._copies = [*self._copies, *copies[:-1]][-LIMIT:]
         if (document := self._documents.find(tries[-1].uri)) is not None:
-            self.look(document)
+            self.recheck(document)
 
     def when_shown(self, update: Update, tell: Tell) -> None:
         """Has *tell* called whenever more of *update* shows than was told before, or was taken back."""
@@ -164,13 +164,13 @@ class Late:
                 if copy.told is not None:
                     tell(copy.told, copy.sent.uri)
         for document in self._documents:
-            self.look(document)
+            self.recheck(document)
         for each in [each for each in self._awaited if each.update is update]:
             each.tell = tell
             shown = self._documents.find(each.uri)
             if shown is not None and each.sent.count_in(shown.text.content) < each.count:
                 each.count, each.told, each.overwrote = each.at_first, None, None  # it is gone again
-                self.look(shown)
+                self.recheck(shown)
             else:
                 self._tell(each)
 
@@ -191,7 +191,7 @@ class Late:
         if (document := self._documents.find(uri)) is not None:
             document.seen_late = None
 
-    def look(self, document: OpenDocument) -> None:
+    def recheck(self, document: OpenDocument) -> None:
         """A document has changed, or was opened."""
         now = asyncio.get_running_loop().time()
         self._awaited = [each for each in self._awaited if each.until is None or now <= each.until]

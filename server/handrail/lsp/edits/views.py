@@ -197,7 +197,7 @@ class Views:
 
     def on_change(self, document: OpenDocument) -> None:
         """A document has changed: it may show an edit that was told not to stand."""
-        self.late.look(document)
+        self.late.recheck(document)
 
     def _views(self, update: Update) -> Sequence[OpenDocument]:
         """All documents of the file that an update is of."""

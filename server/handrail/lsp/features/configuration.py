@@ -16,7 +16,7 @@ from handrail.lsp.state import State
 
 TIMEOUT_S = 5.0
 SETTLE_S = 90.0  # a turn goes on with what is known if the client has not told its settings by then
-LOOK_S = 0.1  # how soon it is seen that the user has stopped waiting
+POLL_S = 0.1  # how soon it is seen that the user has stopped waiting
 SETS_MODELS = "chat"  # the service of clients in which models and addresses are chosen from lists
 KNOWN = "handrail keeps the last known settings."
 STRICTLY = "handrail uses the defaults, and asks before every edit and command."
@@ -32,7 +32,7 @@ async def wait_for_settings(state: State) -> None:
     try:
         with state.slow("Waiting for the editor's settings") as slow:
             while not (waiting.done() or timer.done() or slow.is_stopped):
-                await asyncio.wait(both, timeout=LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(both, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
     finally:
         waiting.cancel()
         timer.cancel()

@@ -258,7 +258,7 @@ def _find_pending(state: State, uri: str) -> Pending | None:
     reviews, identity = state.host.reviews, state.identify(uri)
     if identity not in reviews.pending:
         return None
-    reviews.look_touched(identity)
+    reviews.compare_touched(identity)
     known = reviews.pending.get(identity)
     return known if known is not None and reviews.shows(known) else None
 

@@ -65,7 +65,7 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
     if document is not None:
         _show_anew(state, document.identity)
         state.begin(state.chats.on_close(document.uri))
-        state.look(document.uri)
+        state.recheck_file(document.uri)
         state.begin(state.host.reviews.on_close(document.identity))
 
 
@@ -75,7 +75,7 @@ def _show_anew(state: State, identity: str) -> None:
         state.publish(state.host.ledger)
 
 
-async def look(state: State, uri: str) -> None:
+async def recheck_file(state: State, uri: str) -> None:
     """Look at a document whose file has changed: its failures may be corrected by other means."""
     place = state.workspace.resolve(uri)
     if isinstance(place, Failure) or not state.is_watched(place.identity):

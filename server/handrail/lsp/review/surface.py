@@ -90,15 +90,15 @@ class ReviewSurface:
 
     def _watch_records(self) -> None:
         if self._watching is None:
-            self._watching = asyncio.get_running_loop().call_later(RECORDS_S, self._look_at_records)
+            self._watching = asyncio.get_running_loop().call_later(RECORDS_S, self._begin_check)
 
-    def _look_at_records(self) -> None:
-        self.begin(self._look())
+    def _begin_check(self) -> None:
+        self.begin(self._check_records())
 
-    async def _look(self) -> None:
+    async def _check_records(self) -> None:
         """Look once, and again later as long as something is pending; never twice at the same time."""
         try:
-            await self.reviews().look_at_records()
+            await self.reviews().check_records()
         finally:
             self._watching = None
             if any(known.document.hunks for known in self.reviews().pending.values()):
@@ -126,7 +126,7 @@ class ReviewSurface:
     def _tell(self) -> None:
         touched, self._touched = self._touched, set()
         for identity in touched:
-            if self.reviews().look_open(identity):
+            if self.reviews().compare_open(identity):
                 self._changed.add(self.reviews().pending[identity].uri)
         uris = sorted(map(self.spelled, self._changed))
         self._changed, self._timer = set(), None

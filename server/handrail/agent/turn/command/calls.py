@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console
-from handrail.agent.tools.look import agrees
+from handrail.agent.tools.stoppable import agrees
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.command import run as foreground

@@ -55,7 +55,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     """
     console = replace(console, script=action.script, contained=action.contained)
     if action.is_read_only:
-        return await _look(ready, action, ports, console)
+        return await _run_read_only(ready, action, ports, console)
     # What is saved is saved before the snapshot: taking the command back must not take it away.
     typed = await saving.save(ports, saver)
     if console.stop.is_set():
@@ -123,7 +123,7 @@ async def _run(
     return answer, began
 
 
-async def _look(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
+async def _run_read_only(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
     """Runs a command that only reads: it sees what the editor holds, as far as that can be had."""
     seen, typed = await saving.copies(ports, action.contained.profile)
     console = replace(console, contained=replace(action.contained, copies=seen))

@@ -29,7 +29,7 @@ from handrail.ports.languages import LATE, PROBLEMS, Languages, Report, Unknown,
 
 LIMIT_S = 2.0  # of one answer of the model, all waiting together
 BEFORE_S = 0.5  # of that, before an edit
-LIMIT_LOOKS = 100  # open documents that are looked at
+LIMIT_CHECKED = 100  # open documents that are looked at
 LIMIT_OTHERS = 40  # of them, those that are asked about
 LIMIT_NEAR = 20  # folders of edited documents, the latest
 LIMIT_ROUNDS = 3  # so often a turn goes on because of what is told at its end
@@ -134,7 +134,7 @@ class Feedback:
     async def _others(self) -> Sequence[Other]:
         """The open documents that the model may read, those near to what was edited first."""
         result = dict[str, Other]()
-        for document in (await self.ports.editor.open_documents())[:LIMIT_LOOKS]:
+        for document in (await self.ports.editor.open_documents())[:LIMIT_CHECKED]:
             place = self.ports.workspace.resolve(document.uri)
             if isinstance(place, Place) and not is_asked(place, is_written=False):
                 other = Other(uri=document.uri, identity=place.identity, path=place.path)

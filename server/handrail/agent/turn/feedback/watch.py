@@ -94,7 +94,7 @@ class Watch:
     _before: dict[str, _Baseline] = field(default_factory=dict)  # by identity
     _edited: dict[str, Mutation] = field(default_factory=dict)  # by identity, those to be asked about
     _is_over: bool = False
-    _looks_elsewhere: bool = False  # others were told of, and may be told of again
+    _asks_others: bool = False  # others were told of, and may be told of again
 
     def is_new(self, identity: str) -> bool:
         """Whether a document has no baseline yet, and needs one."""
@@ -103,7 +103,7 @@ class Watch:
     @property
     def waits(self) -> bool:
         """Whether something may still be told of an edit."""
-        return bool(self._edited) or self._looks_elsewhere
+        return bool(self._edited) or self._asks_others
 
     async def begin_edit(self, documents: Mapping[str, Document | None], wait_s: float) -> None:
         """These documents, by identity, are about to change; None for one that is not there."""
@@ -137,7 +137,7 @@ class Watch:
         asked = list(self._edited.values())[-LIMIT_DOCUMENTS:]
         others = [each for each in await self.others() if each.identity not in self._edited]
         uris, names = [each.uri for each in asked], [each.uri for each in others]
-        asks = bool(asked or (names and self._looks_elsewhere))
+        asks = bool(asked or (names and self._asks_others))
         reports = await self.reporter.problems(uris, wait_s, names) if asks else {}
         ranked, unknown = dict[str, tuple[tuple[int, Problem], ...]](), dict[str, str]()
         for mutation in asked:
@@ -169,13 +169,13 @@ class Watch:
         for each in others:
             match reports.get(each.uri):
                 case Report() as report:
-                    self._looks_elsewhere = True
+                    self._asks_others = True
                     was = self._before.get(each.identity)
                     self._before[each.identity] = _baseline(each.uri, report)
                     if was is not None and was.problems is not None and was.problems != report.problems:
                         result[each.path] = await asyncio.to_thread(_rank_other, was, report)
                 case Unknown(why=why):
-                    self._looks_elsewhere = True
+                    self._asks_others = True
                     unknown[OTHERS] = why
                 case _:
                     pass

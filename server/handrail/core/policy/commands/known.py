@@ -36,14 +36,14 @@ class Known:
     shows_addresses: bool = False
 
 
-def look_up(words: Sequence[str], text: str) -> Known | str:
+def find_command(words: Sequence[str], text: str) -> Known | str:
     """
     What is known of a command, or a sentence that says what is not.
 
     Args:
         text: The command as it is written.
     """
-    known = _look_up(words)
+    known = _find_command(words)
     if isinstance(known, Known):
         return known
     said = " ".join(text.split())
@@ -51,7 +51,7 @@ def look_up(words: Sequence[str], text: str) -> Known | str:
     return f"`{said}` is not known to be read-only{f', because of {known}' if known else ''}."
 
 
-def _look_up(words: Sequence[str]) -> Known | str:
+def _find_command(words: Sequence[str]) -> Known | str:
     """What is known of a command, or what of it is not; empty for all of it."""
     name, *arguments = words
     try:

@@ -15,7 +15,7 @@ from handrail.ports.sessions import SessionInfo
 
 LIMIT_NAMED = 3  # of those that may be meant
 LIMIT_OFFERED = 20
-LIMIT_LOOKED_AT = 1_000  # the newest
+LIMIT_SEARCHED = 1_000  # the newest
 TITLE_CHARS = 80
 ID_CHARS = 3  # the least of an ID that names its conversation; all begin with `s-`
 
@@ -68,7 +68,7 @@ async def complete_session(state: State, typed: str) -> list[tuple[str, str]]:
 
 async def _others(state: State, current: str | None) -> list[SessionInfo]:
     await state.host.archive.journals.wait_until_written()
-    return [each for each in await state.host.archive.journals.list(LIMIT_LOOKED_AT) if each.id != current]
+    return [each for each in await state.host.archive.journals.list(LIMIT_SEARCHED) if each.id != current]
 
 
 def _matching_sessions(known: Sequence[SessionInfo], wanted: str) -> list[SessionInfo]:

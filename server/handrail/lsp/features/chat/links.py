@@ -74,7 +74,7 @@ def _pending_targets(state: State) -> Edited:
     """The places of changes that are neither kept nor undone."""
     edited = Edited()
     for identity in list(state.host.reviews.pending):
-        state.host.reviews.look_touched(identity)
+        state.host.reviews.compare_touched(identity)
     for known in state.host.reviews.shown:
         uri = state.client_uri(known.uri)
         for hunk in known.document.hunks:
