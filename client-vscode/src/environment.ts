@@ -97,7 +97,7 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
     const python = await findPython();
     const folder = await fs.mkdtemp(prefix);
     try {
-      report(l10n.t("making a private Python environment"));
+      report(l10n.t("creating a private Python environment"));
       await makeEnvironment(python, folder, log, token);
       report(l10n.t("installing it (only after an update; needs the network)"));
       const pip = [pythonIn(folder), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"];
@@ -116,7 +116,7 @@ async function makeEnvironment(python: string, folder: string, log: LogOutputCha
     await runLogged([python, "-I", "-m", "venv", folder], log, token);
   } catch (thrown) {
     if (!(thrown instanceof ProgramFailed)) throw thrown;
-    throw new UserError(l10n.t("{0} could not make an environment for the server. It says: {1} {2}", python, messageOf(thrown), AGAIN));
+    throw new UserError(l10n.t("{0} could not create an environment for the server. It says: {1} {2}", python, messageOf(thrown), AGAIN));
   }
 }
 

@@ -80,7 +80,7 @@ export class Composer {
     this.queueButton.hidden = !this.isRunning || this.turn !== undefined;
     this.planButton.hidden = status.plan === undefined;
     this.sendButton.title = this.isRunning && this.turn === undefined ? l10n.t("Send to the running turn (Enter)") : l10n.t("Send (Enter)");
-    this.input.placeholder = this.isRunning ? l10n.t("Add something to the running turn") : l10n.t("Ask, or say what you want done. @path shows a file.");
+    this.input.placeholder = this.isRunning ? l10n.t("Add something to the running turn") : l10n.t("Ask, or say what you want done. Write @path to mention a file.");
     this.modes.value = status.mode;
     this.model.textContent = status.model === "" ? l10n.t("Model") : status.model;
     this.model.setAttribute("aria-label", l10n.t("Model: {0}. Choose another one", status.model));

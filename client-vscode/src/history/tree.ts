@@ -125,7 +125,7 @@ function stepItem({ id, number, paths }: Extract<Row, { kind: "step" }>): TreeIt
   item.id = id;
   item.iconPath = new ThemeIcon("debug-step-over");
   item.description = documents(paths.length);
-  item.tooltip = l10n.t("What step {0} and those after it changed", number);
+  item.tooltip = l10n.t("The changes of step {0} and of all later steps", number);
   item.contextValue = "step";
   return item;
 }

@@ -10,7 +10,7 @@ from typing import Any
 
 from handrail import __version__
 
-WORKSPACE = "the folder to work on (default: the repository of the current folder, or that folder)"
+WORKSPACE = "the folder to work on (default: the repository that contains the current folder, or that folder)"
 EXIT_CODES = """\
 exit codes:
   0  every edit landed, or there were no edits
@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
     apply.add_argument(
         "file", nargs="?", default="-", metavar="FILE", help="the reply; - reads standard input"
     )
-    apply.add_argument("--partial", action="store_true", help="apply what fits, even if other edits do not")
+    apply.add_argument("--partial", action="store_true", help="make edits that fit, even if others do not")
     way = apply.add_mutually_exclusive_group()
     way.add_argument("--jsonl", action="store_true", help="answer JSON requests, one per line")
     way.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
@@ -110,11 +110,11 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
     restore = actions.add_parser("restore", help="undo a turn or a step")
     restore.add_argument("id", metavar="ID", help=named)
-    restore.add_argument("--following", action="store_true", help="and all later turns")
+    restore.add_argument("--following", action="store_true", help="also undo all later turns")
     restore.add_argument(
         "--conversation",
         action="store_true",
-        help="also rewind its conversation to before it",
+        help="also rewind the conversation to before the turn",
     )
     restore.add_argument(
         "--no-files", dest="files", action="store_false", help="do not change files (with --conversation)"

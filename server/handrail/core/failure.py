@@ -81,7 +81,8 @@ class Code(StrEnum):
     )
     STALE_DOCUMENT = (
         "stale-document",
-        "You changed the lines that the edit changes. Your text is kept. Read the document again.",
+        "You changed the lines that the edit was going to change. Your text is kept. Read the document "
+        "again.",
     )
     BAD_ENCODING = (
         "bad-encoding",

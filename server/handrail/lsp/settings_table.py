@@ -1,8 +1,8 @@
 """
 The table of all settings; `docs/settings.md` and the extension's manifest are made from it.
 
-A machine setting is taken at global scope or from `initializationOptions` only, so that a folder which
-someone cloned cannot choose the model.
+A machine setting is read only at global scope or from `initializationOptions`, so that a cloned folder cannot
+choose the model.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Setting:
     One setting.
 
     Attributes:
-        choices: The allowed strings, where there are only some.
-        bounds: The least and the greatest number that is allowed.
-        reads: Reads a list; returns what is wrong with it in words.
+        choices: The allowed strings; empty if any string is allowed.
+        bounds: The smallest and the largest number allowed.
+        reads: Parses a list, or returns a message that says what is wrong with it.
     """
 
     name: str
@@ -69,9 +69,9 @@ BASE_URL = Setting(
         "The key of the provider of `handrail.model` is sent to this address. The address belongs to the "
         "provider that was chosen when you set it: for models of any other provider, handrail ignores it "
         "and `handrail.keyName`, and uses that provider's own; in VS Code, a message offers to use them for "
-        "the new provider too. If your settings are in a file, as in Neovim, Emacs or a terminal, the "
-        "address in the file at the start counts for the model in the file; handrail tells "
-        "you if you had set it for another provider before."
+        "the new provider too. Where settings come from a file (Neovim, Emacs, a terminal), handrail takes "
+        "the address in the file, when it starts, to belong to the model in the file, and tells you if the "
+        "address belonged to another provider before."
     ),
 )
 KEY_NAME = Setting(
@@ -216,7 +216,7 @@ PICTURES = Setting(
     default="auto",
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
-    does="Whether pictures are shown to the model. `auto`: if the model's name is known to support pictures.",
+    does="Whether pictures are shown to the model. `auto`: if its name is that of a model with vision.",
 )
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
@@ -243,9 +243,10 @@ TERMINAL_ENVIRONMENT = Setting(
     does=(
         "Names of environment variables that a command inherits once you have allowed it, in addition to "
         "the usual ones (paths, language, terminal, toolchains), such as `MY_TOOL_HOME` or the pattern "
-        "`MY_TOOL_*`. A pattern never matches a name that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` and "
-        "the like) or that changes how programs start; write such a name in full. Commands that run without "
-        "a question because they only read inherit none of them, and no command inherits the model's key."
+        "`MY_TOOL_*`. A pattern never matches a variable that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` "
+        "and the like) or that changes how programs start; write such a name in full. Commands that run "
+        "without a question because they only read inherit none of them, and no command inherits the "
+        "model's key."
     ),
 )
 CHECKS = Setting(
@@ -254,20 +255,20 @@ CHECKS = Setting(
     reads=checks.read,
     scope=Scope.MACHINE,
     does=(
-        "Commands that check the documents that a turn edits, where the editor passes on no diagnostics of "
-        "its language servers, such as "
+        "Commands that check the documents that a turn edits, for a terminal and for editors that do not "
+        "share the diagnostics of their language servers, such as "
         '`{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}`. '
         "The model is told about problems that did not exist before its edits. `{files}` stands for the "
         "documents, relative to their workspace folder, in which the command runs. `format` says what it "
         "prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
         "missing, and the message may begin with `error:`, `warning:` or `note:`) or `sarif`. `files` has "
-        "patterns, as in .gitignore, for the documents that the check is for. A check runs in the sandbox, "
+        "patterns, as in .gitignore, for the documents to check. A check runs in the sandbox, "
         "where it cannot write; without a sandbox, a rule of `handrail.approvals` must allow its command. "
         "With bubblewrap it sees unsaved text. Elsewhere it sees saved documents only, unless you add a "
         "command `stdin` that reads one document, `{file}`, from its standard input, such as "
-        "`ruff check --output-format=concise --stdin-filename={file} -`. An answer waits for checks for 2 "
-        "seconds at most. A check is stopped after 30 seconds, and when the turn ends. In an untrusted "
-        "workspace no check runs."
+        "`ruff check --output-format=concise --stdin-filename={file} -`. handrail waits at most 2 seconds "
+        "for checks before it asks the model to continue. A check is stopped after 30 seconds, and when the "
+        "turn ends. In an untrusted workspace no check runs."
     ),
 )
 
@@ -361,5 +362,5 @@ FOLLOW = Setting(
     ),
 )
 
-# All that are defined here, in that order.
+# All settings, in the order in which they are defined above.
 SETTINGS = tuple(each for each in list(globals().values()) if isinstance(each, Setting))
