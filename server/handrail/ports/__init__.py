@@ -1,9 +1,9 @@
 """
-The whole surface between the agent and the world, and the errors that end a turn.
+Everything that the agent can reach outside itself, and the errors that end a turn.
 
 Every port is a Protocol; adapters implement them, `handrail.cli` joins them. A path given to a port comes
-with its root, or is a URI. Failures that the model or the user can mend are returned; what ends a turn is
-raised as a `HandrailError` and caught once, at the outermost layer.
+with its root, or is a URI. Failures that the model or the user can correct are returned; an error that ends a
+turn is raised as a `HandrailError` and caught once, at the outermost layer.
 """
 
 from __future__ import annotations
@@ -63,15 +63,15 @@ from handrail.ports.terms import Terms as Terms
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """
-    A document as it stands now.
+    The current state of a document.
 
     Attributes:
-        uri: As the client spells it, if the client has it open.
-        text: The editor's text if open, else the bytes on disk read as text.
+        uri: The URI as the client spells it, if the client has the document open.
+        text: The editor's text if the document is open, otherwise the decoded bytes on disk.
         version: The client's version of an open document; None for a closed one.
         unsaved: Whether the text of an open document differs from the disk.
-        saved: What the editor said to have saved last of an open document, the same value until it does so
-            again; None if it has said nothing.
+        saved: What the editor reported when it last saved an open document; the same object until the next
+            save. None if it has not reported a save.
         is_notebook: Whether an editor shows it as a notebook, whose unsaved cells we cannot see.
     """
 
@@ -84,7 +84,7 @@ class Document:
 
     @property
     def is_open(self) -> bool:
-        """Whether the editor holds it."""
+        """Whether it is open in the editor."""
         return self.version is not None
 
     @property
@@ -95,7 +95,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stamp:
-    """What tells one state of a file from another, without reading it."""
+    """A value that changes when a file changes, found without reading the file."""
 
     size: int
     modified_ns: int
@@ -103,19 +103,19 @@ class Stamp:
 
 
 class Editor(Protocol):
-    """Reads and changes documents, and checks what became of a change."""
+    """Reads and changes documents, and verifies each change."""
 
     async def read(self, uri: str) -> Document | Failure:
-        """The document *uri*; `no-such-file`, `bad-encoding`, `too-large` if it cannot be had."""
+        """Reads the document *uri*. Failures: `no-such-file`, `bad-encoding`, `too-large`."""
         ...
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """
-        Applies *changes* and reads each back.
+        Applies *changes* and reads each document back.
 
         Args:
-            changes: In the order in which they are to happen.
-            label: What the user's undo list shows.
+            changes: The changes, in the order in which to make them.
+            label: The label for the user's undo list.
 
         Returns:
             One landing for each change, in order. Raises EditorGone.
@@ -124,44 +124,44 @@ class Editor(Protocol):
 
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
         """
-        Has a change watched that did not land, or not whole: an editor may show it late.
+        Watches a change that did not land, or not whole: an editor may show it late.
 
         Args:
-            change: As it was given to `apply`, the same value.
-            tell: Called with what became of it whenever more of it shows, until the document is edited anew.
+            change: The same object that was passed to `apply`.
+            tell: Called with the new landing when more of it shows, until another edit of the document.
         """
         ...
 
     async def open_documents(self) -> tuple[Document, ...]:
-        """The documents that are open and can be read, those without a file among them."""
+        """Returns the open documents that can be read, including those without a file."""
         ...
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
-        """Has the client save open documents; returns the URIs that are saved now."""
+        """Asks the client to save open documents; returns the URIs that are now saved."""
         ...
 
     async def read_bytes(self, uri: str) -> bytes | None:
-        """The bytes of a file, whatever an editor holds; None if there is none, or it cannot be read."""
+        """Returns a file's bytes on disk; None if it does not exist or cannot be read."""
         ...
 
     async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """
-        Writes the bytes of a document that no editor holds, with its mode, at once; None removes it.
+        Atomically writes the bytes and the mode of a document that is not open; None removes it.
 
-        A file that holds neither *base* (None for no file) nor *raw* is kept: `stale-document`.
+        A file that contains neither *base* (None: no file) nor *raw* is left unchanged: `stale-document`.
         """
         ...
 
     async def read_image(self, uri: str) -> Image | None:
-        """What lies at a place on disk, a symbolic link as such; None for anything else, or unreadable."""
+        """Returns the file or symbolic link at a place; None if there is neither."""
         ...
 
     async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
-        """Has *wanted* lie there at once, if *base* is still what lies there."""
+        """Atomically puts *wanted* at the place, if *base* is still there."""
         ...
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
-        """Removes those of the folders, innermost first, that are there and hold nothing but such folders."""
+        """Removes those of the folders that are empty or contain only such folders."""
         ...
 
 
@@ -169,10 +169,10 @@ class Editor(Protocol):
 
 
 class Workspace(HasHeads, Protocol):
-    """Knows the workspace folders, what a path means in them, and the files that they hold."""
+    """Knows the workspace folders, resolves paths in them, and lists their files."""
 
     def set_folders(self, uris: Sequence[str]) -> None:
-        """From now on these are the workspace folders, in this order."""
+        """Sets the workspace folders, in this order."""
         ...
 
     def resolve(self, path: str) -> Place | Failure:
@@ -180,7 +180,7 @@ class Workspace(HasHeads, Protocol):
         Finds what *path* names.
 
         Args:
-            path: As a model or a client wrote it: relative to a root, absolute, or a URI.
+            path: The path as a model or a client wrote it: relative to a root, absolute, or a URI.
 
         Returns:
             The place, whether or not a file is there; `outside-workspace` if there is no folder at all.
@@ -189,10 +189,10 @@ class Workspace(HasHeads, Protocol):
 
     async def reached_places(self, place: Place, below: Below) -> tuple[Place, ...] | None:
         """
-        What a command reads by *place*, besides it, that is asked about.
+        Returns the other files that a command reads if it reads *place*, and that handrail must ask about.
 
         Args:
-            below: What it sees of the files below a folder.
+            below: What the command reads of the files below a folder.
 
         Returns:
             Protected files below it, or of which it is another name, and those below it that the user's
@@ -201,38 +201,38 @@ class Workspace(HasHeads, Protocol):
         ...
 
     def set_rules(self, asked: Callable[[], Sequence[Rule]]) -> None:
-        """From now on, *asked* gives the user's rules, whenever they are needed."""
+        """Sets the function that returns the user's current rules."""
         ...
 
     async def ignored_uris(self, uris: Sequence[str]) -> frozenset[str]:
-        """Those of the files that ignore rules leave out, and those outside the folders."""
+        """Returns those of the URIs that ignore rules leave out, or that are outside the folders."""
         ...
 
     async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
-        """The files that ignore rules do not leave out, as people read their paths; sorted. See `Search`."""
+        """Returns the display paths of the files that ignore rules do not leave out, sorted. See `Search`."""
         ...
 
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """
-        Searches the files that ignore rules do not leave out, and protected ones only if named. Those that
-        the user's rules block are left out, and those that they ask about unless the user was asked.
+        Searches the files that ignore rules do not leave out, and protected ones only if named. Files that
+        the user's rules block, or ask about without the user having been asked, are left out.
 
         Args:
-            wanted: What, and where.
-            unsaved: Documents to be searched as they are given here, not as they are on disk.
+            wanted: The pattern, and where to search.
+            unsaved: Documents to search in the given text instead of the text on disk.
         """
         ...
 
 
 class Watch(Protocol):
-    """Tells of changes of files that no one else tells of."""
+    """Watches files for changes that the client does not report."""
 
     def follow(self, uris: Sequence[str], tell: Callable[[str], None]) -> None:
-        """From now on call *tell*, on the event loop, with a URI of *uris* whenever its file has changed."""
+        """Calls *tell* on the event loop, with a URI of *uris*, whenever its file has changed."""
         ...
 
     def close(self) -> None:
-        """Stops telling."""
+        """Stops watching."""
         ...
 
 
@@ -242,14 +242,14 @@ class Watch(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repository:
     """
-    A repository of git's.
+    A git repository.
 
     Attributes:
         top: The URI of its work tree.
         settings: The names of the settings that it has itself.
         has_password: Whether the address of a remote may hold a password.
-        names: What was asked for, relative to the top.
-        other: The objects that are no commits.
+        names: The requested names, relative to the top.
+        other: The requested objects that are not commits.
     """
 
     top: str
@@ -263,55 +263,55 @@ class Process(Protocol):
     """Runs command lines."""
 
     async def parse(self, line: str) -> ParsedCommand:
-        """*line*, taken apart; nothing is run."""
+        """Parses *line* without running anything."""
         ...
 
     async def prepare(self, pipelines: Sequence[Pipeline], folder: str) -> Script | NeedsShell:
-        """*pipelines* as they run in *folder*, a URI: words expanded, folders followed, programs found."""
+        """Prepares *pipelines* to run in *folder*, a URI: expands words, follows `cd`, finds programs."""
         ...
 
     async def repository(
         self, folder: str, names: Sequence[str], objects: Sequence[str]
     ) -> Repository | Failure | None:
         """
-        What git's repository of *folder*, a URI, can do, and names; None if there is none.
+        Describes the git repository that contains *folder*, a URI; None if there is none.
 
         Args:
-            names: The arguments by which git prints names, each ended by a zero byte; empty for none.
-            objects: Revisions and ranges of them, if they must be commits.
+            names: Arguments with which git prints names, each ending in a zero byte; empty to skip this.
+            objects: Revisions and ranges that must be commits.
         """
         ...
 
     async def available(self) -> Available:
-        """What of commands can be contained in the workspace."""
+        """Returns how far commands can be contained in the workspace."""
         ...
 
     def note_folders(self, uris: Sequence[str]) -> None:
-        """Commands of this server have made these folders, which no snapshot covers."""
+        """Notes folders that commands of this server created and no snapshot covers."""
         ...
 
     def allow(self, uris: Sequence[str]) -> None:
-        """Edits have changed these documents with leave: no command that runs just now has made them."""
+        """Notes documents that edits changed: no running command made them."""
         ...
 
     async def put_back(self, uri: str) -> Failure | None:
-        """Has what a contained command has made, and what was taken away then, be there again."""
+        """Puts back files that a contained command made and that were moved away."""
         ...
 
     async def set_aside(self, name: str) -> SetAside:
-        """Moves away what must not have appeared since a command began that still runs, by its name."""
+        """Moves away files that must not appear, and did since the running command *name* began."""
         ...
 
     async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
         """
-        Runs a command line, without the user's keys in its environment, until nothing of it runs any more.
+        Runs a command line, without keys in its environment, until all of its processes have ended.
 
         Args:
-            stop: Set when it is to be stopped.
-            tell: Given the output as it comes.
+            stop: Set to stop the command.
+            tell: Called with the output as it arrives.
 
         Returns:
-            What came of it; `tool-failed` or `no-such-file` if it could not be started, or not be contained.
+            The result; `tool-failed` or `no-such-file` if the command could not be started or contained.
         """
         ...
 
@@ -320,20 +320,20 @@ class Process(Protocol):
 
 
 class Spills(Protocol):
-    """Keeps outputs that are too long for the model; they are few, and gone after a while."""
+    """Stores outputs that are too long for the model; only a limited number, for a limited time."""
 
     async def keep(self, output: str) -> str | None:
-        """Keeps *output*; returns its id, or None if that cannot be done."""
+        """Stores *output*; returns its id, or None if it cannot be stored."""
         ...
 
     async def page(self, spill: str, offset: int, length: int) -> Page | Failure:
-        """Up to *length* characters from *offset*; `no-such-file` if nothing is kept under that id."""
+        """Returns up to *length* characters from *offset*; `no-such-file` if no output has that id."""
         ...
 
     async def search(
         self, spill: str, pattern: str, *, ignore_case: bool
     ) -> tuple[tuple[Hit, ...], bool] | Failure:
-        """The lines that match a regular expression, and whether there are more; takes bounded time."""
+        """Returns the lines that match a regular expression, and whether there are more, in bounded time."""
         ...
 
 
@@ -341,18 +341,18 @@ class Spills(Protocol):
 
 
 class Grants(Protocol):
-    """Keeps what the user has allowed for good in this workspace."""
+    """Stores the rules that the user's answers added to this workspace."""
 
     async def load(self) -> frozenset[Grant]:
-        """All of it."""
+        """Returns all stored rules."""
         ...
 
     async def add(self, grants: frozenset[Grant]) -> None:
-        """Allows this as well from now on."""
+        """Adds rules."""
         ...
 
     async def remove(self, grants: frozenset[Grant]) -> None:
-        """Asks about this again from now on."""
+        """Removes rules, so that handrail asks again."""
         ...
 
 
@@ -363,18 +363,18 @@ async def _nowhere() -> Surroundings:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ports:
     """
-    All that the agent can reach.
+    Everything that the agent can reach.
 
     Attributes:
-        terms: On which its tools run.
-        rules_now: The user's rules as they are at this moment, if they may change while a turn runs.
-        surroundings: Tells where a turn takes place; the open documents are the editor's to tell.
-        secrets: The values of keys, which no output may show; a keyring's are known once it was asked.
-        pause: Waits that many seconds.
-        clock: The time by which waiting for reports ends.
-        review: Told of what the agent changes.
-        removals: What goes from documents with the first edit of a turn.
-        languages: Passes on what the editor's language servers say.
+        terms: The settings that apply to its tools.
+        rules_now: Returns the user's current rules, if they may change while a turn runs.
+        surroundings: Describes where a turn takes place; the open documents come from the editor.
+        secrets: The values of keys, which no output may show. A keyring's are known once it was read.
+        pause: Waits for a number of seconds.
+        clock: The clock that limits waiting for reports.
+        review: Notified of the agent's changes.
+        removals: The prompts that the first edit of a turn removes from a document.
+        languages: Asks the editor's language servers.
     """
 
     editor: Editor

@@ -1,4 +1,4 @@
-"""The port to what documents held before turns changed them."""
+"""The port to checkpoints: the contents of documents before turns changed them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from handrail.core.checkpoint import (
 
 
 class Checkpoints(Protocol):
-    """Keeps what documents held before a turn changed them."""
+    """Stores the contents of documents before a turn changes them."""
 
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
         """
-        Keeps the pre-image of each target that this step has not kept yet, and what each is to become.
+        Stores the pre-image of each target for which this step has none yet, and the intended post-image.
 
         Returns:
-            The checkpoint's id. Raises CheckpointError if any pre-image could not be kept: then nothing
-            of this call counts as kept, and none of the targets may be changed.
+            The checkpoint's id. Raises CheckpointError if any pre-image could not be stored. Then nothing of
+            this call is stored, and none of the targets may be changed.
         """
         ...
 
     async def begin(self, step: StepId) -> None:
         """
-        Gives a step its place among all others before anything of it is kept.
+        Gives a step its place in the order of all steps, before anything of it is stored.
 
         Raises CheckpointError.
         """
@@ -45,9 +45,8 @@ class Checkpoints(Protocol):
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """
-        Keeps the post-image of targets that this step has changed, in place of what was intended.
-
-        Raises CheckpointError: a restore then goes by what was intended.
+        Stores the actual post-image of targets that this step has changed, in place of the intended one.
+        Raises CheckpointError; a restore then uses the intended one.
         """
         ...
 
@@ -55,18 +54,18 @@ class Checkpoints(Protocol):
         self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
     ) -> Snapshot:
         """
-        Keeps all that the workspace folders hold, before a command that may change any of it.
+        Takes a snapshot of the workspace folders before a command that may change them.
 
         Args:
-            step: Whose command it is.
-            stop: Set when the snapshot is not wanted any more.
-            since: One that was taken before; what differs from it is asked for by `after_command`.
+            step: The step that the command belongs to.
+            stop: Set when the snapshot is no longer needed.
+            since: An earlier snapshot with which `after_command` will compare this one.
 
         Returns:
-            The snapshot, to be given to `after_command` in any case.
+            The snapshot, which must be passed to `after_command` in any case.
 
         Raises:
-            CheckpointError: It could not be taken, or was stopped: then the command must not run.
+            CheckpointError: It could not be taken, or was stopped. Then the command must not run.
         """
         ...
 
@@ -78,32 +77,33 @@ class Checkpoints(Protocol):
         until: Snapshot | None = None,
     ) -> CommandEffects:
         """
-        Finds what the command changed, and keeps it as part of the step.
+        Finds what the command changed, and stores it as part of the step.
 
         Args:
-            snapshot: Taken before.
-            meanwhile: What the editor did: what the user has saved is not the command's.
-            until: A later snapshot, taken since *snapshot*; None for what is there now.
+            snapshot: The snapshot that was taken before the command.
+            meanwhile: What the editor did while the command ran: the user's saves are not changes by the
+                command.
+            until: A snapshot that was taken after *snapshot*; None for the current state.
 
         Raises:
-            CheckpointError: It could not be found, or kept.
+            CheckpointError: The changes could not be found, or not stored.
         """
         ...
 
     async def withdraw(self, checkpoint: str) -> bool:
-        """Forgets a turn's checkpoint if nothing that it keeps has changed; whether that is so."""
+        """Removes a turn's checkpoint if no document in it has changed; returns whether it was removed."""
         ...
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """All checkpoints, those of the newest turn first; of one session if given."""
+        """Returns all checkpoints, or those of one session, newest turn first."""
         ...
 
     def set_limits(self, limits: Limits) -> None:
-        """From now on, no more than this is kept; checked before each turn's first write."""
+        """Sets the limits, which are enforced before each turn's first write."""
         ...
 
     async def tidy(self) -> None:
-        """Enforces the limits, sweeps up what crashes have left, and packs; for when nothing runs."""
+        """Enforces the limits, removes what crashes left, and packs objects, while nothing is running."""
         ...
 
     async def prune(self, checkpoints: Sequence[str]) -> Pruned:
@@ -111,32 +111,32 @@ class Checkpoints(Protocol):
         Removes checkpoints.
 
         Args:
-            checkpoints: Ids of turns, pinned or not; none for all that the limits do not allow.
+            checkpoints: Ids of turns, pinned or not; none: all those beyond the limits.
 
         Raises:
-            CheckpointError: An id is not known; nothing was removed.
+            CheckpointError: An id is unknown; nothing was removed.
         """
         ...
 
     async def verify(self) -> Soundness:
-        """Reads everything that is kept, and says what cannot be read."""
+        """Reads everything that is stored, and reports what cannot be read."""
         ...
 
     async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
         """
-        What taking back a turn means, or a step and what follows it in its turn.
+        Plans the restore of a turn, or of a step and the later steps of its turn.
 
         Args:
             checkpoint: The id of a turn or a step.
-            following: Whether all later turns are to be taken back as well.
+            following: Whether to undo all later turns, too.
 
         Raises:
-            CheckpointError: It is not known, or cannot be read.
+            CheckpointError: The checkpoint is unknown, or cannot be read.
         """
         ...
 
     async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
-        """What held then, of all documents that turns have changed since. Raises CheckpointError."""
+        """Returns the earlier contents of documents that were changed since. Raises CheckpointError."""
         ...
 
     async def put_down(self, name: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""What ends a turn: raised anywhere, caught once at the outermost layer, and told to the user."""
+"""The errors that end a turn: raised anywhere, caught once at the outermost layer, and shown to the user."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ class HandrailError(Exception):
 
 
 class ProviderError(HandrailError):
-    """The model cannot be reached, or cannot be used as set."""
+    """The model cannot be reached, or cannot be used with these settings."""
 
 
 class ProviderDown(ProviderError):
     """
-    The model could not be reached, or broke off: asking again may help.
+    The model could not be reached, or its answer broke off. Trying again may help.
 
     Attributes:
-        wait_s: The pause that the provider asks for, if it says.
+        wait_s: The pause that the provider asks for, if any.
     """
 
     def __init__(self, message: str, wait_s: float | None = None) -> None:

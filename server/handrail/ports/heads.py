@@ -1,4 +1,4 @@
-"""The beginnings of files of one name, of which there may be very many."""
+"""Reads the beginnings of files that have the same name, of which there may be very many."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heads:
-    """The beginnings of files, and how many folders were not looked into because there are too many."""
+    """The beginnings of files, and the number of folders that were skipped because there are too many."""
 
     heads: Sequence[Head] = ()
     more: int = 0
@@ -36,12 +36,12 @@ class HasHeads(Protocol):
 
     async def heads(self, within: Place, name: str, limit: int) -> Heads:
         """
-        The beginnings of the files *name* in the folders right below a folder, sorted by path.
+        Reads the beginnings of the files *name* in the direct subfolders of a folder, sorted by path.
 
         Links are not followed, and what ignore rules leave out is left out. A file is only read again when it
         has changed.
 
         Args:
-            limit: Into how many folders to look.
+            limit: The maximum number of folders to look into.
         """
         ...

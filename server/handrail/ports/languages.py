@@ -1,7 +1,6 @@
 """
-What the editor's language servers know of documents: problems, and where names are defined and used.
-
-A server cannot see what other servers tell the editor; a client that offers to passes it on.
+What the editor's language servers know about documents: problems, and where names are defined and used. A
+server cannot see what other servers send to the editor; a client that supports it passes that on.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ class Report:
     The problems of one document.
 
     Attributes:
-        text: The text that they are of.
+        text: The text in which they were found.
         problems: All of them that are known.
-        missing: Why others are not known, in sentences; empty if these are all.
+        missing: Sentences that say why other problems are unknown; empty if these are all.
     """
 
     text: str
@@ -38,7 +37,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Unwatched:
-    """No program reports on the document, as far as is known."""
+    """As far as is known, no program reports on the document."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,7 @@ class Unknown:
     Attributes:
         why: A sentence for the model and the user.
         is_final: Whether nothing will be known in this turn.
-        is_passing: Whether asking once more may tell, though the text is the same.
+        is_passing: Whether asking again may give an answer, even if the text has not changed.
     """
 
     why: str
@@ -64,7 +63,7 @@ UNFINISHED = Unknown(why="The language servers did not finish in time.")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spot:
     """
-    A place that a language server names; the document need not be one that may be read.
+    A place that a language server names. The model may not be allowed to read its document.
 
     Attributes:
         line: Counted from 0.
@@ -98,48 +97,49 @@ class Languages(Protocol):
 
     @property
     def offers(self) -> frozenset[str]:
-        """What can be asked for: the names of the tools that need it."""
+        """Returns the services that are offered, as the names of the tools that need them."""
         ...
 
     async def problems(
         self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
         """
-        The problems of documents as they are now, by URI.
+        Returns the problems in the current text of documents, by URI.
 
         Args:
-            wait_s: How long to wait at most for reports on the present text.
+            wait_s: The maximum time to wait for reports on the current text.
             others: Documents in which a change of *uris* may have caused problems: errors and warnings that
                 are known once language servers have nothing more to report.
 
         Returns:
-            Nothing for a document on which no report came in time: its problems are not known then. Of
-            *others* those are left out that nothing is known of; all are unknown if servers still reported.
+            No entry for a document on which no report came in time: its problems are unknown. Of *others*,
+            documents about which nothing is known are left out; all are unknown if servers were still
+            reporting.
         """
         ...
 
     async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
-        """All problems that are known at this moment, by URI, of whatever text."""
+        """Returns all problems known at this moment, by URI, even those of earlier texts."""
         ...
 
     async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
         """
-        Where a name is defined or used.
+        Finds where a name is defined or used.
 
         Args:
             tool: `DEFINITION` or `REFERENCES`.
 
         Returns:
-            None if no answer on the present text came in time.
+            None if no answer for the current text came in time.
         """
         ...
 
     async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:
         """
-        What is defined in a document, or in all if *uri* is empty.
+        Lists what a document defines, or what all define if *uri* is empty.
 
         Args:
-            query: What names are to resemble; a server decides what does. Only asked of all documents.
+            query: Text that names must resemble, as the server decides. Used only for all documents.
 
         Returns:
             None if no answer came in time.
@@ -148,7 +148,7 @@ class Languages(Protocol):
 
 
 class NoLanguages:
-    """Knows nothing."""
+    """Languages port without language servers."""
 
     offers: frozenset[str] = frozenset()
 

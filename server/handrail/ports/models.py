@@ -1,4 +1,4 @@
-"""The port to models, and the choice of one."""
+"""The port to models, and the choice of a model."""
 
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ class ModelChoice:
     Which model the user has chosen.
 
     Attributes:
-        model: As the setting names it.
-        base_url: Where it is, if not where its kind usually is.
+        model: Its name in the setting. base_url: Its address, if not the usual one of its provider.
         key_name: The variable, or keyring entry, that holds its key, if not the usual one.
-        output_tokens: How long an answer may be; 0 for what the server takes for enough.
-        reasoning: How much the model thinks before it answers; None for what it does by itself.
-        window_tokens: How much it is to read at once, where a server is told that; 0 for what it does.
+        output_tokens: The maximum length of an answer; 0: the server's default.
+        reasoning: How much the model thinks before it answers; None: the model's default.
+        window_tokens: The context size to request from a server that supports this; 0: the server's default.
     """
 
     model: str
@@ -44,7 +43,7 @@ class ModelChoice:
 
 def provider_of(model: str) -> str:
     """
-    Returns whose model a name of the setting stands for, such as `openai` or `paste`.
+    Returns the provider that a model name in the setting refers to, such as `openai` or `paste`.
 
     A base URL and the name of a key belong to one provider: they must never be used for another's models.
     """
@@ -54,7 +53,7 @@ def provider_of(model: str) -> str:
 
 
 class Owners(Protocol):
-    """For which providers the user has set an address or the name of a key."""
+    """Remembers for which provider the user set an address or the name of a key."""
 
     def providers_of(self, setting: str, value: str) -> frozenset[str]:
         """The providers for which a setting had this value; empty if that is unknown."""
@@ -90,7 +89,7 @@ class KnownModel:
 
     Attributes:
         model: As the setting names it.
-        title: As people know it; empty if that is the same.
+        title: Its display name; empty if that is the same.
         window: How many tokens it reads, if its server tells.
     """
 
@@ -100,11 +99,11 @@ class KnownModel:
 
 
 class Provider(Protocol):
-    """A model, or what stands for one."""
+    """A model, or something that answers in place of one."""
 
     @property
     def context_tokens(self) -> int:
-        """How much the model can read at once, as far as that is known."""
+        """The size of the model's context in tokens, as far as it is known."""
         ...
 
     def complete(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
@@ -120,10 +119,10 @@ class Provider(Protocol):
 
 @runtime_checkable
 class Prepared(Protocol):
-    """A provider that can find out how much its model reads."""
+    """A provider that can find out the size of its model's context."""
 
     async def prepare(self) -> None:
-        """Finds out what is not known yet. Raises ProviderError."""
+        """Finds out the size if it is not known yet. Raises ProviderError."""
         ...
 
 
@@ -131,13 +130,16 @@ class Providers(Protocol):
     """Every model that can be chosen."""
 
     def __call__(self, choice: ModelChoice) -> Provider:
-        """What stands for the chosen model. Raises ProviderError if there is none of that name."""
+        """Returns the provider of the chosen model. Raises ProviderError if no model has that name."""
         ...
 
     def forget(self) -> None:
-        """Looks for keys again."""
+        """Forgets the keys, so that they are looked up again."""
         ...
 
     async def models(self, choice: ModelChoice) -> Sequence[KnownModel]:
-        """Those of its server; none if it has no server. Raises ProviderError if that does not tell."""
+        """
+        Lists the models of its server; empty if it has no server. Raises ProviderError if the server does not
+        list them.
+        """
         ...

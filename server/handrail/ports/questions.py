@@ -1,7 +1,7 @@
 """
-Questions to the user: what is asked, and the port through which a turn asks.
+Questions to the user, and the port through which a turn asks them.
 
-Nothing is a yes but the exact choice. No is always the first choice, and the default.
+Only the exact choice counts as a yes. No is always the first choice, and the default.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ class Kind(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """
-    Something the user is asked. All of it but the ids may be text of a model, a file or a command.
+    A question to the user. All of its texts except the ids may come from a model, a file or a command.
 
     Attributes:
-        id: Names it among all questions of a server.
-        session, turn, call, tool: Who asks.
+        id: Unique among all questions of a server.
+        session, turn, call, tool: Where the question comes from.
         kind: What it is about.
-        subject: All of what it is about: paths, a command line, or the question itself.
+        subject: The complete subject: paths, a command line, or the question itself.
         detail: Why it is asked.
-        choices: What can be answered, `DENY` first.
+        choices: The possible answers, `DENY` first.
         folder: Where a command runs.
-        rules: What a lasting yes adds, in words.
-        diff: What would be written, or has appeared.
+        rules: The rules that a lasting yes adds, in words.
+        diff: What would be written, or the contents of files that have appeared.
     """
 
     id: str
@@ -64,16 +64,19 @@ class Question:
 
     @property
     def asks_leave(self) -> bool:
-        """Whether it asks whether something may be done; else it is the model's own."""
+        """Whether it asks for permission; otherwise it is a question by the model."""
         return self.kind is not Kind.QUESTION
 
     @property
     def takes_text(self) -> bool:
-        """Whether it may be answered in other words than the choices: only the model's own may."""
+        """Whether the user may answer in their own words, as only questions by the model allow."""
         return not self.asks_leave
 
     def takes(self, answer: str) -> bool:
-        """Whether *answer* is one; what a client says to every question alike is not the user's own words."""
+        """
+        Whether *answer* is valid. A reply that a client gives to every question does not count as the user's
+        own words.
+        """
         is_text = answer.strip() not in ("", *LEAVE) and len(answer) <= LIMIT_ANSWER_CHARS
         return answer in self.choices or (self.takes_text and is_text)
 
@@ -82,12 +85,15 @@ class Approver(Protocol):
     """Asks the user."""
 
     async def ask(self, question: Question) -> str | None:
-        """An answer that it takes; None if there was none in time. Cancelling it withdraws the question."""
+        """
+        Asks and returns a valid answer; None if there was none in time. Cancelling this withdraws the
+        question.
+        """
         ...
 
 
 class Clock(Protocol):
-    """The time by which questions end."""
+    """The clock by which questions time out."""
 
     def now(self) -> float:
         """Seconds since 1970."""
@@ -99,7 +105,7 @@ class Clock(Protocol):
 
 
 class MonotonicClock:
-    """Real time, counted from any moment."""
+    """Real time, counted from an arbitrary moment."""
 
     def now(self) -> float:
         """Seconds since that moment."""

@@ -1,4 +1,4 @@
-"""What handrail itself removes from documents: prompts in them, each with the first edit that answers it."""
+"""Removes answered prompts from documents, each together with the first edit that answers it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ class Removals:
         self._waiting: dict[str, tuple[SentPrompt, ...]] = {}
 
     def expect(self, turn: str, sent: SentPrompt) -> None:
-        """Has a prompt removed by the first edit that a turn makes in its document."""
+        """Notes a prompt that the first edit of a turn in its document must remove."""
         self._waiting[turn] = (*self._waiting.get(turn, ()), sent)
 
     def has(self, identity: str, text: str) -> bool:
-        """Whether a turn that has not ended answers a prompt of that text in a document."""
+        """Whether a turn that has not ended answers a prompt with that text in a document."""
         waiting = (each for sent in self._waiting.values() for each in sent)
         return any(each.identity == identity and each.prompt.text == text for each in waiting)
 
@@ -25,12 +25,12 @@ class Removals:
         return tuple(each for each in self._waiting.get(turn, ()) if each.identity == identity)
 
     def on_edit(self, turn: str, identity: str) -> None:
-        """The turn has edited the document: what was not removed with that stays."""
+        """Called when the turn has edited the document: prompts that this edit did not remove stay."""
         left = tuple(each for each in self._waiting.get(turn, ()) if each.identity != identity)
         self._waiting[turn] = left
         if not left:
             del self._waiting[turn]
 
     def on_end(self, turn: str) -> None:
-        """The turn has ended: what it has not removed stays."""
+        """Called when the turn has ended: prompts that it has not removed stay."""
         self._waiting.pop(turn, None)

@@ -1,4 +1,4 @@
-"""The ports to what is pending: how the agent's changes come there, and where it is kept."""
+"""The ports for pending changes: how the agent's changes become pending, and where they are stored."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from handrail.core.review.pending import Pending
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """
-    What one call made of a document.
+    The change that one call made to a document.
 
     Attributes:
-        uri: As it is called by now.
-        before: What the call found; None for nothing.
-        after: What it left, without what others did in the meantime; None for nothing.
-        turn, call: Whose it is.
-        step: The id of the checkpoint's step that has what was found.
-        moved_from: The URI of the document that the call moved here, which `before` is of; else None.
+        uri: Its current URI.
+        before: The contents before the call; None: no file.
+        after: The contents after the call, without changes that others made during it; None: no file.
+        turn, call: The turn and the call that made it.
+        step: The id of the checkpoint's step that has the contents before the call.
+        moved_from: If the call moved a document here, the URI of that document, to which `before` belongs;
+            otherwise None.
     """
 
     uri: str
@@ -36,27 +37,27 @@ class Made:
 
 
 class Review(Protocol):
-    """Told of all that the agent changes."""
+    """Is notified of all changes that the agent makes."""
 
     def begins(self) -> None:
-        """A command that may change files begins; `ran` is called when it has ended, whatever came of it."""
+        """Called before a command that may change files; `ran` is called after it, even if it failed."""
         ...
 
     async def on_landing(self, made: Sequence[Made]) -> None:
-        """Edits have landed."""
+        """Called when edits have landed."""
         ...
 
     async def settle(self) -> None:
-        """A turn ends: what has landed is kept when this returns."""
+        """Called when a turn ends: its landed changes are stored when this returns."""
         ...
 
     async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
-        """A command has changed files."""
+        """Called when a command has changed files."""
         ...
 
 
 class Unreviewed:
-    """Nothing that is done is pending."""
+    """Review port without pending changes."""
 
     def begins(self) -> None:
         """It is the user's at once."""
@@ -73,29 +74,31 @@ class Unreviewed:
 
 class ReviewStore(Protocol):
     """
-    Keeps what is pending in a workspace, also for other processes.
+    Stores the pending changes of a workspace, and shares them between processes.
 
     Attributes:
-        damaged: Told what could not be read, and what that means, once each.
+        damaged: Called once for each file that could not be read, with a message for the user.
     """
 
     damaged: Callable[[str], None]
 
     async def news(self) -> tuple[Pending | str, ...]:
-        """What others have written since it was last asked; the identity of a document that has nothing."""
+        """
+        Returns what others wrote since the last call; the identity of a document without pending changes.
+        """
         ...
 
     async def write(self, documents: Sequence[Pending | str]) -> None:
-        """Keeps documents with what is pending; an identity for one that has nothing any more."""
+        """Stores documents with pending changes; for one that has none left, pass its identity."""
         ...
 
     async def expire(self, max_age_days: int) -> None:
-        """Forgets what nothing has changed for longer: it counts as kept, which is news."""
+        """Forgets pending changes that are older; they count as kept, and `news` reports this."""
         ...
 
 
 class Forgetful:
-    """Keeps nothing."""
+    """Stores nothing."""
 
     damaged: Callable[[str], None] = logging.getLogger(__name__).warning
 
@@ -112,10 +115,10 @@ class Forgetful:
 
 class Records(Protocol):
     """
-    What the user's version control has on record of files: git's index and HEAD.
+    What the user's version control has recorded of files: git's index and HEAD.
 
     Attributes:
-        unreadable: Told of a repository that cannot be read, and what that means, once.
+        unreadable: Called once for each repository that cannot be read, with a message for the user.
     """
 
     unreadable: Callable[[str], None]
@@ -124,34 +127,34 @@ class Records(Protocol):
         self, uris: Sequence[str], *, again: bool = False
     ) -> Mapping[str, tuple[str, str]]:
         """
-        The ids of what the index and HEAD hold of files; empty ids for nothing.
+        Returns the ids of the files' contents in the index and in HEAD; empty ids for missing files.
 
         Args:
-            again: Whether files are told of as well whose repository has not changed since it was last asked.
+            again: Whether to include files whose repository has not changed since the last call.
         """
         ...
 
     async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
         """
-        The tracked files below folders that may differ on the disk from the last commit.
+        Returns the tracked files below folders that may differ from the last commit.
 
         Returns:
-            The ids of what the commit holds of them, by URI; empty ids for new files. Some of them, if there
-            are very many.
+            The ids of their contents in the commit, by URI; empty ids for new files. If there are very many,
+            only some of them.
         """
         ...
 
     async def content(self, uri: str, blob: str) -> bytes | None:
-        """What a file holds on record under an id; None if that cannot be read."""
+        """Returns the recorded contents with an id; None if they cannot be read."""
         ...
 
     def is_it(self, raw: bytes, blob: str) -> bool:
-        """Whether these bytes are what is on record under an id."""
+        """Whether these bytes are the recorded contents with an id."""
         ...
 
 
 class Unrecorded:
-    """There is no version control."""
+    """Records port without version control."""
 
     unreadable: Callable[[str], None] = logging.getLogger(__name__).warning
 

@@ -1,7 +1,7 @@
 """
 Documents that the server writes for people to read and act in: questions, outputs, reviews.
 
-They are views: what they say is kept elsewhere, also what of it the user wrote.
+They are views: their contents are stored elsewhere, including what the user wrote.
 """
 
 from __future__ import annotations
@@ -12,25 +12,25 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """Where a served document is, and what the user should know of that, once."""
+    """The URI of a served document, and a notice about its place that the user should see once."""
 
     uri: str
     note: str = ""
 
 
 class ServedDocuments(Protocol):
-    """Writes served documents, where the client's server for the workspace is found from them."""
+    """Writes served documents to a place from which editors find the workspace's server."""
 
     def use_workspace(self, wanted: bool) -> None:
-        """From now on they are in the workspace folder, or, if that is not *wanted*, in the state folder."""
+        """Chooses the workspace folder for them or, if that is not *wanted*, the state folder."""
         ...
 
     async def write(self, name: str, text: str) -> Written:
         """
-        Writes a document, anew if someone removed or changed it.
+        Writes a document, even if someone removed or changed it.
 
         Args:
-            name: The file's; no folder is in it.
+            name: The file's name, without a folder.
             text: All of it.
 
         Returns:
@@ -39,19 +39,19 @@ class ServedDocuments(Protocol):
         ...
 
     async def holds(self, uri: str, text: str) -> bool:
-        """Whether the document at *uri* is there and says *text*."""
+        """Whether the document at *uri* exists and contains *text*."""
         ...
 
     async def read(self, name: str) -> tuple[str, str] | None:
-        """The URI and the text of a document; None if it is not there, or not where ours are."""
+        """Returns the URI and the text of a document; None if it does not exist in our folder."""
         ...
 
     async def keep(self, name: str, note: str) -> None:
-        """Keeps a note about a document, out of the workspace; not if another server writes here."""
+        """Stores a note about a document, outside the workspace, unless another server writes here."""
         ...
 
     async def kept_note(self, name: str) -> str | None:
-        """The note about a document that was kept last; None if there is none, or it is not ours."""
+        """Returns the last stored note about a document; None if there is none, or it is not ours."""
         ...
 
     async def rename(self, name: str, to: str) -> str | None:
@@ -64,7 +64,7 @@ class ServedDocuments(Protocol):
         ...
 
     async def remove(self, uri: str) -> None:
-        """Removes a document that was written here, if it is there."""
+        """Removes a document that was written here, if it exists."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The port to what is written down of sessions."""
+"""The port to the stored journals of sessions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from handrail.core.conversation.journal import Entry
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionInfo:
     """
-    A session as a list shows it.
+    A session as shown in a list.
 
     Attributes:
-        id: Names it.
-        title: As the user has named it, else the first line of its first prompt.
+        id: Its id.
+        title: The user's title, otherwise the first line of its first prompt.
         time: When it was last written to, RFC 3339 with offset.
         turns: How many turns it has.
     """
@@ -31,10 +31,10 @@ Release = Callable[[], None]
 
 
 class Sessions(Protocol):
-    """Keeps the journals of sessions; nothing is ever taken out of one, but one may be removed."""
+    """Stores the journals of sessions; a journal only grows, but may be removed as a whole."""
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
-        """Has entries written at the end of a session's journal, in order; what cannot be is logged."""
+        """Appends entries to a session's journal, in order. A failure to write is logged."""
         ...
 
     async def wait_until_written(self) -> None:
@@ -42,44 +42,44 @@ class Sessions(Protocol):
         ...
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
-        """All entries of a session, as far as they can be read; None if there is no such session."""
+        """Returns all entries of a session that can be read; None if it does not exist."""
         ...
 
     async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:
         """
-        Looks at a session that others may continue with; what they write is not known here by that.
+        Reads a session that another process may be continuing, without taking its entries as known here.
 
         Args:
             session: Its id.
-            since: How many bytes its journal had when it was looked at before.
+            since: The size of its journal, in bytes, at the last call.
 
         Returns:
-            All its entries, and how many bytes its journal has; None if there is nothing new.
+            All its entries, and the size of its journal in bytes; None if there is nothing new.
         """
         ...
 
     def uri(self, session: str) -> str | None:
-        """Where the journal of a session is; None if it is nowhere."""
+        """Returns the URI of a session's journal; None if it has none."""
         ...
 
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:
-        """All sessions, newest first; only the newest *limit* of them, if given."""
+        """Returns all sessions, newest first, or only the newest *limit* of them."""
         ...
 
     async def remove(self, session: str) -> bool:
-        """Removes a session's journal permanently; returns whether it is gone now."""
+        """Removes a session's journal permanently; returns whether it no longer exists."""
         ...
 
     async def of_turn(self, turn: str) -> str | None:
-        """The session in which a turn was begun; None if none knows it."""
+        """Returns the session in which a turn was started; None if it is unknown."""
         ...
 
     async def is_behind(self, session: str) -> bool:
-        """Whether someone else has written to a journal since it was last written to or loaded here."""
+        """Whether another process has written to a journal since it was last written or loaded here."""
         ...
 
     def claim(self, session: str) -> Release | None:
-        """Keeps other processes from having turns in a session, until it is released; None if one has."""
+        """Keeps other processes from running turns in a session until released; None if one runs a turn."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""On what terms tools run."""
+"""The settings that apply to tools."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from handrail.core.results.truncate import LIMIT_CHARS
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """
-    On what terms tools run: what the user has set, as it holds for a turn.
+    The user's settings for tools, fixed for the duration of a turn.
 
     Attributes:
-        rules: What the setting `approvals` says.
-        output_chars: How much of one result the model reads; the rest is kept aside.
-        timeout_s: After how long a command is stopped, unless the model asks for another time.
-        longest_s: For how long at most it may ask.
-        reasons: Whether the model is known to reason by itself.
+        rules: The setting `approvals`.
+        output_chars: The number of characters of a result that the model reads; the rest is stored.
+        timeout_s: The time limit of a command, unless the model asks for another one.
+        longest_s: The longest time that the model may ask for.
+        reasons: Whether the model is known to reason without being told to.
         sees: Whether the model is shown pictures.
-        behaviour: The name of a preset of rules for the model's tone; "none" is none.
-        roots: The workspace folders, as people know them.
-        window_tokens: How much the model reads at once, if the user says; else 0.
+        behaviour: The name of a preset of rules for the model's tone, or "none".
+        roots: The workspace folders, as shown to people.
+        window_tokens: The size of the model's context, if the user set it; otherwise 0.
         reserve_tokens: How much of the model's context is kept for the answer; 0 for a quarter.
-        needs_checkpoint: Whether what cannot be kept before may not be changed.
-        sandbox: Whether commands that may change files run contained.
+        needs_checkpoint: Whether a file that cannot be checkpointed must not be changed.
+        sandbox: Whether commands that may change files are contained.
         saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
         is_headless: Whether there is no editor.
-        is_unattended: Whether every question is answered with no at once.
-        is_untrusted: Whether nothing that the workspace holds may be obeyed.
-        checks: What says which problems documents have, where the editor passes nothing on.
+        is_unattended: Whether every question is answered with no, because no user is available.
+        is_untrusted: Whether the user has not trusted the workspace, so that nothing in it may be followed.
+        checks: The user's own checks, for editors that do not pass on diagnostics.
     """
 
     rules: tuple[Rule, ...] = ()
