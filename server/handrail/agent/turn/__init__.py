@@ -1,1 +1,1 @@
-"""One turn: the loop, the one road of every call, and what a turn leaves behind."""
+"""One turn: the loop, the single code path of every call, and the results of a turn."""

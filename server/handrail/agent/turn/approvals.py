@@ -1,7 +1,7 @@
 """
-Ask the user: whether a call may run, or what the model wants to know.
+Ask the user whether a call may run, or a question of the model.
 
-Whatever a question does not take is not an answer, and no answer allows nothing.
+Only the offered choices count as answers, and without an answer nothing is allowed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Approvals:
     The questions of one turn.
 
     Attributes:
-        ports: The approver, what was allowed before, and the rules.
-        granted: What the user has allowed in this session; grows with each such answer.
-        observe: Told of each question and of its end.
-        new_id: Makes an id that begins as given.
+        ports: The approver, the stored permissions, and the rules.
+        granted: The permissions of this session; answers add to them.
+        observe: Called with each question and its end.
+        new_id: Returns a new id with the given prefix.
     """
 
     session: str
@@ -45,14 +45,13 @@ class Approvals:
     new_id: Callable[[str], str]
 
     async def rights(self) -> Rights:
-        """What the user has set and allowed up to now."""
+        """The user's rules and permissions up to now."""
         return Rights(rules=self.ports.rules(), grants=await self.ports.grants.load() | self.granted)
 
     async def refuses(self, ready: Ready, ask: Ask, mutation: Mutation) -> Failure | None:
         """
-        Why a call may not run; None if the user lets it. *mutation* is the pattern of its mutations.
-
-        Each thing that is opened for a command has a question of its own.
+        Asks the user; returns why a call may not run, or None if it may. *mutation* is the pattern of its
+        mutations. Each additional access for a command has a question of its own.
         """
         allowed: set[Grant] = set()  # for this call
         while True:
@@ -74,9 +73,8 @@ class Approvals:
 
     async def _answer(self, ready: Ready, ask: Ask, mutation: Mutation) -> str | None:
         """
-        The user's answer to a question.
-
-        If by then the call would write something other than was shown, it is asked about again.
+        Returns the user's answer to a question. If the call would by then write something other than was
+        shown, asks again.
         """
         question = await self._leave(ready, ask, mutation)
         while True:
@@ -87,7 +85,7 @@ class Approvals:
             question = now
 
     async def inquire(self, ready: Ready, inquiry: Inquiry) -> str:
-        """What the user answers, as the model reads it."""
+        """Returns the user's answer in the words that the model reads."""
         question = self._question(ready, Kind.QUESTION, inquiry.question)
         answer = await self._ask(replace(question, choices=(DENY, *inquiry.choices)))
         if answer in (None, DENY):
@@ -97,7 +95,7 @@ class Approvals:
         return f"The user chose: {answer}"
 
     async def may_save(self, paths: Sequence[str]) -> bool:
-        """Whether what the user has typed in documents may be saved before a command runs; a yes may last."""
+        """Asks whether the user's unsaved text may be saved before a command runs; a yes may be lasting."""
         if SAVING in (await self.rights()).grants:
             return True
         question = Question(
@@ -119,7 +117,7 @@ class Approvals:
         return answer in YES
 
     async def keeps(self, paths: str, why: str, content: str) -> bool:
-        """Whether files that have appeared while a command ran may stay."""
+        """Asks whether files that appeared while a command ran may stay."""
         question = Question(
             id=self.new_id("q"),
             session=self.session,
@@ -135,7 +133,7 @@ class Approvals:
         return await self._ask(question) == ALLOW
 
     async def goes_on(self, subject: str, detail: str) -> bool:
-        """Whether the user lets the turn continue."""
+        """Asks whether the turn may continue."""
         question = Question(
             id=self.new_id("q"),
             session=self.session,
@@ -197,5 +195,5 @@ class Approvals:
 
 
 def _rows(diff: str) -> list[str]:
-    """What a diff writes and removes, wherever that stands by now."""
+    """Returns the lines that a diff adds and removes, without their positions."""
     return [row for row in diff.split("\n") if not row.startswith(("@@", " "))]

@@ -1,5 +1,6 @@
 """
-The calls of one step that wait for the user: each is asked about on its own, and goes on when it is answered.
+The calls of one step that wait for the user. Each has a question of its own, and continues when it is
+answered.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Answer = str | Failure | None  # the answer to the model's own question; why a c
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questioned:
-    """A call that may run if the user says so."""
+    """A call that may run if the user allows it."""
 
     ready: Ready
     ask: Ask
@@ -37,10 +38,11 @@ class Asking:
     """
     The questions of one step, by the index of their call.
 
-    Of questions about the same only one is asked at a time: a no, or a yes that lasts, answers the others.
+    Of several identical questions only one is asked at a time: a no, or a lasting yes, answers the others
+    too.
 
     Attributes:
-        mutation: Gives the pattern of a call's mutations.
+        mutation: Returns the pattern of a call's mutations.
     """
 
     approvals: Approvals
@@ -59,7 +61,7 @@ class Asking:
         self._go_on()
 
     def inquire(self, index: int, ready: Ready, inquiry: Inquiry) -> None:
-        """Asks what the model wants to know."""
+        """Asks the model's own question."""
 
         async def ask_user() -> Answer:
             return await self.approvals.inquire(ready, inquiry)
@@ -67,14 +69,14 @@ class Asking:
         self._tasks[index] = asyncio.create_task(ask_user())
 
     async def is_answered(self, batch: Sequence[int]) -> bool:
-        """Whether an answer comes so soon that a *batch* of later calls need not overtake the question."""
+        """Whether the answer comes so soon that a *batch* of later calls need not run before it."""
         if not any(index < max(batch) for index in self.open):
             return False
         done, _ = await asyncio.wait(self._tasks.values(), timeout=GRACE_S, return_when=FIRST_COMPLETED)
         return bool(done)
 
     async def next(self) -> tuple[int, Answer]:
-        """Waits until one is answered; what need not be asked any more is withdrawn."""
+        """Waits until a question is answered; withdraws questions that are no longer needed."""
         await asyncio.wait(self._tasks.values(), return_when=FIRST_COMPLETED)
         index = next(index for index, task in self._tasks.items() if task.done())
         answer = self._tasks.pop(index).result()
@@ -92,7 +94,7 @@ class Asking:
             await self._withdraw(index)
 
     def _answer_alike(self, asked: Questioned, answer: Answer) -> None:
-        """A no answers the same questions of this step that are not asked yet."""
+        """Gives a no to the identical questions of this step that have not been asked yet."""
 
         async def repeat() -> Answer:
             return answer
@@ -102,7 +104,7 @@ class Asking:
                 self._tasks[index] = asyncio.create_task(repeat())
 
     async def _reconsider(self) -> None:
-        """Withdraws what the user has allowed by the answer to another question."""
+        """Withdraws questions that are no longer needed after the answer to another one."""
         rights = await self.approvals.rights()
         for index, asked in list(self._asked.items()):
             is_answered = index in self._tasks and self._tasks[index].done()
@@ -110,7 +112,7 @@ class Asking:
                 await self._withdraw(index)
 
     def _go_on(self) -> None:
-        """Asks each question that is not asked yet, unless one about the same is open."""
+        """Asks each question that has not been asked yet, unless an identical one is open."""
         about = {self._asked[index].ask.grants for index in self._tasks if index in self._asked}
         for index, asked in self._asked.items():
             if index not in self._tasks and asked.ask.grants not in about:

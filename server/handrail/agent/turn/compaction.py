@@ -1,8 +1,9 @@
 """
-Keep a session within the model's context: have its oldest part summarised, and thin what is left if need be.
+Keep a session within the model's context: summarise its oldest part, and shorten the rest if necessary.
 
-The summary is made of what is about to go, as it is. It is bounded and asked for twice at most; if there is
-none then, the oldest messages go without one, so that a session never ends here.
+The summary is made from the messages that are about to be removed, unabridged. Its size is limited, and it is
+requested at most twice; if that fails, the oldest messages are removed without a summary, so that a session
+never ends here.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from handrail.core.results import sanitize
 from handrail.ports import Ports, ProviderDown, ProviderError
 
 LEAST_SUMMARY_CHARS = 400
-LEAST_READ_CHARS = 400  # of one text, as the summary's reader sees it
+LEAST_READ_CHARS = 400  # of one text in the request for a summary
 MOST_PARTS = 4  # that a summary is made of
 INCOMPLETE = "(The rest could not be summarised.)"
 SHORTER = "\n\nThe summary must have fewer than {limit:,} characters."
@@ -37,7 +38,7 @@ SHORTER = "\n\nThe summary must have fewer than {limit:,} characters."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """A session that was made smaller; tokens are estimates. Its usage counts the summary's."""
+    """A session that was made smaller; tokens are estimates. Its usage includes that of the summary."""
 
     session: Session
     before: int
@@ -46,19 +47,22 @@ class Compaction:
 
 
 def believed_window(ports: Ports) -> int:
-    """How much the model reads, as the user or its server says."""
+    """Returns the size of the context that the user set or the server reports."""
     return ports.terms.window_tokens or ports.provider.context_tokens
 
 
 def room_of(session: Session, ports: Ports) -> Room:
-    """How much of a conversation the model can read; what its server has shown counts most."""
+    """Returns how much of a conversation the model can read; what its server has shown takes precedence."""
     window = believed_window(ports)
     has_shown = session.window and session.believed == window
     return Room(window=session.window if has_shown else window, reserve=ports.terms.reserve_tokens)
 
 
 def is_too_large(session: Session, ports: Ports) -> str:
-    """Why the request of the turn cannot be answered: it alone is more than the model reads; else empty."""
+    """
+    Returns why the turn's request cannot be answered, if it alone is larger than the context; otherwise
+    empty.
+    """
     room = room_of(session, ports)
     size = session.gauge.tokens([session.asked] if session.asked else []) + session.least_tokens
     if size <= room.window * SURELY:
@@ -70,7 +74,7 @@ def is_too_large(session: Session, ports: Ports) -> str:
 
 
 SURELY = 1.2  # our count may be too high
-SAFELY = 0.9  # of the window, by our count: a request of that size leaves room for an answer
+SAFELY = 0.9  # share of the window, by our count, that leaves room for an answer
 WAY_OUT = (
     "Ask for less at once, mention fewer files or lines, start a new session, or choose a model with a "
     "larger context. If this model has one, set handrail.context.window."
@@ -83,9 +87,10 @@ async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) ->
 
     Args:
         session: Well-formed.
-        ports: Of them the provider, which is asked for the summary.
-        facts: What the summary must not lose.
-        full: Whether the provider has said that its context is full; else nothing is done before it is due.
+        ports: The provider among them is asked for the summary.
+        facts: Facts that the summary must keep.
+        full: Whether the provider reported that its context is full. Otherwise nothing is done until it is
+            due.
 
     Returns:
         None if nothing was done, because it is not due or because nothing can be left out.
@@ -94,7 +99,7 @@ async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) ->
     before = session.tokens
     if not full and before <= room.trigger:
         return None
-    if full:  # whatever the estimate said, the conversation is at least as large as the context
+    if full:  # whatever the estimate was, the conversation is at least as large as the context
         gauge = replace(gauge, factor=gauge.factor * max(1.0, room.window / max(before, 1)))
         session = replace(session, gauge=gauge)
         before = session.tokens
@@ -115,7 +120,7 @@ async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) ->
 
 async def summarise(session: Session, ports: Ports, facts: Facts) -> Compaction | None:
     """
-    Has all but the latest part of a conversation summarised, however much room there is.
+    Summarises all but the latest part of a conversation, however much room there is.
 
     Returns:
         None if there is too little to summarise. Raises ProviderError if the model makes no summary.
@@ -140,10 +145,10 @@ async def _without_oldest(
     session: Session, ports: Ports, facts: Facts, target: int, *, full: bool
 ) -> tuple[tuple[Message, ...], Usage, int]:
     """
-    The conversation with a summary of its oldest part, if that is worth it.
+    Replaces the oldest part of the conversation with a summary, if that is worthwhile.
 
     Returns:
-        The messages, what the summary has used, and how many messages were left out without one.
+        The messages, the usage of the summary, and how many messages were left out without one.
     """
     room, gauge = room_of(session, ports), session.gauge
     summary = int(room.window * compact.SUMMARY_SHARE)
@@ -161,7 +166,9 @@ async def _without_oldest(
 
 
 async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple[str, Usage]:
-    """A summary of at most *limit* characters, made part by part, and what that has used; empty if none."""
+    """
+    Returns a summary of at most *limit* characters, made part by part, and its usage; empty if it failed.
+    """
     usage, text = Usage(), ""
     for part in _parts(cut.summarised, read_chars):
         before = f"The part before this is already summarised; keep this summary:\n{text}\n\n" if text else ""
@@ -178,7 +185,7 @@ async def _summary(cut: Cut, ports: Ports, read_chars: int, limit: int) -> tuple
 async def _ask_for_summary(
     part: Sequence[Message], ports: Ports, terms: str, read_chars: int, limit: int
 ) -> tuple[str, Usage]:
-    """A summary of *part*, asked for twice at most; empty if there is none."""
+    """Requests a summary of *part* at most twice; empty if it failed."""
     usage, summary = Usage(), ""
     for attempt in (1, 2):
         told = _as_text(part, read_chars // attempt)
@@ -197,12 +204,12 @@ async def _ask_for_summary(
             if attempt == 1 and pause is not None:
                 await ports.pause(pause.in_s)
         except ProviderError:
-            pass  # the next attempt asks for less
+            pass  # the next attempt asks for a shorter one
     return summary[:limit], usage
 
 
 def _parts(messages: Sequence[Message], room: int) -> list[list[Message]]:
-    """The messages in parts of about *room* characters, but not too many."""
+    """Splits the messages into parts of about *room* characters, but not too many."""
     sizes = [sum(map(len, _texts(message))) for message in messages]
     room = max(room, sum(sizes) // MOST_PARTS)
     parts: list[list[Message]] = [[]]
@@ -217,7 +224,7 @@ def _parts(messages: Sequence[Message], room: int) -> list[list[Message]]:
 
 
 def _as_text(messages: Sequence[Message], room: int) -> str:
-    """The messages as a text of about *room* characters at most; the longest of them are shortened."""
+    """Renders the messages as a text of at most about *room* characters; shortens the longest of them."""
     longest = max((len(text) for message in messages for text in _texts(message)), default=0)
     told = _write(messages, longest)
     while len(told) > room and longest > LEAST_READ_CHARS:

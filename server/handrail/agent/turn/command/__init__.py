@@ -1,1 +1,1 @@
-"""Commands: run between two snapshots, and what becomes of what they have written."""
+"""Commands: run between two snapshots; what they wrote is recorded."""

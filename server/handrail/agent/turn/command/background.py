@@ -1,11 +1,11 @@
 """
-Commands that run in the background: begun by a call, looked at and ended by others.
+Commands in the background: one call starts them, later calls read their output and stop them.
 
-A command is asked about, contained and checkpointed like any other; then its call has its result, and it
-runs on. It outlives its turn, even one that is stopped. It ends by itself, when it is stopped, and with its
-session or the server. What it has printed is read piece by piece; what it changed is kept in the checkpoint
-of the turn that began it (see `timeline`). What must not have appeared is moved away before each other
-command and at the end of each turn, and then asked about.
+A background command is asked about, contained and checkpointed like any other; its call returns at once, and
+the command keeps running, even after its turn has ended or was stopped. It ends by itself, when it is
+stopped, or with its session or the server. Its output is read piece by piece, and its changes are stored in
+the checkpoint of the turn that started it (see `timeline`). Files that must not appear are moved away before
+each other command and at the end of each turn; then the user is asked about them.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.place import Place
 from handrail.ports import CheckpointError, HandrailError, Ports
 
-LIMIT_RUNNING = 4  # of a session; they share the workspace, and who changed what is the harder to tell
-LIMIT_ENDED = 8  # of a session, of which what they printed can still be read
-FIRST_S = 1.0  # what fails at once is told at once
+LIMIT_RUNNING = 4  # of a session: the more there are, the less clear is which one made a change
+LIMIT_ENDED = 8  # ended commands of a session whose output is kept
+FIRST_S = 1.0  # a command that fails at once is reported at once
 BROKEN = Failure(code=Code.TOOL_FAILED, message="Internal error in handrail. See its log.")
 ALONE = "It has its own network: other commands can reach a server in it only if both run withneeds: network."
 
 
 class UnknownCommandError(HandrailError):
-    """A client named a command that is not known here."""
+    """A client named an unknown command."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starter:
     """
-    The turn that begins a command.
+    The turn that starts a command.
 
     Attributes:
-        step: Its present step.
+        step: Its current step.
         is_over: Whether it has ended.
-        landed: Told what the command has changed, whenever that is found out.
+        landed: Called with the command's changes whenever they are found.
     """
 
     step: Callable[[], StepId]
@@ -61,8 +61,8 @@ class Background:
     The background commands of one server.
 
     Attributes:
-        timeline: Whose changes are whose.
-        tell: Tells the model of a session something, before its next step.
+        timeline: Attributes each change to the command that made it.
+        tell: Sends the model of a session a note before its next step.
     """
 
     tell: Callable[[str, str], None]
@@ -72,18 +72,18 @@ class Background:
     _count: int = 0
 
     def list_commands(self, session: str | None = None) -> tuple[BackgroundCommand, ...]:
-        """The commands that are known, of one session if that is given, in the order in which they began."""
+        """Returns the known commands, or those of one session, in the order in which they started."""
         return tuple(each for each in self._known.values() if session in (None, each.session))
 
     def of_id(self, name: str) -> BackgroundCommand:
-        """The command of that id. Raises UnknownCommandError."""
+        """Returns the command with that id. Raises UnknownCommandError."""
         if name not in self._known:
             known = self.list_commands()
             raise UnknownCommandError(f"Background command {name!r} does not exist. {_known_ids(known)}")
         return self._known[name]
 
     def refuse_restore(self, checkpoint: str, *, following: bool) -> None:
-        """Raises CheckpointError while a command runs whose changes would have to be taken back as well."""
+        """Raises CheckpointError while a command whose changes the restore would undo is still running."""
         turn = checkpoint.partition(".")[0]
         running = [
             each for each in self.list_commands() if each.is_running and (following or each.turn == turn)
@@ -95,7 +95,7 @@ class Background:
             )
 
     def full(self, session: str) -> Failure | None:
-        """Why no other command can be begun; None if one can."""
+        """Returns why no other command can be started; None if one can."""
         running = [each for each in self.list_commands(session) if each.is_running]
         if len(running) < LIMIT_RUNNING:
             return None
@@ -109,7 +109,7 @@ class Background:
 
     @contextmanager
     def stoppable(self, session: str, call: str, turn_stops: asyncio.Event) -> Iterator[asyncio.Event]:
-        """What stops the command of a call that a turn waits for: with its turn, or alone."""
+        """Returns the event that stops a command for which a turn waits: with its turn, or alone."""
         stop = self._awaited[session, call] = asyncio.Event()
         if turn_stops.is_set():
             stop.set()
@@ -126,7 +126,7 @@ class Background:
             del self._awaited[session, call]
 
     def is_awaited(self, session: str, call: str) -> bool:
-        """Whether a turn waits for the command of a call, and it was not stopped yet."""
+        """Whether a turn is waiting for the command of a call that has not been stopped."""
         stop = self._awaited.get((session, call))
         return stop is not None and not stop.is_set()
 
@@ -148,9 +148,8 @@ class Background:
         starter: Starter,
     ) -> Printed | Failure:
         """
-        Begins a command that is allowed, and waits a moment for its end.
-
-        Raises CheckpointError: as for any command; then it does not run.
+        Starts an allowed command, and waits briefly in case it ends at once. Raises CheckpointError as for
+        any command; then it does not run.
         """
         step = starter.step()
         if (full := self.full(step.session)) is not None:
@@ -232,7 +231,7 @@ class Background:
         ports: Ports,
         console: Console,
     ) -> None:
-        """Runs a command to its end, and keeps what became of it."""
+        """Runs a command to its end and stores the result."""
         answer: Printed | Failure = BROKEN
         try:
             answer = await action.run(places, ports, console)
@@ -250,7 +249,7 @@ class Background:
                 self._tell_end(command, console)
 
     def _tell_end(self, command: BackgroundCommand, console: Console) -> None:
-        """Tells of an end that no one waits for."""
+        """Reports the end of a command that no call is waiting for."""
         said = f"The background command {command.id} has ended: {command.line}"
         console.notice(said, False)
         shows = f'read_output {{"output": "{command.id}"}} shows what it printed.'
@@ -264,7 +263,7 @@ class Background:
     # ---- Looking and ending -----------------------------------------------------------------------
 
     async def visit(self, visit: Visit, session: str, ports: Ports) -> str | Failure:
-        """Looks at a command of a session, or ends it."""
+        """Reports on a command of a session, or stops it."""
         if not visit.command:
             found = self.list_commands(session)
             return (
@@ -281,23 +280,23 @@ class Background:
         return command.report(ports.secrets())
 
     async def end(self, command: BackgroundCommand) -> None:
-        """Ends a command and all that it has started, and waits until what it changed is kept."""
+        """Stops a command and everything that it started, and waits until its changes are stored."""
         command.stop.set()
         await self._wait(command, None)
 
     async def end_session(self, session: str) -> None:
-        """Ends all commands of a session, and forgets them."""
+        """Stops all commands of a session, and forgets them."""
         found = self.list_commands(session)
         await asyncio.gather(*map(self.end, found))
         for each in found:
             self._known.pop(each.id, None)
 
     async def close(self) -> None:
-        """Ends all commands."""
+        """Stops all commands."""
         await asyncio.gather(*map(self.end, self.list_commands()))
 
     async def _wait(self, command: BackgroundCommand, seconds: float | None) -> None:
-        """Waits for the end of a command; until then, no one else is told of it."""
+        """Waits for the end of a command, so that the end is not reported separately."""
         if command.task is None or command.task.done():
             return
         command.waiters += 1
@@ -309,13 +308,19 @@ class Background:
     # ---- What must not have appeared --------------------------------------------------------------
 
     async def move_away(self, ports: Ports) -> None:
-        """Moves away what commands that run have made and must not be there; it is asked about later."""
+        """
+        Moves away files that running commands created and that must not appear; the user is asked about them
+        later.
+        """
         for command in self.list_commands():
             if command.is_running:
                 await self._move_away(command, ports)
 
     async def ask(self, ports: Ports, step: StepId, console: Console) -> list[CommandEffects]:
-        """Sets aside what must not be there, and asks about it; what is there again is part of *step*."""
+        """
+        Moves away files that must not appear, and asks about them; files that are put back become part of
+        *step*.
+        """
         await self.move_away(ports)
         result = []
         for command in self.list_commands():
@@ -331,7 +336,7 @@ class Background:
         layer = await command.process.set_aside(command.id)
         printed = Printed(text="", appeared=layer.appeared)
         command.aside += (await beside.leave_what_was_saved(printed, command.began, ports)).appeared
-        if layer.uncovered:  # what it printed is not to be read any more
+        if layer.uncovered:  # its output must no longer be read
             command.is_withheld = True
             await self.end(command)
         said = f"handrail could not check for new files that run later: {layer.unsearched}."
@@ -359,7 +364,7 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
 
 
 def _contain(contained: Contained, snapshot: Snapshot, ports: Ports, console: Console) -> Contained:
-    """How a command is contained, once it is known what *snapshot* does not cover; else the user is told."""
+    """Returns how to contain a command, given what *snapshot* does not cover; otherwise tells the user."""
     if contained.profile is Profile.WORK:
         return replace(contained, not_covered=beside.uris(snapshot.not_covered, ports))
     if snapshot.not_covered:

@@ -1,8 +1,8 @@
 """
-What a contained command has written that is not simply a change of a file.
+What a contained command wrote other than plain changes of files.
 
-What appears and runs later is taken away before anything else runs, and is there again only after a yes.
-What a command changed only in a layer is said, since it is not in the workspace.
+New files that run later are moved away before anything else runs, and are put back only after a yes. Changes
+that exist only in a layer are reported, because they are not in the workspace.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ NOTHING_CHANGED = CommandEffects()
 
 
 def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
-    """The URIs of what a snapshot does not cover."""
+    """Returns the URIs that a snapshot does not cover."""
     places = (ports.workspace.resolve(each.path) for each in not_covered)
     return tuple(place.uri for place in places if isinstance(place, Place))
 
 
 def note_made(before: Sequence[NotCovered], after: Sequence[NotCovered], ports: Ports) -> None:
-    """Tells of the folders that a command has made, and that no snapshot covers: they are its own."""
+    """Notes folders that a command created and that no snapshot covers: it may write there."""
     known = {each.path for each in before}
     ports.process.note_folders(uris([each for each in after if each.path not in known], ports))
 
 
 def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, ...]:
-    """The paths of which a command changed something in a layer only; the user is told once of each."""
+    """
+    Returns the paths at which a command changed something only in a layer; tells the user once about each.
+    """
     paths = []
     for uri, layer in printed.layers:
         path = _path(uri, ports)
@@ -64,7 +66,7 @@ async def leave_what_was_saved(printed: Printed, began: Sequence[Document], port
 
 
 def remarks(printed: Printed, ports: Ports, console: Console) -> list[str]:
-    """What is to be said of what a command has written, without a question; the user is told as well."""
+    """Returns notes about what a command wrote that need no question, and shows them to the user."""
     notes = []
     if printed.unsearched:
         notes.append(f"handrail could not check for new files that run later: {printed.unsearched}.")
@@ -84,10 +86,10 @@ async def ask(
     printed: Printed, effects: CommandEffects, ports: Ports, step: StepId, console: Console
 ) -> tuple[CommandEffects, tuple[str, ...]]:
     """
-    Asks about what has appeared and was taken away, and puts back what the user allows.
+    Asks about files that appeared and were moved away, and puts back those that the user allows.
 
     Returns:
-        The effects, with what is there again; and what is to be said of the rest.
+        The effects, including the files that were put back; and notes about the rest.
     """
     notes = remarks(printed, ports, console)
     moved = [each for each in printed.appeared if each.lies_in]
@@ -117,7 +119,7 @@ async def _return(
     """What it changes that these are there again; and those that are not."""
     try:
         snapshot = await ports.checkpoints.before_command(step)
-    except CheckpointError:  # then it could not be taken back
+    except CheckpointError:  # then it could not be undone
         if ports.terms.needs_checkpoint:
             return NOTHING_CHANGED, moved
         return NOTHING_CHANGED, [each for each in moved if await ports.process.put_back(each.uri) is not None]
@@ -129,14 +131,14 @@ async def _return(
 
 
 def _why(moved: Sequence[Appeared], ports: Ports) -> str:
-    """Why files are not simply there, for people."""
+    """Returns why files were moved away, for people."""
     places = (ports.workspace.resolve(each.uri) for each in moved)
     reasons = (place.why or ASKED.get(place.kind, "") for place in places if isinstance(place, Place))
     return " ".join(dict.fromkeys(why for why in reasons if why))
 
 
 def _content(each: Appeared, ports: Ports) -> str:
-    """What has appeared, as a diff for people."""
+    """Returns the files that have appeared, as a diff for people."""
     top = _path(each.uri, ports)
     parts = []
     for name, text in each.files:

@@ -1,5 +1,5 @@
 """
-The commands of one turn: what each has to do with while it runs, in the foreground or in the background.
+The commands of one turn, in the foreground and in the background.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ class CommandCalls:
     Attributes:
         step: The step that the turn is at.
         approvals: Asks the user.
-        observe: Told of every event.
+        observe: Called with every event.
         stop: Set when the turn is stopped.
-        named: The paths of which the user has been told that no snapshot covers them.
-        saver: Says what may be saved before a command.
+        named: The paths that no snapshot covers, and about which the user has been told.
+        saver: Decides what may be saved before a command.
         background: The commands that run in the background.
         is_over: Whether the turn has ended.
-        reviewing: What is being told of commands that run apart from their calls.
+        reviewing: Tasks that list the changes of background commands for review.
     """
 
     ports: Ports
@@ -55,10 +55,11 @@ class CommandCalls:
 
     async def run(self, ready: Ready, action: Command, landed: Landed) -> Ran:
         """
-        Runs a command that is allowed; of one that is to run on, only the beginning.
+        Runs an allowed command; only starts it if it is to run in the background.
 
         Args:
-            landed: Told what commands have changed apart from this call: beside it, or after its result.
+            landed: Called with changes that commands make other than in this call: during it, or after its
+                result.
 
         Raises:
             CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
@@ -83,7 +84,7 @@ class CommandCalls:
         return ran
 
     async def end(self, call: ToolCall, landed: Landed, *, asks: bool) -> None:
-        """The turn ends: look for what background commands have made and must not be there."""
+        """Called when the turn ends: looks for files of background commands that must not appear."""
         self.is_over = True
         if asks:
             await self._ask_about_appeared(self._console(call), self._with_review(call, landed))

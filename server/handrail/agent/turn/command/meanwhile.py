@@ -1,5 +1,5 @@
 """
-What the editor did while a command ran: what the user has typed and saved is not the command's.
+What the editor did while a command ran: the user's typing and saves are not changes by the command.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from handrail.ports import Document, Ports
 
 async def meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Ports) -> Meanwhile:
     """
-    What the editor did since a command began.
+    Returns what the editor did since a command began.
 
     Args:
         typed: The URIs of the documents that had unsaved text then.
@@ -25,7 +25,7 @@ async def meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Port
 
 
 def _saved_meanwhile(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
-    """The documents that hold what the user has typed and saved since *began*."""
+    """Returns the documents with text that the user has typed and saved since *began*."""
     known = {document.uri: document for document in began}
     return [now.uri for now in ended if _is_saved(known.get(now.uri), now)]
 
@@ -33,5 +33,5 @@ def _saved_meanwhile(began: Sequence[Document], ended: Sequence[Document]) -> li
 def _is_saved(then: Document | None, now: Document) -> bool:
     if now.saved is None or now.unsaved or now.saved.content != now.text.content:
         return False
-    # A save that we had asked for may be told late; then it is of the text that was there already.
+    # A save that we requested may be reported late; then it is of the earlier text.
     return then is None or (now.saved is not then.saved and now.saved.content != then.text.content)

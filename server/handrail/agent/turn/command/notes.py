@@ -1,5 +1,5 @@
 """
-What is said below the result of a command: what it changed, and what of that cannot be taken back.
+The notes below the result of a command: what it changed, and which changes cannot be undone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHOWN = 10  # of each list
 
 
 def saw_older(left: Sequence[str], ports: Ports) -> str:
-    """What the command did not see of documents with unsaved text."""
+    """Says which documents' unsaved text the command did not see."""
     names = saving.labels(left, ports)
     return (
         f"The command saw only the saved text of these documents, which have unsaved changes: {_some(names)}."
@@ -27,7 +27,7 @@ def saw_older(left: Sequence[str], ports: Ports) -> str:
 
 
 def add_notes(answer: Printed | Failure, *notes: str) -> Printed | Failure:
-    """The answer with *notes* below it."""
+    """Returns the answer with *notes* below it."""
     said = [note for note in notes if note]
     if isinstance(answer, Failure):
         return replace(answer, steps=(*answer.steps, *said))
@@ -37,25 +37,25 @@ def add_notes(answer: Printed | Failure, *notes: str) -> Printed | Failure:
 
 
 def changed_note(changes: Sequence[CommandChange]) -> str:
-    """The files that a command changed."""
+    """Names the files that a command changed."""
     names = [f"{change.path} ({change.change})" for change in changes]
     return f"Files that changed while it was running: {_some(names)}." if names else ""
 
 
 def edited_note(paths: Sequence[str]) -> str:
-    """The files that edits have changed while a command ran in the background."""
+    """Names the files that edits changed while a command ran in the background."""
     said = f"Edits changed these files while it was running, so its own changes are unclear: {_some(paths)}."
     return said if paths else ""
 
 
 def layered_note(paths: Sequence[str]) -> str:
-    """What is changed only in layers."""
+    """Names what was changed only in layers."""
     said = f"Changed in a layer that later commands see, but not in the workspace: {_some(paths)}."
     return said if paths else ""
 
 
 def not_covered_note(not_covered: Sequence[NotCovered]) -> str:
-    """What no checkpoint covers."""
+    """Names what no checkpoint covers."""
     names = [f"{each.path} ({each.reason})" for each in not_covered]
     return f"Not covered by the checkpoint: {_some(names)}." if names else ""
 

@@ -1,9 +1,9 @@
 """
 Run a command between two snapshots of the workspace folders.
 
-The first is taken once the call is allowed, and without it nothing runs unless the user has set so; what it
-does not cover is told before the command runs. The second says what the command changed. Those files become
-part of the turn's checkpoint and of its outcomes, as if a tool had named them.
+The first is taken once the call is allowed; without it nothing runs, unless a setting of the user permits
+that. The user is told what it does not cover before the command runs. The second shows what the command
+changed. The changed files become part of the turn's checkpoint and its outcomes, as if a tool had named them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.policy.containment import Profile
 from handrail.ports import CheckpointError, Document, Ports
 
-SLOW_S = 1.0  # from then on people wonder whether anything happens
+SLOW_S = 1.0  # by then, people wonder whether anything is happening
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ran:
-    """What a command answered, with what became of files below it, and what it changed."""
+    """The result of a command, with notes about files below it, and its changes."""
 
     answer: Printed | Failure
     effects: CommandEffects
@@ -40,15 +40,15 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     ready: Ready, action: Command, ports: Ports, step: StepId, console: Console, saver: saving.Saver
 ) -> Ran:
     """
-    Runs a command that is allowed.
+    Runs an allowed command.
 
     Args:
         ready: The call, with the places of the paths that it names.
         action: The command.
         ports: The world.
-        step: Whose checkpoint the changes belong to.
-        console: Where its output goes, and what stops it.
-        saver: Says what may be saved before it.
+        step: The step whose checkpoint the changes belong to.
+        console: Receives its output, and stops it.
+        saver: Decides what may be saved before it.
 
     Raises:
         CheckpointError: No snapshot could be taken, and the user's terms need one, so it did not run.
@@ -56,7 +56,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     console = replace(console, script=action.script, contained=action.contained)
     if action.is_read_only:
         return await _run_read_only(ready, action, ports, console)
-    # What is saved is saved before the snapshot: taking the command back must not take it away.
+    # Documents are saved before the snapshot, so that undoing the command does not undo the save.
     typed = await saving.save(ports, saver)
     if console.stop.is_set():
         return _stopped_result(console)
@@ -75,7 +75,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         ran = Ran(answer=notes.add_notes(answer, lost), effects=CommandEffects())
         return await _with_what_is_beside(ran, unsaved, ports, step, console)
     works = action.contained.profile is Profile.WORK
-    if works:  # what the snapshot does not cover is changed only in layers
+    if works:  # files that the snapshot does not cover are changed only in layers
         not_covered = beside.uris(snapshot.not_covered, ports)
         console = replace(console, contained=replace(action.contained, not_covered=not_covered))
     else:
@@ -98,13 +98,13 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
 
 
 def _stopped_result(console: Console) -> Ran:
-    """A command that was stopped before it began."""
+    """Returns the result of a command that was stopped before it began."""
     return Ran(answer=STOPPED_ALONE if console.stops_alone() else STOPPED, effects=CommandEffects())
 
 
 @contextmanager
 def told_if_slow(console: Console, what: str) -> Iterator[None]:
-    """Tells the user *what* is being done, if it takes long."""
+    """Shows *what* is being done to the user, if it takes long."""
     timer = asyncio.get_running_loop().call_later(SLOW_S, console.notice, what, False)
     try:
         yield
@@ -115,7 +115,9 @@ def told_if_slow(console: Console, what: str) -> Iterator[None]:
 async def _run(
     ready: Ready, action: Command, ports: Ports, console: Console
 ) -> tuple[Printed | Failure, Sequence[Document]]:
-    """What a command that may change files printed, and the documents as they were when it began."""
+    """
+    Runs a command that may change files; returns its result, and the documents as they were when it began.
+    """
     began = await ports.editor.open_documents()
     answer = await action.run(ready.places, ports, console)
     if isinstance(answer, Printed):
@@ -124,7 +126,7 @@ async def _run(
 
 
 async def _run_read_only(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
-    """Runs a command that only reads: it sees what the editor holds, as far as that can be had."""
+    """Runs a read-only command, which sees the editor's unsaved text where that is possible."""
     seen, typed = await saving.copies(ports, action.contained.profile)
     console = replace(console, contained=replace(action.contained, copies=seen))
     answer = await action.run(ready.places, ports, console)
@@ -132,7 +134,7 @@ async def _run_read_only(ready: Ready, action: Command, ports: Ports, console: C
 
 
 async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepId, console: Console) -> Ran:
-    """What a contained command did, with what it wrote elsewhere than in files that are simply its."""
+    """Adds to the result what a contained command wrote other than plain changes of files."""
     if isinstance(ran.answer, Failure):
         return replace(
             ran, answer=notes.add_notes(ran.answer, notes.changed_note(ran.effects.changes), unsaved)
@@ -144,7 +146,7 @@ async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepI
 
 
 def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
-    """Tells the user what no snapshot covers, once, before anything happens to it."""
+    """Tells the user once what no snapshot covers, before it is changed."""
     new = [each for each in not_covered if each.path not in console.named]
     console.named.update(each.path for each in new)
     if new:
@@ -152,7 +154,7 @@ def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
 
 
 def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:
-    """What a command did to one file, as an outcome of its call; the whole document counts as rewritten."""
+    """Returns an outcome for one file that a command changed; the whole document counts as rewritten."""
     place = ports.workspace.resolve(change.uri)
     identity = change.uri if isinstance(place, Failure) else place.identity
     named = replace(

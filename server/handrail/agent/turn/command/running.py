@@ -1,5 +1,5 @@
 """
-One command that runs in the background, or has run there: what is known of it, and how that is told.
+The state of one background command, running or ended, and how it is reported.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from handrail.core.results import redact, screen
 from handrail.core.results.unread import Unread
 from handrail.ports import Document, Process
 
-NAME_CHARS = 60  # of a command line, where several are named
+NAME_CHARS = 60  # of each command line in a list
 
 
 @dataclass(kw_only=True)
 class BackgroundCommand:
     """
-    A command that runs in the background, or has run there.
+    A background command, running or ended.
 
     Attributes:
         line: The command line.
         folder: Where it runs, for people.
-        process: What runs it.
+        process: The port that runs it.
         answer: How it ended; None while it runs.
-        checkpoint: The checkpoint that has what it changed, once it has changed something.
+        checkpoint: The checkpoint with its changes, once there are any.
     """
 
     id: str
@@ -62,7 +62,7 @@ class BackgroundCommand:
 
     @property
     def state(self) -> str:
-        """How it is, in a sentence."""
+        """Describes its state in a sentence."""
         match self.answer:
             case None:
                 return "It is running."
@@ -74,7 +74,7 @@ class BackgroundCommand:
                 return f"It has ended. {text.strip()}"
 
     def keep(self, effects: CommandEffects, named: Sequence[str]) -> None:
-        """Notes what it has changed; *named* are paths that others have changed as well."""
+        """Stores its changes; *named* are paths that others have changed too."""
         self.checkpoint = effects.checkpoint or self.checkpoint
         self.changes.update({each.path: each for each in effects.changes})
         for each in effects.not_covered:
@@ -84,7 +84,7 @@ class BackgroundCommand:
                 self.not_covered[each.path] = each
 
     def effects(self) -> list[str]:
-        """What it has changed, and what of that cannot be taken back."""
+        """Returns its changes, and which of them cannot be undone."""
         changed, left_out = list(self.changes.values()), list(self.not_covered.values())
         return [
             notes.changed_note(changed),
@@ -93,7 +93,7 @@ class BackgroundCommand:
         ]
 
     def report(self, secrets: Sequence[str]) -> str:
-        """How it is, and what it has printed since it was last looked at."""
+        """Returns its state, and its output since the last report."""
         is_withheld = self.is_withheld or (isinstance(self.answer, Printed) and self.answer.withheld)
         text = "" if is_withheld else self.held_back + self.unread.take()
         if self.is_running:
@@ -114,7 +114,7 @@ class BackgroundCommand:
 
 
 def names_of(commands: Sequence[BackgroundCommand]) -> str:
-    """Commands as a list of them names them."""
+    """Names commands in a list."""
     return ", ".join(
         f"{each.id} ({each.line.strip().partition(chr(10))[0][:NAME_CHARS]})" for each in commands
     )

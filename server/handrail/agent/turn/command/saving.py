@@ -1,9 +1,9 @@
 """
-Which unsaved documents are saved before a command, and what of them the command sees.
+Decide which unsaved documents to save before a command, and what the command sees of the others.
 
-A command that only reads saves nothing: contained, it sees what the editor holds, in copies over the files;
-else it sees the disk. Before any other, what the agent has changed is saved; the user's own unsaved text only
-after a yes, once a session, or as `handrail.terminal.save` says.
+Nothing is saved before a read-only command: in the sandbox it sees copies of the editor's text in place of
+the files, otherwise the files on disk. Before any other command, documents that the agent changed are saved;
+the user's own unsaved text is saved only after a yes, once per session, or as `handrail.terminal.save` says.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Saver:
     What may be saved in a turn.
 
     Attributes:
-        edited: The documents that the agent has changed: what each was saved as then, by URI.
+        edited: The documents that the agent has changed, by URI, with their last save at that time.
         asks: Asks the user whether the documents of these paths may be saved.
     """
 
@@ -34,7 +34,7 @@ class Saver:
     _has_refused: bool = False
 
     async def note(self, outcomes: Sequence[Outcome], ports: Ports) -> None:
-        """Remembers what was edited: before a command it is saved."""
+        """Remembers that the agent edited documents, which are saved before a command."""
         landed = {outcome.mutation.uri for outcome in outcomes if outcome.status is Status.LANDED}
         ports.process.allow(sorted(landed))
         for uri in landed:
@@ -51,12 +51,14 @@ class Saver:
         return not self._has_refused
 
     def is_agents(self, document: Document) -> bool:
-        """Whether the agent has changed it since it was saved last."""
+        """Whether the agent has changed it since its last save."""
         return document.uri in self.edited and self.edited[document.uri] is document.saved
 
 
 async def save(ports: Ports, saver: Saver) -> list[str]:
-    """Has documents saved, since a command reads the disk; returns the URIs of those that are not."""
+    """
+    Saves documents, because a command reads the disk; returns the URIs of those that could not be saved.
+    """
     unsaved = await _unsaved_documents(ports)
     files = [document for document in unsaved if document.has_file]
     wanted = [document.uri for document in files if saver.is_agents(document)]
@@ -69,10 +71,10 @@ async def save(ports: Ports, saver: Saver) -> list[str]:
 
 async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes], ...], list[str]]:
     """
-    The unsaved documents as the editor holds them, for a command that only reads.
+    Returns the editor's text of unsaved documents, for a read-only command.
 
     Returns:
-        What is seen of each in place of its file, by URI; and the URIs of those of which the disk is seen.
+        The text to show in place of each file, by URI; and the URIs of those whose file on disk is shown.
     """
     unsaved = await _unsaved_documents(ports)
     if profile is not Profile.LOOK or not (await ports.process.available()).mounts:
@@ -86,7 +88,7 @@ async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes
 
 
 async def _unsaved_documents(ports: Ports) -> list[Document]:
-    """The unsaved documents, but for ours and those outside the workspace: commands do not work with them."""
+    """Returns the unsaved documents, except handrail's own and those outside the workspace."""
     differing = [document for document in await ports.editor.open_documents() if document.unsaved]
     unsaved = [document for document in differing if not await _hides_line_ends(document, ports)]
     places = [(document, ports.workspace.resolve(document.uri)) for document in unsaved]
@@ -102,6 +104,6 @@ async def _hides_line_ends(document: Document, ports: Ports) -> bool:
 
 
 def labels(uris: Sequence[str], ports: Ports) -> list[str]:
-    """Documents as people and the model know them."""
+    """Returns the display names of documents."""
     places = [ports.workspace.resolve(uri) for uri in uris]
     return [place.path if isinstance(place, Place) else uri for uri, place in zip(uris, places, strict=True)]

@@ -1,9 +1,9 @@
 """
-Snapshots while commands run in the background, so that each change is kept as that of one command.
+Takes snapshots while commands run in the background, to attribute each change to one command.
 
-Every other command, edit and restore passes `Checkpoints` here, which ends a segment and begins another one
-where that is needed; `core/ledger/segments` says whose a segment is. Without a background command all of it
-is handed on as it is.
+Every other command, edit and restore goes through `Checkpoints` here, which ends a segment and begins another
+where needed; `core/ledger/segments` decides which command a segment belongs to. Without background commands,
+all calls are passed on unchanged.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from handrail.ports import Checkpoints as CheckpointsPort
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
     """
-    A background command, as far as its changes are concerned.
+    A background command, as the owner of changes.
 
     Attributes:
-        step: The step of its turn that was begun last.
+        step: The latest step of its turn.
         is_over: Whether its turn has ended.
         call: The call that started it.
-        keep: Told what it has changed.
-        lose: Told why it is not known what it has changed.
+        keep: Called with its changes.
+        lose: Called with the reason if its changes cannot be determined.
     """
 
     id: str
@@ -56,7 +56,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Base:
-    """What a segment began with: the snapshot, and what the editor held."""
+    """The beginning of a segment: the snapshot, and the state of the editor."""
 
     snapshot: Snapshot
     step: StepId
@@ -66,7 +66,7 @@ class _Base:
 
 @dataclass(kw_only=True)
 class Timeline:
-    """The segments of one server; `beneath` keeps what changes in them."""
+    """The segments of one server; `beneath` stores the changes in them."""
 
     beneath: CheckpointsPort | None = None
     _segments: Segments = field(default_factory=Segments)
@@ -76,17 +76,17 @@ class Timeline:
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     def wrap(self, ports: Ports) -> Ports:
-        """*ports* with checkpoints that know of background commands."""
+        """Returns *ports* with checkpoints that know about background commands."""
         self.beneath = ports.checkpoints
         return replace(ports, checkpoints=Checkpoints(beneath=ports.checkpoints, timeline=self, ports=ports))
 
     @property
     def running(self) -> tuple[str, ...]:
-        """The ids of the background commands."""
+        """Returns the ids of the background commands."""
         return tuple(each.id for each in self._segments.running)
 
     def touch(self, targets: Sequence[Target]) -> None:
-        """Edits are about to change these documents."""
+        """Notes that edits are about to change these documents."""
         self._segments = self._segments.touch(each.uri for each in targets)
 
     async def begin(self, owner: Owner, ports: Ports, stop: asyncio.Event) -> Snapshot:
@@ -109,7 +109,7 @@ class Timeline:
             return snapshot
 
     async def end(self, owner: str, ports: Ports) -> None:
-        """A background command has ended: what it changed is kept."""
+        """Called when a background command has ended: stores its changes."""
         async with self._one_at_a_time:
             if owner not in self._owners:
                 return
@@ -123,7 +123,7 @@ class Timeline:
                     await self._open(ports, *later)
             self._segments = self._segments.end(owner)
             turn = self._owners.pop(owner).step().turn
-            if owner not in self._changed:  # what it changed and then took back is still a part of the past
+            if owner not in self._changed:  # a change that it made and then reverted is still history
                 await self._withdraw(turn)
             self._changed.discard(owner)
 
@@ -149,7 +149,7 @@ class Timeline:
                     await self._open(ports, *later)
 
     async def _withdraw(self, turn: str) -> None:
-        """Forgets the place of a command that has changed nothing."""
+        """Forgets the step of a command that has changed nothing."""
         with suppress(CheckpointError):
             await self._kept.withdraw(turn)
 
@@ -165,7 +165,7 @@ class Timeline:
     async def _next(
         self, ports: Ports, coming: Segments, since: Snapshot | None = None
     ) -> tuple[Snapshot, StepId] | None:
-        """The snapshot that the next segment begins with, and its step; None if there is none."""
+        """Returns the snapshot and the step with which the next segment begins; None if there is none."""
         if coming.owner is None:
             return None
         owner = self._owners[coming.owner.id]
@@ -179,7 +179,7 @@ class Timeline:
             return None
 
     async def _open(self, ports: Ports, snapshot: Snapshot, step: StepId) -> None:
-        """From now on a segment goes on."""
+        """Begins a segment."""
         opened = await ports.editor.open_documents()
         typed = [each.uri for each in opened if each.unsaved]
         self._base = _Base(snapshot=snapshot, step=step, began=opened, typed=typed)
@@ -187,7 +187,7 @@ class Timeline:
             self._segments = self._segments.keep_under(self._segments.owner.id, step.number)
 
     async def _close(self, ports: Ports, until: Snapshot | None) -> None:
-        """Keeps what has changed in the segment, if there is one."""
+        """Stores what has changed in the segment, if there is one."""
         base, self._base = self._base, None
         if base is None or self._segments.owner is None:
             return
@@ -206,14 +206,14 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoints:
-    """The Checkpoints port, told of what happens while commands run in the background."""
+    """A Checkpoints port that is aware of background commands."""
 
     beneath: CheckpointsPort
     timeline: Timeline
     ports: Ports
 
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
-        """Keeps pre-images, see the port: these are not the background command's."""
+        """Stores pre-images, see the port; these changes are not the background command's."""
         self.timeline.touch(targets)
         return await self.beneath.ensure(step, targets)
 
@@ -222,13 +222,13 @@ class Checkpoints:
         await self.beneath.begin(step)
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
-        """Keeps post-images, see the port."""
+        """Stores post-images, see the port."""
         await self.beneath.record(step, targets)
 
     async def before_command(
         self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
     ) -> Snapshot:
-        """Keeps all that the folders hold, see the port."""
+        """Takes a snapshot, see the port."""
         return await self.timeline.begin_other(self.ports, step, stop)
 
     async def after_command(
@@ -246,11 +246,11 @@ class Checkpoints:
         return await self.beneath.withdraw(checkpoint)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
-        """All checkpoints, see the port."""
+        """Returns all checkpoints, see the port."""
         return await self.beneath.list(session)
 
     def set_limits(self, limits: Limits) -> None:
-        """Keeps no more than this, see the port."""
+        """Sets the limits, see the port."""
         self.beneath.set_limits(limits)
 
     async def tidy(self) -> None:
@@ -262,15 +262,15 @@ class Checkpoints:
         return await self.beneath.prune(checkpoints)
 
     async def verify(self) -> Soundness:
-        """Says what cannot be read, see the port."""
+        """Reports damage, see the port."""
         return await self.beneath.verify()
 
     async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
-        """What taking back means, see the port."""
+        """Plans a restore, see the port."""
         return await self.beneath.restore_plan(checkpoint, following=following)
 
     async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
-        """What held then, see the port."""
+        """Returns earlier contents, see the port."""
         return await self.beneath.kept_documents(checkpoint)
 
     async def put_down(self, name: str, text: str) -> str:

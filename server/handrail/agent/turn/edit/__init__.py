@@ -1,1 +1,4 @@
-"""The edits of calls: planned, made, read back, taken back with half a call, corrected if they show late."""
+"""
+The edits of calls: planned, made, read back, reverted if a call lands only in part, corrected if they show
+late.
+"""

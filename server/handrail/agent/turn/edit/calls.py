@@ -1,5 +1,5 @@
 """
-The edits of one turn: planned and made batch by batch, with what each call is told of them.
+The edits of one turn: planned and made batch by batch, with the result of each call.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from handrail.ports import Ports
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:
-    """What came of a batch: a value for each call that came to run, and the checkpoint, if one was taken."""
+    """The results of a batch: one for each call that ran, and the checkpoint, if one was taken."""
 
     done: list[Done]
     checkpoint: str | None
@@ -38,11 +38,11 @@ class EditCalls:
 
     Attributes:
         misses: How many calls in a row have failed to edit each document.
-        late: Told of edits that show late.
-        feedback: Says what the edits broke.
-        seen: Says what has changed since the model read it.
-        notice: Warns the user of a call.
-        follow: Whether more edits of the same answer follow: problems are asked for after the last.
+        late: Notified of edits that show late.
+        feedback: Finds the problems that edits caused.
+        seen: Finds documents that have changed since the model read them.
+        notice: Warns the user about a call.
+        follow: Whether more edits of the same answer follow; problems are requested after the last one.
     """
 
     ports: Ports
@@ -58,7 +58,7 @@ class EditCalls:
     async def make(
         self, batch: Sequence[Ready], step: StepId, mutation: Callable[[ToolCall], Mutation]
     ) -> Edited:
-        """Makes the edits of *batch*, whose mutations look as *mutation* says. Raises CheckpointError."""
+        """Makes the edits of *batch*, with mutations after the pattern *mutation*. Raises CheckpointError."""
         actions = [ready.action for ready in batch if isinstance(ready.action, Edits)]
         await self.feedback.begin_edit(
             ready.places[patch.path]

@@ -1,8 +1,7 @@
 """
-Tell again of edits that show after they were told not to.
-
-An editor may apply an edit long after its answer. Then the outcome, the checkpoint and whoever was told of
-the failure are corrected: a verdict is what the document shows, whenever it shows.
+Correct the outcome of edits that show up after they were reported as failed. An editor may apply an edit long
+after its answer. Then the outcome and the checkpoint are corrected, and everyone who was told about the
+failure is told again: the document decides, whenever it shows the edit.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ logger = logging.getLogger(__name__)
 @dataclass(frozen=True, kw_only=True)
 class Listener:
     """
-    Whoever is told of corrections.
+    The recipient of corrections.
 
     Attributes:
-        tell: Given the outcomes of a file as they are now.
-        pending: Corrections that have begun, and are not told yet.
-        one_at_a_time: Held by the one that is being told.
-        late: How many changes of each document may show late.
+        tell: Called with the current outcomes of a file.
+        pending: Corrections that have begun but have not been reported yet.
+        one_at_a_time: Held while a correction is being reported.
+        late: The number of changes of each document that may show late.
     """
 
     tell: Callable[[Sequence[Outcome]], None]
@@ -50,11 +49,11 @@ class Listener:
 @dataclass(kw_only=True)
 class Corrections:
     """
-    The edits of one batch that have not landed.
+    The edits of one batch that did not land.
 
     Attributes:
-        step: Whose checkpoint has the pre-images.
-        before: What the documents held before the batch.
+        step: The step whose checkpoint has the pre-images.
+        before: The documents before the batch.
     """
 
     ports: Ports
@@ -70,13 +69,13 @@ class Corrections:
         waiting: Sequence[WayBack],
     ) -> None:
         """
-        Watches what may show late.
+        Watches changes that may show late.
 
         Args:
-            files: Those of a call.
-            changes: Their changes: those that have not landed, and those that may show twice.
-            landings: What became of each.
-            waiting: Reverts that have not landed.
+            files: The files of a call.
+            changes: Their changes that did not land, or that may show twice.
+            landings: The landing of each change.
+            waiting: Reverts that did not land.
         """
         at = 0
         self.listener.late.update(change.uri for change in changes)
@@ -94,7 +93,7 @@ class Corrections:
         self.ports.editor.when_shown(way.update, partial(self._on_undone, tell, way))
 
     def _on_undone(self, tell: Callable[[Landing], None], way: WayBack, landing: Landing) -> None:
-        """A revert shows: what it takes back is told as gone once all of it is, in all documents."""
+        """Called when a revert shows: the edit is reported as reverted once this is so in all documents."""
         if isinstance(way.gone, Applied):
             return  # nothing is gone by it
         if isinstance(landing, Applied):
@@ -122,7 +121,7 @@ class Corrections:
         task.add_done_callback(self.listener.pending.discard)
 
     async def _correct(self, file: PlannedFile, of_file: list[Landing], number: int, change: Change) -> None:
-        async with self.listener.one_at_a_time:  # what is told last is what is known by then
+        async with self.listener.one_at_a_time:  # the last report has what is known by then
             now = tuple(of_file)
             corrected = [
                 follow_rename(self.ports, each) for each in await outcomes(self.ports.editor, file, now)
@@ -142,15 +141,15 @@ class Corrections:
 
 
 def _lone_change(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
-    """What a document held before the only change of it that shows late, and what that has made of it."""
+    """Returns the texts of a document before and after the only change of it that shows late."""
     return before, written_texts(before, [change], [landing])
 
 
 def _change_among_others(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
     """
-    What a document held before a change that shows late, and after it, with all else that it has by then.
-
-    Other edits may have shown before it. If they cannot be told from it, only what it wrote itself counts.
+    Returns the texts of a document before and after a change that shows late, with all other changes by then.
+    Other edits may have shown before it. If they cannot be separated, only the lines that it wrote itself
+    count.
     """
     document, now = before[change.uri], None
     if isinstance(landing, Applied) and not (landing.was_doubled or landing.is_doubled):
@@ -169,13 +168,13 @@ async def keep_late(
     ports: Ports, step: StepId, before: Held, ours: Mapping[str, Left], renames: Mapping[str, str]
 ) -> None:
     """
-    Keeps in a checkpoint what a change has made that shows late.
+    Stores the result of a change that shows late in a checkpoint.
 
     Args:
         ports: The world.
-        step: Whose checkpoint it is; one that was withdrawn, since nothing had landed, is taken anew.
-        before: What the document held before.
-        ours: What the change has made of it, if that can be said.
+        step: The checkpoint's step. If it was withdrawn because nothing had landed, it is taken again.
+        before: The text of the document before the change.
+        ours: The text that the change produced, if that can be determined.
         renames: The document's other name, if it has one by now.
     """
     try:
@@ -190,7 +189,7 @@ async def keep_late(
 
 
 def follow_rename(ports: Ports, outcome: Outcome) -> Outcome:
-    """*outcome* under the document's new name, if it was renamed while it was edited."""
+    """Returns *outcome* under the document's new name, if it was renamed while it was edited."""
     mutation = outcome.mutation
     place = ports.workspace.resolve(mutation.uri)
     if isinstance(place, Failure) or place.identity == mutation.identity:
