@@ -209,13 +209,6 @@ class Commands:
                 path.unlink(missing_ok=True)
         return result
 
-    def note_edited(self, uris: Iterable[str]) -> None:
-        """Calls edit these documents while commands of this process run: they are not the commands'."""
-        rows = [f"{json.dumps(uri)}\n" for uri in uris]
-        for note in (self._home / NOTES).glob(f"*-{os.getpid()}-*.json"):
-            with open(note.with_suffix(EDITS), "a", encoding="ascii") as file:
-                file.writelines(rows)
-
     def edited_documents(self, name: str) -> list[str]:
         """The documents that calls have edited since the snapshot *name*, if its process has died since."""
         try:
@@ -268,6 +261,19 @@ class Commands:
             return note
         except (ValueError, FileNotFoundError) as error:
             raise CheckpointError(f"The snapshot taken before the command cannot be read: {error}") from error
+
+
+def note_edited(home: Path, uris: Iterable[str]) -> None:
+    """Calls edit these documents while commands of this process run: they are not the commands'."""
+    try:
+        names = os.listdir(home / NOTES)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    rows = [f"{json.dumps(uri)}\n" for uri in uris]
+    for name in names:
+        if f"-{os.getpid()}-" in name and name.endswith(".json"):
+            with (home / NOTES / name).with_suffix(EDITS).open("a", encoding="ascii") as file:
+                file.writelines(rows)
 
 
 def _lives(process: int) -> bool:

@@ -30,7 +30,7 @@ from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.tree import stored_path, untitled_path
 from handrail.adapters.files import files, links
 from handrail.adapters.files.failure import reason
-from handrail.adapters.files.paths import identity_of, place_of, root_names, shown_path
+from handrail.adapters.files.paths import fold_case, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
 from handrail.ports import CheckpointError
 
@@ -61,7 +61,7 @@ def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
         else:
             is_place = target.is_place
             real = Path(os.path.realpath(path.parent if is_place else path), path.name if is_place else "")
-            identity = files.uri_of(place_of(real) if is_place else identity_of(real))
+            identity = files.uri_of(fold_case(os.fspath(real)))  # every link has been resolved
             shown = shown_path(os.fspath(real), reals, names)
             stored = stored_path(real, reals, names)
         spot = Spot(target=target, real=real, identity=identity, path=shown, stored=stored)

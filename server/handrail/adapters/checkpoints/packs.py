@@ -40,21 +40,27 @@ class Packs:
         """
         self._folder = folder
         self._written = {} if written is None else written
-        self._places: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] | None = None
+        self._places: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] = []
+        self._unread: Iterator[tuple[Path, int]] | None = None
 
     def list_all(self) -> list[tuple[Path, int]]:
-        """The packs, and how many bytes each has."""
+        """The packs, the newest first, and how many bytes each has."""
         try:
             with os.scandir(self._folder) as there:
                 found = {each.name: each for each in there}
         except FileNotFoundError:
             return []
-        whole = [each for name, each in found.items() if name.removesuffix(".pack") + ".idx" in found]
-        return [(Path(each.path), each.stat().st_size) for each in whole if each.name.endswith(".pack")]
+        whole = [
+            (each.stat(), each.path)
+            for name, each in found.items()
+            if name.endswith(".pack") and name.removesuffix(".pack") + ".idx" in found
+        ]
+        whole.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
+        return [(Path(path), status.st_size) for status, path in whole]
 
     def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
         """The files of a pack of *entries*, the index last: with it the pack is there."""
-        self._places = None
+        self._forget()
         entries = list(entries)
         made = pack.make_pack(entries)
         path = self._folder / f"{made.name}.pack"
@@ -107,7 +113,7 @@ class Packs:
 
     def remove(self, path: Path) -> None:
         """Removes a pack; first what says that it is there."""
-        self._places = None
+        self._forget()
         self._written.pop(path, None)
         for suffix in (".idx", ".rev", ".pack"):
             path.with_suffix(suffix).unlink(missing_ok=True)
@@ -123,19 +129,27 @@ class Packs:
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""
-        if self._places is None:
-            self._places = list(self._read_places())
-        for path, places in self._places:
+        for path, places in self._read_places():
             if name in places:
                 with suppress(OSError, ValueError):
                     return pack.content(path, name, *places[name])
         return None
 
     def _read_places(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:
-        for path, size in self.list_all():
-            with suppress(OSError, ValueError):
-                if size <= READ_BYTES:
-                    yield path, pack.list_objects(path).places
+        """What is in each pack; the next one is looked into once those before have not been enough."""
+        yield from self._places
+        if self._unread is None:
+            self._unread = iter(self.list_all())
+        for path, size in self._unread:
+            if size <= READ_BYTES:
+                try:
+                    self._places.append((path, pack.list_objects(path).places))
+                except (OSError, ValueError):
+                    continue
+                yield self._places[-1]
+
+    def _forget(self) -> None:
+        self._places, self._unread = [], None
 
     def search(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The same in any pack, each for itself, for when one of them is damaged."""

@@ -145,7 +145,8 @@ class ShadowRepo:
     def _vault(self) -> Vault:
         roots = tuple(self._roots())
         home = workspace_folder(self._state, roots)
-        memory = self._memories.setdefault(home, Memory(room=Room(folders=folders_of(home))))
+        if (memory := self._memories.get(home)) is None:
+            memory = self._memories[home] = Memory(room=Room(folders=folders_of(home)))
         return Vault(
             state=self._state,
             home=home,

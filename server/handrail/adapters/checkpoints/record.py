@@ -292,12 +292,20 @@ def _schema(step: Step) -> int:
 
 
 def _entry_json(entry: Entry) -> dict[str, Any]:
-    json = asdict(entry) | {"before": _image_json(entry.before)}
-    json["after"] = entry.after and _image_json(entry.after)
-    if json.pop("intended") is not None and entry.intended is not None:
+    json: dict[str, Any] = {  # by hand: `asdict` copies all that it meets
+        "uri": entry.uri,
+        "identity": entry.identity,
+        "path": entry.path,
+        "stored": entry.stored,
+        "link": entry.link,
+        "made_folders": entry.made_folders,
+        "before": _image_json(entry.before),
+        "after": entry.after and _image_json(entry.after),
+    }
+    if entry.is_shared:
+        json["is_shared"] = True
+    if entry.intended is not None:
         json["intended"] = _image_json(entry.intended)
-    if not entry.is_shared:
-        del json["is_shared"]
     return json
 
 

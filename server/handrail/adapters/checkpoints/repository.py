@@ -20,7 +20,7 @@ from pathlib import Path
 from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters.checkpoints import housekeeping, images
-from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands
+from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands, note_edited
 from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, old_turns, used_bytes
 from handrail.adapters.checkpoints.pack import Entry
 from handrail.adapters.checkpoints.record import Growing, Step, change, join_steps, joined_in_step, keep
@@ -28,6 +28,7 @@ from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, and_later, checkpoint_of, steps_of, unknown
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
+from handrail.adapters.files.paths import identity_of
 from handrail.adapters.state import lock
 from handrail.adapters.worktrees import own
 from handrail.core.checkpoint import (
@@ -108,7 +109,7 @@ class Vault:
                 blobs += (*made, *more)
                 entry = growing.touch(replace(images.entry_of(spot, before), intended=intended))
                 growing.put(replace(entry, intended=intended))
-            Commands(self.home, self.roots).note_edited(spot.target.uri for spot in spots)
+            note_edited(self.home, [spot.target.uri for spot in spots])
             with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
@@ -374,17 +375,15 @@ class Vault:
         try:
             yield store
         except OSError as error:
-            words, step = reason(error)
-            raise CheckpointError(
-                f"The checkpoints in {store.folder} cannot be used: {words}. {step}"
-            ) from error
+            words = ". ".join(reason(error))
+            raise CheckpointError(f"The checkpoints in {store.folder} cannot be used: {words}") from error
         finally:
             store.close()
 
     def _refuse_inside(self) -> None:
-        store = Path(os.path.realpath(self.home / REPOSITORY))
+        store = identity_of(self.home / REPOSITORY)
         for root in self.roots:
-            if store.is_relative_to(os.path.realpath(root)):
+            if store.startswith(os.path.join(identity_of(root), "")):
                 raise CheckpointError(
                     f"Checkpoints cannot be stored: their folder {store} is inside the workspace folder "
                     f"{root}. Set XDG_STATE_HOME to a folder outside it."

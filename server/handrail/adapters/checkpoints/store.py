@@ -2,24 +2,24 @@
 A bare git repository that is ours alone: objects and refs on disk, written in process.
 
 What `write` was given is on the disk before a ref names it, and a ref changes at once or not at all: the
-sync of the ref commits the names of the objects too, which is what git itself relies on. Folders are 0700
-and files 0600 whatever the umask; plain git can read everything, and its own housekeeping keeps those modes.
-What is written at once is one pack, and small ones are made one: to make a file for each object takes longer
-than all else. What the objects mean is decided in `record`.
+sync of the ref commits the names of the objects too, which is what git itself relies on. Only the ref of what
+is newest is written over: it can be found out again. Folders are 0700 and files 0600 whatever the umask; plain
+git can read everything, and its own housekeeping keeps those modes. What is written at once is one pack, and
+small ones are made one: to make a file for each object takes longer than all else. What the objects mean is
+decided in `record`.
 """
 
 from __future__ import annotations
 
-import errno
 import logging
 import os
 import re
 import secrets
 import shutil
-import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
@@ -28,11 +28,10 @@ from dulwich.object_store import DiskObjectStore
 from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
-from handrail.adapters.checkpoints import pack
+from handrail.adapters.checkpoints import pack, private
 from handrail.adapters.checkpoints.pack import DAMAGE, Entry
 from handrail.adapters.checkpoints.packs import Packs
 from handrail.adapters.files import files
-from handrail.adapters.files.entry import BINARY
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError
 
@@ -65,6 +64,7 @@ TEMPORARY = "new-"  # beside what git knows, so that nothing takes it for a bad 
 BLOCK_BYTES = 4096  # of a file system: what a small file takes
 
 OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
+REF = re.compile(OBJECT_ID.pattern + rb"\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,9 +81,15 @@ class Store:
 
     def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
         self.folder = folder
-        self._objects = DiskObjectStore(folder / "objects")
         self._packs = Packs(folder / "objects" / "pack", written)
-        self._refs = DiskRefsContainer(folder)
+
+    @cached_property
+    def _objects(self) -> DiskObjectStore:
+        return DiskObjectStore(self.folder / "objects")
+
+    @cached_property
+    def _refs(self) -> DiskRefsContainer:
+        return DiskRefsContainer(self.folder)
 
     def make(self, state: Path) -> None:
         """Makes the repository, complete or not at all, and the folders down to it from *state*."""
@@ -93,9 +99,9 @@ class Store:
         new = self.folder.with_name(f"{self.folder.name}.{secrets.token_hex(8)}")
         try:
             for folder in FOLDERS:
-                _make_folders(new.parent, new / folder)
-            _write(new / "config", CONFIG.encode())
-            _write(new / "HEAD", HEAD)
+                private.make_folders(new.parent, new / folder)
+            private.write(new / "config", CONFIG.encode())
+            private.write(new / "HEAD", HEAD)
             os.rename(new, self.folder)
         except OSError:
             shutil.rmtree(new, ignore_errors=True)
@@ -118,7 +124,7 @@ class Store:
     def make_home(self, state: Path) -> None:
         """Makes the folder that the repository lies in, and those down to it from *state*."""
         os.makedirs(state, mode=0o700, exist_ok=True)
-        _make_folders(state, self.folder.parent)
+        private.make_folders(state, self.folder.parent)
 
     def write(self, objects: Iterable[ShaFile], change: RefChange, gone: Set[ObjectID]) -> None:
         """
@@ -129,7 +135,7 @@ class Store:
             change: What names the commit, from when on all is on the disk.
             gone: What nothing names any more from then on.
         """
-        entries = {each.id: pack.entry_of(each) for each in objects}
+        entries = {entry.name: entry for entry in map(pack.entry_of, objects)}
         loose = gone | entries.keys()  # what is written again may have been damaged
         joined = self._packs.packs_to_join(sum(len(entry.raw) for entry in entries.values()), gone)
         for entry in (entry for each in joined.values() for entry in each):
@@ -150,23 +156,32 @@ class Store:
     def _place(self, wanted: dict[Path, bytes]) -> None:
         """Has files hold bytes, each at once, in this order, and the last one for good."""
         temporary: dict[Path, Path] = {}
+        newest = self.folder / NEWEST
         try:
             with ExitStack() as opened:
                 handles = []
                 for path, raw in wanted.items():
-                    temporary[path] = self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
-                    handle = opened.enter_context(_create(temporary[path], raw))
-                    if path != self.folder / NEWEST:  # it can be found out again, see `housekeeping`
-                        handles.append(handle)
-                files.sync_together(handles)
-            for path, written in temporary.items():
-                _replace(written, path, self.folder)
+                    if path != newest:
+                        temporary[path] = self._temporary()
+                        handles.append(opened.enter_context(private.create(temporary[path], raw)))
+                private.sync_together(handles)
+            for path, raw in wanted.items():
+                # What is newest can be found out again, see `housekeeping`: it need not be on the disk.
+                if path == newest and not private.overwrite(path, raw):
+                    temporary[path] = self._temporary()
+                    with private.create(temporary[path], raw):
+                        pass
+                if path in temporary:
+                    private.replace(temporary[path], path, self.folder)
         except BaseException:
             for written in temporary.values():
                 with suppress(OSError):
                     os.unlink(written)
             raise
         files.sync_folder(path.parent)
+
+    def _temporary(self) -> Path:
+        return self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
 
     def unpoint(self, ref: str) -> None:
         """Removes *ref*, wherever it is kept."""
@@ -258,7 +273,16 @@ class Store:
 
     def target(self, ref: str) -> ObjectID | None:
         """The commit that *ref* names, None if there is no such ref. Raises CheckpointError on damage."""
-        name = Ref(ref.encode())
+        path = self.folder / ref
+        try:
+            raw = path.read_bytes()
+        except (OSError, ValueError):
+            raw = b""
+            if not os.path.lexists(path) and not os.path.lexists(self.folder / "packed-refs"):
+                return None
+        if REF.fullmatch(raw):
+            return ObjectID(raw[:-1])
+        name = Ref(ref.encode())  # git has packed it, or it is damaged
         try:
             found = self._refs.read_loose_ref(name)
             found = self._refs.get_packed_refs().get(name) if found is None else found
@@ -314,51 +338,7 @@ class Store:
 
     def close(self) -> None:
         """Lets go of the packs that were read."""
+        if "_objects" not in vars(self):
+            return
         with suppress(BufferError):  # an error on its way still looks into a damaged one, which goes with it
             self._objects.close()
-
-
-def _make_folders(base: Path, folder: Path) -> None:
-    """Makes *folder* and what is missing between it and *base*; all of them are ours alone."""
-    for part in [*reversed(folder.relative_to(base).parents[:-1]), folder.relative_to(base)]:
-        folder = base / part
-        try:
-            status = os.stat(folder)
-        except FileNotFoundError:
-            with suppress(FileExistsError):  # another server was quicker
-                os.mkdir(folder, 0o700)
-            status = os.stat(folder)
-        if not stat.S_ISDIR(status.st_mode):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), os.fspath(folder))
-        if stat.S_IMODE(status.st_mode) != 0o700:
-            os.chmod(folder, 0o700)
-
-
-def _replace(written: Path, path: Path, base: Path) -> None:
-    """Gives a file its name, in a folder that need not be there: git removes those that are empty."""
-    try:
-        os.replace(written, path)
-    except FileNotFoundError:
-        _make_folders(base, path.parent)
-        os.replace(written, path)
-
-
-def _write(path: Path, raw: bytes) -> None:
-    """A new file, on the disk."""
-    with _create(path, raw) as handle:
-        os.fsync(handle)
-
-
-@contextmanager
-def _create(path: Path, raw: bytes) -> Iterator[int]:
-    """A new file, open and not yet on the disk."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
-    try:
-        if stat.S_IMODE(os.fstat(handle).st_mode) != 0o600:
-            os.chmod(path, 0o600)
-        view = memoryview(raw)
-        while view:
-            view = view[os.write(handle, view) :]
-        yield handle
-    finally:
-        os.close(handle)

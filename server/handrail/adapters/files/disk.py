@@ -168,8 +168,8 @@ def _read(uri: str) -> Document | Failure:
     return text.with_uri(uri) if isinstance(text, Failure) else Document(uri=uri, text=text)
 
 
-def _read_text(path: Path, held: Entry | None = None) -> Text | Failure:
-    state = _find(held or path)
+def _read_text(path: Path) -> Text | Failure:
+    state = _find(path)
     return state if isinstance(state, Failure) else Text.parse(state.raw, named_encoding(path))
 
 
@@ -244,7 +244,7 @@ def _update(place: Entry, change: Update) -> Landing:
         if _is_read_only(path, state):
             return Rejected(failure=failure.read_only(path))
         if files.replace(place, ready.raw, state):
-            return _outcome(path, ready, _read_text(path, place))
+            return _outcome(path, ready, _read_back(place, ready))
     return Rejected(failure=failure.busy(path))
 
 
@@ -266,6 +266,15 @@ class _Ready:
     kept: tuple[bool, ...]
     raw: bytes
     conflicts: tuple[int, ...]
+
+
+def _read_back(place: Entry, ready: _Ready) -> Text | Failure:
+    """What the file holds once it is written; what someone else has put there may have another encoding."""
+    state = _find(place)
+    if isinstance(state, Failure):
+        return state
+    is_ours = state.raw == ready.raw
+    return Text.parse(state.raw, ready.text.encoding if is_ours else named_encoding(place.path))
 
 
 def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:

@@ -40,7 +40,7 @@ def named_encoding(path: Path) -> str | None:
     """The codec that `.editorconfig` files name for *path*; None if none does."""
     for folder in path.parents:
         is_root, globs = _read(folder / NAME)
-        name = path.relative_to(folder).as_posix()
+        name = path.relative_to(folder).as_posix() if globs else ""
         for glob, charset in reversed(globs):  # the last that matches wins, and the innermost file
             if _takes(glob, name):
                 return ENCODINGS.get(charset)

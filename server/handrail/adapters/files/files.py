@@ -9,17 +9,17 @@ fails raises OSError. What belongs into a file, and what a failure means for a c
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import errno
 import os
 import re
 import secrets
 import stat
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 from urllib.parse import quote, unquote_to_bytes
@@ -33,7 +33,6 @@ T = TypeVar("T")
 
 FILE_URI = re.compile(r"file:(?://(?P<host>[^/?#]*))?(?P<path>/[^?#]*)", re.IGNORECASE)
 TEMPORARY = ".handrail-"  # how names begin of files that are not finished
-SYNCS = 3  # files that are brought to the disk at once, beside the first
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # FAT, some shares
 
 LIMIT_KEPT_BYTES = 2 * LIMIT_BYTES  # what is kept and restored may be larger than what can be edited
@@ -74,6 +73,7 @@ class FileState:
 # ---- Names ------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=1024)
 def path_of(uri: str) -> Path | None:
     """The absolute path that a `file` URI names, nothing resolved; None for any other URI."""
     found = FILE_URI.fullmatch(uri)
@@ -363,30 +363,14 @@ def sync_folder(place: Path | Entry) -> None:
         (place if isinstance(place, Entry) else Entry(place / "_")).sync_folder()
 
 
-def sync_together(handles: Sequence[int]) -> None:
-    """Bring open files to the disk at once: it makes one of syncs that come together."""
-    others = [_sync_threads().submit(os.fsync, handle) for handle in handles[1:]]
-    try:
-        for handle in handles[:1]:
-            os.fsync(handle)
-    finally:
-        wait(others)
-    for other in others:
-        other.result()
-
-
-@cache
-def _sync_threads() -> ThreadPoolExecutor:
-    """Threads that stay: to start one takes as long as the disk does."""
-    return ThreadPoolExecutor(SYNCS, thread_name_prefix="sync")
-
-
 # ---- Off the event loop -----------------------------------------------------------------------------
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run blocking work in a thread; who is cancelled waits for its end, so that nothing happens later."""
-    work = asyncio.ensure_future(asyncio.to_thread(function, *args, **kwargs))
+    # As `asyncio.to_thread` does it, but without a task of its own.
+    call = partial(contextvars.copy_context().run, function, *args, **kwargs)
+    work = asyncio.get_running_loop().run_in_executor(None, call)
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         try:

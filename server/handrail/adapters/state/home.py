@@ -10,7 +10,7 @@ from pathlib import Path
 
 import platformdirs
 
-from handrail.adapters.files.paths import identity_of
+from handrail.adapters.files.paths import fold_case
 
 
 def state_folder() -> Path:
@@ -30,5 +30,5 @@ def workspace_folder(state: Path, roots: Sequence[Path]) -> Path:
         return own_folder(state) / "no-folder"
     real = os.path.realpath(roots[0])
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", os.path.basename(real)).strip(".-")[:40] or "folder"
-    digest = hashlib.sha256(os.fsencode(identity_of(real))).hexdigest()[:12]
+    digest = hashlib.sha256(os.fsencode(fold_case(real))).hexdigest()[:12]
     return own_folder(state) / f"{readable}-{digest}"

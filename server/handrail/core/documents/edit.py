@@ -194,6 +194,8 @@ def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[Moved, ..
         changed too; its span is then only a guess and must not be written.
     """
     later = edits_between(base.content, now)
+    if not later:
+        return tuple(Moved(edit=edit, conflict=False) for edit in planned)
     return tuple(_rebase_one(base, edit, later) for edit in planned)
 
 

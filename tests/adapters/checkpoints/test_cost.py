@@ -1,0 +1,99 @@
+"""What checkpoints ask of the disk, counted: a clock would tell more of the machine than of them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adapters.kit import change, git, step, targets
+from handrail.adapters.checkpoints.packs import SEVERAL
+from handrail.adapters.checkpoints.port import ShadowRepo
+
+Counting = Callable[[], Any]
+
+
+@pytest.fixture
+def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
+    """Counts what is asked of the system while a block runs, and has it done."""
+    counts: Counter[str] = Counter()
+    really_open, really_sync, really_replace = os.open, os.fsync, os.replace
+
+    def opened(path: Any, flags: int, *args: Any, **given: Any) -> int:
+        counts["made"] += bool(flags & os.O_CREAT and flags & os.O_EXCL)
+        return really_open(path, flags, *args, **given)
+
+    def synced(handle: int) -> None:
+        counts["folders synced" if stat.S_ISDIR(os.fstat(handle).st_mode) else "files synced"] += 1
+        really_sync(handle)
+
+    def replaced(*args: Any, **given: Any) -> None:
+        counts["renamed"] += 1
+        really_replace(*args, **given)
+
+    @contextmanager
+    def count() -> Iterator[Counter[str]]:
+        counts.clear()
+        yield counts
+
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    return count
+
+
+async def test_a_checkpoint_of_one_file_makes_and_syncs_three(
+    repo: ShadowRepo, root: Path, counting: Counting
+) -> None:
+    (root / "a").write_bytes(b"a")
+    await change(repo, step(turn="t-0"), root / "a", b"b")
+    for number in range(1, 3):
+        now = step(turn=f"t-{number}")
+        with counting() as counts:
+            await repo.ensure(now, targets(root / "a"))
+        assert counts == {"made": 3, "renamed": 3, "files synced": 3, "folders synced": 1}, "before"
+        (root / "a").write_bytes(b"%d" % number)
+        with counting() as counts:
+            await repo.record(now, targets(root / "a"))
+        assert counts == {"made": 3, "renamed": 3, "files synced": 3, "folders synced": 1}, "after"
+        assert git(repo, "log", "--format=%H") == git(
+            repo, "log", "--format=%H", f"refs/handrail/turns/{now.turn}"
+        ), "what is newest"
+
+
+async def test_what_is_newest_is_not_written_into_a_copy(repo: ShadowRepo, root: Path) -> None:
+    (root / "a").write_bytes(b"a")
+    await change(repo, step(turn="t-1"), root / "a", b"b")
+    newest, copy = repo.folder / "refs/heads/newest", root.parent / "copy"
+    os.link(newest, copy)  # as backups are made
+    before = copy.read_bytes()
+    await change(repo, step(turn="t-2"), root / "a", b"c")
+    assert copy.read_bytes() == before
+    assert newest.read_bytes() != before
+
+
+async def test_an_undo_looks_into_no_other_pack(
+    repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_bytes(b"0")
+    for number in range(1, SEVERAL):
+        await change(repo, step(turn=f"t-{number}"), root / "a", b"%d" % number)
+    assert len(list(repo.folder.glob("objects/pack/*.pack"))) == SEVERAL - 1
+    read = list[Path]()
+    really_read = Path.read_bytes
+
+    def noted(path: Path) -> bytes:
+        read.append(path)
+        return really_read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", noted)
+    (each,) = await repo.restore_plan(f"t-{SEVERAL - 1}")
+    assert each.after is not None
+    assert (each.before.raw, each.after.raw) == (b"%d" % (SEVERAL - 2), b"%d" % (SEVERAL - 1))
+    assert len([path for path in read if path.suffix == ".idx"]) == 1
