@@ -94,7 +94,7 @@ async def test_an_edit_without_a_checkpoint_says_so(stage: Stage, habits: Habits
     report = await editor.turn("Edit it.")
     (outcome,) = report["outcomes"]
     assert (outcome["status"], report["checkpoint"]) == ("landed", None)
-    assert "cannot be reached" in outcome["uncovered"]
+    assert "cannot be used" in outcome["uncovered"]
     assert path.read_text() == "ONE\n"
     assert "cannot be undone" in editor.messages[0].message
 

@@ -111,14 +111,14 @@ async def test_a_state_folder_that_is_none_spends_nothing(state: Path, root: Pat
     hold(state, b"a file of the user")
     os.chmod(state, 0o640)
     repo = shadow(state, root)
-    with pytest.raises(CheckpointError, match="cannot be reached"):
+    with pytest.raises(CheckpointError, match="cannot be used"):
         await repo.ensure(step(), targets(root / "a"))
     assert await repo.list() == ()
     assert stat.S_IMODE(os.stat(state).st_mode) == 0o640
     hold(state, None)
     hold(state / "handrail", b"another")
     os.chmod(state / "handrail", 0o640)
-    with pytest.raises(CheckpointError, match="cannot be reached"):
+    with pytest.raises(CheckpointError, match="cannot be used"):
         await repo.ensure(step(), targets(root / "a"))
     assert stat.S_IMODE(os.stat(state / "handrail").st_mode) == 0o640
     hold(state / "handrail", None)
