@@ -46,8 +46,8 @@ def _folder(root: Path) -> Folder:
 
 def branch(folder: Path) -> str:
     """The git branch that *folder* is on, or the beginning of a commit's hash; empty without git."""
-    for place in (folder, *folder.parents):
-        if (head := _head(place / ".git")) is not None:
+    for each in (folder, *folder.parents):
+        if (head := _head(each / ".git")) is not None:
             if head.startswith(BRANCH):
                 return head.removeprefix(BRANCH)
             return head[:HASH_CHARS] if HASH.fullmatch(head) else ""

@@ -67,8 +67,8 @@ class Target:
     Attributes:
         unsaved: The editor's text, if the disk has another one.
         intended: What it is about to become; None if that is not known.
-        is_place: Whether the place is meant and not the document that it leads to, so that a symbolic link
-            there is kept as a link.
+        is_unfollowed: Whether the path is meant and not the document that it leads to, so that a symbolic
+            link there is kept as a link.
         raw: What its file is taken to hold: what the change was computed on, or what it made of that, even if
             someone else has changed the file meanwhile. None for what it holds.
         leaves_file: Whether only the editor's text was changed: the file counts as it was before the change,
@@ -84,7 +84,7 @@ class Target:
     raw: bytes | None = None
     unsaved: Unsaved | None = None
     intended: Intended | None = None
-    is_place: bool = False
+    is_unfollowed: bool = False
     leaves_file: bool = False
     is_gone: bool = False
     is_untouched: bool = False
@@ -213,7 +213,7 @@ class Restoration:
     before_last: Image | None = field(default=None, compare=False)
 
     @property
-    def is_place(self) -> bool:
+    def is_unfollowed(self) -> bool:
         """Whether a link lay there, before or after, so that what it leads to is left alone."""
         return self.is_shared or self.before.is_link or (self.after is not None and self.after.is_link)
 

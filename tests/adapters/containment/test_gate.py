@@ -65,16 +65,16 @@ def test_only_trees_that_hold_nothing_closed_are_allowed(root: Path, tmp_path: P
     for name in (".git/HEAD", ".git/new", "AGENTS.md", "data/kept", "data/new", "sub/.env", "../out"):
         assert not found.may_write(os.path.normpath(root / name)), name
     assert found.may_write(f"{root}/new/deep/file")
-    assert found.may_place(f"{root}/src")
-    assert not found.may_place(f"{root}/sub"), "what is closed would move with it"
-    assert not found.may_place(str(root))
+    assert found.may_change_entry(f"{root}/src")
+    assert not found.may_change_entry(f"{root}/sub"), "what is closed would move with it"
+    assert not found.may_change_entry(str(root))
 
 
 def test_a_repository_that_is_opened_keeps_what_git_runs(root: Path, tmp_path: Path) -> None:
     found, _ = made(root, tmp_path, needs=frozenset({Need.REPOSITORY}))
-    assert found.may_place(f"{root}/.git/index.lock")
+    assert found.may_change_entry(f"{root}/.git/index.lock")
     for name in ("hooks", "hooks/new", "config", "config.worktree", "info/attributes"):
-        assert not found.may_place(f"{root}/.git/{name}"), name
+        assert not found.may_change_entry(f"{root}/.git/{name}"), name
 
 
 def test_what_is_opened_may_be_written_and_what_lies_beside_it_not(root: Path, tmp_path: Path) -> None:

@@ -59,8 +59,8 @@ def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
             identity = shown = target.uri
             real, stored = None, untitled_path(target.uri)
         else:
-            is_place = target.is_place
-            real = Path(os.path.realpath(path.parent if is_place else path), path.name if is_place else "")
+            name = path.name if target.is_unfollowed else ""
+            real = Path(os.path.realpath(path.parent if target.is_unfollowed else path), name)
             identity = files.uri_of(fold_case(os.fspath(real)))  # every link has been resolved
             shown = shown_path(os.fspath(real), reals, names)
             stored = stored_path(real, reals, names)
@@ -74,7 +74,7 @@ def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
     images, problems = [], []
     for spot in spots:
         try:
-            images.append((spot, _place(spot) if spot.target.is_place else _image(spot)))
+            images.append((spot, _unfollowed_image(spot) if spot.target.is_unfollowed else _image(spot)))
         except OSError as error:
             words = (
                 f"it has {error.size:,} bytes" if isinstance(error, files.TooLargeError) else reason(error)[0]
@@ -85,7 +85,7 @@ def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
     return images
 
 
-def _place(spot: Spot) -> Image:
+def _unfollowed_image(spot: Spot) -> Image:
     found = links.read_image(spot.real) if spot.real else None
     if found is None:
         raise files.NotPlainError(errno.EINVAL, "it is neither a file nor a link, or it cannot be read")

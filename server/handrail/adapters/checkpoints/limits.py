@@ -63,7 +63,7 @@ class Room:
             self.measure()
         return self.used + need
 
-    def has_place_for(self, objects: Iterable[ShaFile], limits: Limits) -> bool:
+    def has_room_for(self, objects: Iterable[ShaFile], limits: Limits) -> bool:
         """Whether what need not be kept is small, or fits without anything being removed for it."""
         need = bytes_of(objects)
         return need * LARGE_SHARE < limits.max_bytes or self.use_after(2 * need) < limits.max_bytes

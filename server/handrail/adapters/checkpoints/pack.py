@@ -118,14 +118,14 @@ class Listed:
 
     Attributes:
         names, starts, ends, sums: Of each entry, in the order of the names.
-        places: Where each entry starts and ends.
+        extents: Where each entry starts and ends.
     """
 
     names: tuple[ObjectID, ...]
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     sums: tuple[int, ...]
-    places: Mapping[ObjectID, tuple[int, int]]
+    extents: Mapping[ObjectID, tuple[int, int]]
 
 
 def list_objects(pack: Path) -> Listed:
@@ -164,8 +164,8 @@ def _list(index: Path, size: int) -> Listed:
     follows = dict(pairwise(ascending))
     ids = tuple(ObjectID(name.hex().encode()) for name in names)
     ends = tuple(follows[start] for start in starts)
-    places = dict(zip(ids, zip(starts, ends, strict=True), strict=True))
-    return Listed(names=ids, starts=starts, ends=ends, sums=sums, places=places)
+    extents = dict(zip(ids, zip(starts, ends, strict=True), strict=True))
+    return Listed(names=ids, starts=starts, ends=ends, sums=sums, extents=extents)
 
 
 def read(pack: Path) -> list[Entry]:

@@ -40,7 +40,7 @@ class Packs:
         """
         self._folder = folder
         self._written = {} if written is None else written
-        self._places: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] = []
+        self._extents: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] = []
         self._unread: Iterator[tuple[Path, int]] | None = None
 
     def list_all(self) -> list[tuple[Path, int]]:
@@ -129,27 +129,27 @@ class Packs:
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""
-        for path, places in self._read_places():
-            if name in places:
+        for path, extents in self._read_extents():
+            if name in extents:
                 with suppress(OSError, ValueError):
-                    return pack.content(path, name, *places[name])
+                    return pack.content(path, name, *extents[name])
         return None
 
-    def _read_places(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:
+    def _read_extents(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:
         """What is in each pack; the next one is looked into once those before have not been enough."""
-        yield from self._places
+        yield from self._extents
         if self._unread is None:
             self._unread = iter(self.list_all())
         for path, size in self._unread:
             if size <= READ_BYTES:
                 try:
-                    self._places.append((path, pack.list_objects(path).places))
+                    self._extents.append((path, pack.list_objects(path).extents))
                 except (OSError, ValueError):
                     continue
-                yield self._places[-1]
+                yield self._extents[-1]
 
     def _forget(self) -> None:
-        self._places, self._unread = [], None
+        self._extents, self._unread = [], None
 
     def search(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The same in any pack, each for itself, for when one of them is damaged."""

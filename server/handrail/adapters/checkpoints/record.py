@@ -129,7 +129,7 @@ def join_steps(steps: Sequence[Step]) -> tuple[Entry, ...]:
 def joined_entry(entries: Sequence[Entry]) -> Entry:
     """One document as it was before the first of *entries*, and as the last one left it."""
     last = next((entry for entry in reversed(entries) if entry.left), entries[0])
-    return replace(_with_places(entries), after=last.after, intended=last.intended)
+    return replace(_with_traces_of_commands(entries), after=last.after, intended=last.intended)
 
 
 def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -137,7 +137,7 @@ def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry
     growing = Growing(known)
     for entry in more:
         last = growing.touch(entry)
-        growing.put(replace(_with_places([last, entry]), after=entry.after, intended=None))
+        growing.put(replace(_with_traces_of_commands([last, entry]), after=entry.after, intended=None))
     return tuple(growing.entries)
 
 
@@ -169,7 +169,7 @@ def _was_changed_since(entry: Entry, kept: Kept) -> bool:
     return entry.intended is None and entry.after is not None and _text(entry.after) != _text(kept)
 
 
-def _with_places(entries: Sequence[Entry]) -> Entry:
+def _with_traces_of_commands(entries: Sequence[Entry]) -> Entry:
     """The first of one document's *entries*, with what commands made of its place in any of them."""
     made = dict.fromkeys(folder for entry in entries for folder in entry.made_folders)
     is_shared = any(entry.is_shared for entry in entries)

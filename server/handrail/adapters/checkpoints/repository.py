@@ -104,7 +104,7 @@ class Vault:
             for spot, image in images.images_of(spots):
                 before, made = keep(image)
                 intended, more = images.keep_intended(spot, image)
-                if not self.memory.room.has_place_for(more, self.limits):
+                if not self.memory.room.has_room_for(more, self.limits):
                     intended, more = None, []
                 blobs += (*made, *more)
                 entry = growing.touch(replace(images.entry_of(spot, before), intended=intended))

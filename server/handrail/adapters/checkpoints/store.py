@@ -117,7 +117,7 @@ class Store:
         except FileNotFoundError:
             sound = False
         if not sound and (self.folder / "objects").is_dir():
-            self._place({head: HEAD})
+            self._write_files({head: HEAD})
             sound = True
         return sound
 
@@ -144,16 +144,16 @@ class Store:
         if change.is_newest:
             wanted[self.folder / NEWEST] = change.commit + b"\n"
         wanted[self.folder / change.ref] = change.commit + b"\n"
-        self._place(wanted)
+        self._write_files(wanted)
         for path in joined.keys() - wanted.keys():
             self._packs.remove(path)
         self._unlink(loose)
 
     def show_first(self, commit: ObjectID) -> None:
         """Has git show *commit* unless it is told what to show."""
-        self._place({self.folder / NEWEST: commit + b"\n"})
+        self._write_files({self.folder / NEWEST: commit + b"\n"})
 
-    def _place(self, wanted: dict[Path, bytes]) -> None:
+    def _write_files(self, wanted: dict[Path, bytes]) -> None:
         """Has files hold bytes, each at once, in this order, and the last one for good."""
         temporary: dict[Path, Path] = {}
         newest = self.folder / NEWEST
@@ -192,7 +192,7 @@ class Store:
         self._unlink(names)
         for path, left in self._packs.packs_without(names):
             if left:
-                self._place(self._packs.files_of(left))
+                self._write_files(self._packs.files_of(left))
             self._packs.remove(path)
 
     def _unlink(self, names: Iterable[ObjectID]) -> None:

@@ -31,7 +31,7 @@ from handrail.core.policy.shell import End, ParsedCommand, Ran, Run, SetAside
 from handrail.core.results import screen
 from handrail.ports import Repository
 
-PLACES = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
+TEMPORARY_FOLDERS = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
 POLL_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
 LAST_CHARS = 20_000  # of what a command in the background has printed, when it ends
 LINGER_S = 0.5  # for output that is still on its way when the command has ended
@@ -204,7 +204,7 @@ class Processes:
         }
         environments[None] = {**self._drop_secrets(secrets), MARK: mark}
         return (
-            {each: _without_places(given) for each, given in environments.items()}
+            {each: _without_temporary_folders(given) for each, given in environments.items()}
             if is_held
             else environments
         )
@@ -281,6 +281,6 @@ def _containment_failure(why: str) -> Failure:
     )
 
 
-def _without_places(environment: Mapping[str, str]) -> Mapping[str, str]:
+def _without_temporary_folders(environment: Mapping[str, str]) -> Mapping[str, str]:
     """*environment* without folders for temporary files and sockets, which are not there."""
-    return {name: value for name, value in environment.items() if name not in PLACES}
+    return {name: value for name, value in environment.items() if name not in TEMPORARY_FOLDERS}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from handrail.adapters.containment import enter
-from handrail.adapters.containment.notify import AT_FDCWD, Answer, Call, kernel_path, magic, place
+from handrail.adapters.containment.notify import AT_FDCWD, Answer, Call, kernel_path, magic, open_path
 from handrail.adapters.containment.pool import Pool
 from handrail.adapters.containment.rules import Rules
 
@@ -82,7 +82,7 @@ class Gate:
     def _open_parent(self, path: str) -> Iterator[tuple[int, str]]:
         """The folder that holds *path*, opened, and the name in it. Raises Elsewhere, OSError."""
         folder, name = os.path.split(path)
-        with place(folder) as at:
+        with open_path(folder) as at:
             if kernel_path(at) != folder:  # it was moved since
                 raise Elsewhere
             yield at, name
@@ -90,7 +90,7 @@ class Gate:
     @contextmanager
     def _open_parent_to_change(self, path: str) -> Iterator[tuple[int, str]]:
         """The same for what may be made or taken away. Raises Elsewhere, OSError."""
-        if self.rules.is_allowed(os.path.dirname(path)) or not self.rules.may_place(path):
+        if self.rules.is_allowed(os.path.dirname(path)) or not self.rules.may_change_entry(path):
             raise Elsewhere
         with self._open_parent(path) as handle:
             yield handle
@@ -127,7 +127,7 @@ class Gate:
             except FileNotFoundError:
                 if not flags & os.O_CREAT:
                     return refusal(errno.ENOENT)
-                if not self.rules.may_place(path):
+                if not self.rules.may_change_entry(path):
                     raise Elsewhere from None
                 opened = self._new(name, at, flags, mode & 0o7777 & ~call.umask())
         return Answer(opened=opened, closes=bool(flags & os.O_CLOEXEC))
@@ -140,7 +140,7 @@ class Gate:
 
     def _open_existing(self, name: str, at: int, flags: int) -> int:
         """A file that is there, opened. Raises Elsewhere, OSError."""
-        with place(name, at=at) as handle:
+        with open_path(name, at=at) as handle:
             known = os.fstat(handle)
             if not stat.S_ISREG(known.st_mode) or (known.st_dev, known.st_ino) in self.rules.files:
                 raise Elsewhere
@@ -214,7 +214,7 @@ class Gate:
 
     def _make_link(self, path: str, to: str) -> Answer:
         with self._pair(path, to) as (at, name, beside, new):
-            with place(name, at=at) as handle:
+            with open_path(name, at=at) as handle:
                 known = os.fstat(handle)
             if (known.st_dev, known.st_ino) in self.rules.files:
                 raise Elsewhere
@@ -225,7 +225,7 @@ class Gate:
     def _pair(self, path: str, to: str) -> Iterator[tuple[int, str, int, str]]:
         """Two names that may be made or taken away, in their folders. Raises Elsewhere, OSError."""
         allowed = [self.rules.is_allowed(os.path.dirname(each)) for each in (path, to)]
-        if all(allowed) or not (self.rules.may_place(path) and self.rules.may_place(to)):
+        if all(allowed) or not (self.rules.may_change_entry(path) and self.rules.may_change_entry(to)):
             raise Elsewhere
         with ExitStack() as folders:
             yield (
@@ -295,7 +295,7 @@ class Gate:
             path = self._path(call, index, folder, follows=follows)
         except Elsewhere:
             raise PermissionError(errno.EPERM, "closed") from None
-        with place(path) as handle:
+        with open_path(path) as handle:
             self._check(handle)
             yield handle
 

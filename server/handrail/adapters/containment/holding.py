@@ -47,8 +47,8 @@ class Before:
         if now is None or self.files.get(now, None) == _target(each):
             return True
         # A command cannot put something in the place of what is mounted, but it can move the folder away.
-        is_in_place = self.paths.get(each.path, now) == _identity(os.path.dirname(each.path))
-        return is_in_place and each.kind is not Kind.LINK
+        is_in_same_folder = self.paths.get(each.path, now) == _identity(os.path.dirname(each.path))
+        return is_in_same_folder and each.kind is not Kind.LINK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,7 +146,7 @@ class Listener:
 
 
 @contextmanager
-def place(path: str, *, at: int | None = None) -> Iterator[int]:
+def open_path(path: str, *, at: int | None = None) -> Iterator[int]:
     """A descriptor of a file or folder that only names it, and never through a link. Raises OSError."""
     handle = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
     try:

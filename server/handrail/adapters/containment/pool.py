@@ -35,7 +35,7 @@ class Pool:
         taken = self._folders[-1]
         os.chmod(taken, mode)
         os.utime(taken)
-        if not _move_into_place(taken, at, name):
+        if not _move_to_free_name(taken, at, name):
             self._folders.clear()
             return False
         del self._folders[-1]
@@ -50,7 +50,7 @@ class Pool:
         try:
             os.chmod(taken, mode)
             os.utime(taken)
-            if _move_into_place(taken, at, name):
+            if _move_to_free_name(taken, at, name):
                 del self._files[-1]
                 return opened
             self._files.clear()
@@ -78,7 +78,7 @@ def _paths_of(folder: str, kind: str) -> Iterator[str]:
     )
 
 
-def _move_into_place(path: str, at: int, name: str) -> bool:
+def _move_to_free_name(path: str, at: int, name: str) -> bool:
     """Moves *path* to a name that is not taken; returns whether that can be done here. Raises OSError."""
     number = enter.numbers_of(enter.GATED, platform.machine())["renameat2"]
     to = os.fsencode(name)

@@ -90,8 +90,8 @@ def candidates() -> Iterator[str]:
     if (found := shutil.which("bwrap")) is not None:
         yield found
     spec = importlib.util.find_spec(PACKAGE)
-    for place in (spec.submodule_search_locations or ()) if spec is not None else ():
-        program = os.path.join(place, "_bin", "bwrap")
+    for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
+        program = os.path.join(folder, "_bin", "bwrap")
         if os.access(program, os.X_OK):
             yield program
 

@@ -67,7 +67,7 @@ class Rules:
         """Whether it may change what is in a file there."""
         return self._is_within(path, self.closed)
 
-    def may_place(self, path: str) -> bool:
+    def may_change_entry(self, path: str) -> bool:
         """Whether it may make something there, or take away what is there."""
         is_whole = path not in self.above and path not in self.areas
         return is_whole and self.may_write(path) and self.may_write(os.path.dirname(path))

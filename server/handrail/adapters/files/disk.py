@@ -195,8 +195,8 @@ def _land(change: Change, stand_ins: Path | None, roots: Sequence[Path]) -> Land
     if isinstance(path, Failure):
         return Rejected(failure=path)
     try:
-        with _lock(path, stand_ins, is_new=isinstance(change, Create)) as place:
-            landing = _change(place, change)
+        with _lock(path, stand_ins, is_new=isinstance(change, Create)) as file:
+            landing = _change(file, change)
     except (FileNotFoundError, NotADirectoryError) as error:
         why = failure.unwritable if isinstance(change, Create) else failure.unreadable
         landing = Rejected(failure=why(path, error))
@@ -215,25 +215,25 @@ def _lock(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[Entry
     Folders that a new one needs are made, and go again if the block fails.
     """
     folders = files.folders_for(path, through_links=False) if is_new else nullcontext()
-    with folders, lock.hold(path, stand_ins), entry.hold(path) as place:
-        entry.sweep(place)
-        yield place
+    with folders, lock.hold(path, stand_ins), entry.hold(path) as file:
+        entry.sweep(file)
+        yield file
 
 
-def _change(place: Entry, change: Change) -> Landing:
+def _change(file: Entry, change: Change) -> Landing:
     match change:
         case Update():
-            return _update(place, change)
+            return _update(file, change)
         case Create():
-            return _create(place, change)
+            return _create(file, change)
         case Delete():
-            return _delete(place, change)
+            return _delete(file, change)
 
 
-def _update(place: Entry, change: Update) -> Landing:
-    path = place.path
+def _update(file: Entry, change: Update) -> Landing:
+    path = file.path
     for _ in range(ATTEMPTS):
-        state = _find(place)
+        state = _find(file)
         if isinstance(state, Failure):
             return Rejected(failure=state)
         ready = _rebase(path, change, state.raw)
@@ -243,8 +243,8 @@ def _update(place: Entry, change: Update) -> Landing:
             return _outcome(path, ready, ready.text)
         if _is_read_only(path, state):
             return Rejected(failure=failure.read_only(path))
-        if files.replace(place, ready.raw, state):
-            return _outcome(path, ready, _read_back(place, ready))
+        if files.replace(file, ready.raw, state):
+            return _outcome(path, ready, _read_back(file, ready))
     return Rejected(failure=failure.busy(path))
 
 
@@ -268,13 +268,13 @@ class _Ready:
     conflicts: tuple[int, ...]
 
 
-def _read_back(place: Entry, ready: _Ready) -> Text | Failure:
+def _read_back(file: Entry, ready: _Ready) -> Text | Failure:
     """What the file holds once it is written; what someone else has put there may have another encoding."""
-    state = _find(place)
+    state = _find(file)
     if isinstance(state, Failure):
         return state
     is_ours = state.raw == ready.raw
-    return Text.parse(state.raw, ready.text.encoding if is_ours else named_encoding(place.path))
+    return Text.parse(state.raw, ready.text.encoding if is_ours else named_encoding(file.path))
 
 
 def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
@@ -311,26 +311,26 @@ def _is_read_only(path: Path, state: files.FileState) -> bool:
     return not state.mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(path, os.W_OK)
 
 
-def _create(place: Entry, change: Create) -> Landing:
+def _create(file: Entry, change: Create) -> Landing:
     raw = change.text.encode(change.text.content)
     if isinstance(raw, Failure):
         return Rejected(failure=raw)
     try:
-        files.create(place, raw)
+        files.create(file, raw)
     except FileExistsError:
-        return Rejected(failure=failure.exists(place.path))
-    is_there = _bytes_of(place) == raw
-    return Applied(text=change.text) if is_there else Rejected(failure=failure.other_content(place.path))
+        return Rejected(failure=failure.exists(file.path))
+    is_there = _bytes_of(file) == raw
+    return Applied(text=change.text) if is_there else Rejected(failure=failure.other_content(file.path))
 
 
-def _delete(place: Entry, change: Delete) -> Landing:
-    path, state = place.path, _find(place)
+def _delete(file: Entry, change: Delete) -> Landing:
+    path, state = file.path, _find(file)
     if isinstance(state, Failure):
         return Rejected(failure=state)
     if _is_read_only(path, state):
         return Rejected(failure=failure.read_only(path))
     is_base = change.base.encode(change.base.content) == state.raw
-    if not is_base or not files.remove(place, state):
+    if not is_base or not files.remove(file, state):
         return Rejected(failure=failure.refuse_deletion(path))
     return Rejected(failure=failure.other_content(path)) if os.path.lexists(path) else Applied(text=None)
 
@@ -349,10 +349,10 @@ class _Put:
 
 def _put(path: Path, put: _Put, stand_ins: Path | None) -> Failure | None:
     try:
-        with _lock(path, stand_ins, is_new=put.raw is not None) as place:
+        with _lock(path, stand_ins, is_new=put.raw is not None) as file:
             for _ in range(ATTEMPTS):
-                if held := _made_hold(place, put):
-                    return held if isinstance(held, Failure) else _check(place, put.raw)
+                if held := _made_hold(file, put):
+                    return held if isinstance(held, Failure) else _check(file, put.raw)
     except files.TooLargeError as error:
         return failure.unreadable(path, error)
     except OSError as error:
@@ -361,30 +361,30 @@ def _put(path: Path, put: _Put, stand_ins: Path | None) -> Failure | None:
     return failure.busy(path)
 
 
-def _check(place: Entry, raw: bytes | None) -> Failure | None:
-    return None if _bytes_of(place) == raw else failure.other_content(place.path)
+def _check(file: Entry, raw: bytes | None) -> Failure | None:
+    return None if _bytes_of(file) == raw else failure.other_content(file.path)
 
 
-def _made_hold(place: Entry, put: _Put) -> bool | Failure:
+def _made_hold(file: Entry, put: _Put) -> bool | Failure:
     """Write once; False if another program was quicker, a failure if that was before it was decided."""
     try:
-        state = files.read(place, files.LIMIT_KEPT_BYTES)
+        state = files.read(file, files.LIMIT_KEPT_BYTES)
     except FileNotFoundError:
         if put.raw is None:
             return True
-        return _write_new(place, put.raw, put.mode) if put.base is None else failure.stale_file(place.path)
+        return _write_new(file, put.raw, put.mode) if put.base is None else failure.stale_file(file.path)
     if put.raw == state.raw:
         if put.mode is not None and put.mode != state.mode:
-            place.set_mode(put.mode)
+            file.set_mode(put.mode)
         return True
     if put.base != state.raw:
-        return failure.stale_file(place.path)
-    return files.remove(place, state) if put.raw is None else files.replace(place, put.raw, state, put.mode)
+        return failure.stale_file(file.path)
+    return files.remove(file, state) if put.raw is None else files.replace(file, put.raw, state, put.mode)
 
 
-def _write_new(place: Entry, raw: bytes, mode: int | None) -> bool:
+def _write_new(file: Entry, raw: bytes, mode: int | None) -> bool:
     try:
-        files.create(place, raw, mode)
+        files.create(file, raw, mode)
     except FileExistsError:
         return False
     return True

@@ -121,20 +121,20 @@ def make_folders(folder: Path) -> None:
         os.makedirs(folder, exist_ok=True)
 
 
-def sweep(place: Entry) -> None:
+def sweep(file: Entry) -> None:
     """
-    Remove what a writer that was killed has left beside *place*; for who holds the folder's lock.
+    Remove what a writer that was killed has left beside *file*; for who holds the folder's lock.
 
     A folder is looked through once. Young files stay: where folders cannot be locked, someone may be
     writing them.
     """
-    folder = place.path.parent
+    folder = file.path.parent
     if folder in _swept:
         return
     _swept.add(folder)
     with suppress(OSError):
         for name in filter(STRAY.fullmatch, os.listdir(folder)):
-            stray = place.sibling(name)
+            stray = file.sibling(name)
             with suppress(OSError):
                 status = stray.status()
                 is_old = time.time() - status.st_mtime > YOUNG_S

@@ -113,10 +113,10 @@ def show_name(path: Path) -> str:
 
 def read(path: Path | Entry, limit: int) -> FileState:
     """All bytes of a plain file; raises OSError, NotPlainError, or TooLargeError beyond *limit* bytes."""
-    place = _entry(path)
+    file = _entry(path)
     # Before opening: opening a device may already do something.
-    check_plain((os.stat(place.path) if place.folder is None else place.status()).st_mode)
-    handle = place.open(os.O_RDONLY)
+    check_plain((os.stat(file.path) if file.folder is None else file.status()).st_mode)
+    handle = file.open(os.O_RDONLY)
     try:
         status = os.fstat(handle)
         check_plain(status.st_mode)
@@ -176,22 +176,22 @@ def replace(path: Path | Entry, raw: bytes, state: FileState, mode: int | None =
     Returns:
         False, with nothing written, if the file is not as it was found any more.
     """
-    place, mode = _entry(path), state.mode if mode is None else mode
+    file, mode = _entry(path), state.mode if mode is None else mode
     if state.links > 1:
-        return _overwrite(place, raw, state, mode)
-    with _temporary(place, raw, 0o600) as temporary:
-        if not _take_after(temporary, place, mode):
-            return _overwrite(place, raw, state, mode)
-        if not is_at(place, state):
+        return _overwrite(file, raw, state, mode)
+    with _temporary(file, raw, 0o600) as temporary:
+        if not _take_after(temporary, file, mode):
+            return _overwrite(file, raw, state, mode)
+        if not is_at(file, state):
             return False
-        place.replace(temporary)
-    sync_folder(place)
+        file.replace(temporary)
+    sync_folder(file)
     return True
 
 
-def _overwrite(place: Entry, raw: bytes, state: FileState, mode: int) -> bool:
+def _overwrite(file: Entry, raw: bytes, state: FileState, mode: int) -> bool:
     """Write in place, for a file whose other names or owner would be lost; what fails halfway is undone."""
-    handle = place.open(os.O_WRONLY | entry.NO_FOLLOW)
+    handle = file.open(os.O_WRONLY | entry.NO_FOLLOW)
     try:
         if _stamp(os.fstat(handle)) != state.stamp:
             return False
@@ -202,7 +202,7 @@ def _overwrite(place: Entry, raw: bytes, state: FileState, mode: int) -> bool:
             fill(handle, state.raw)
             raise
         if mode != state.mode:
-            place.set_mode(mode)
+            file.set_mode(mode)
     finally:
         os.close(handle)
     return True
@@ -217,12 +217,12 @@ def fill(handle: int, raw: bytes) -> None:
     os.fsync(handle)
 
 
-def _take_after(temporary: Entry, place: Entry, mode: int) -> bool:
-    """Give *temporary* the owner, attributes and *mode* of *place*; False if the owner cannot be kept."""
+def _take_after(temporary: Entry, file: Entry, mode: int) -> bool:
+    """Give *temporary* the owner, attributes and *mode* of *file*; False if the owner cannot be kept."""
     if sys.platform == "win32":
         temporary.set_mode(mode)
         return True
-    ours, theirs = temporary.open(os.O_RDONLY), place.open(os.O_RDONLY)
+    ours, theirs = temporary.open(os.O_RDONLY), file.open(os.O_RDONLY)
     try:
         now, wanted = os.fstat(ours), os.fstat(theirs)
         if (now.st_uid, now.st_gid) != (wanted.st_uid, wanted.st_gid):
@@ -255,13 +255,13 @@ def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:
         raw: All of its content.
         mode: Its permission bits; None for what a new file gets.
     """
-    place = _entry(path)
-    folders = folders_for(place.path) if place.folder is None else nullcontext()
-    with folders, _temporary(place, raw, 0o666) as temporary:
+    file = _entry(path)
+    folders = folders_for(file.path) if file.folder is None else nullcontext()
+    with folders, _temporary(file, raw, 0o666) as temporary:
         if mode is not None:
             temporary.set_mode(mode)
-        _put(temporary, place, raw)
-    sync_folder(place)
+        _put(temporary, file, raw)
+    sync_folder(file)
 
 
 @contextmanager
@@ -296,28 +296,28 @@ def _make_folders(folder: Path, *, through_links: bool) -> None:
         raise NotADirectoryError(errno.ENOTDIR, "A part of the path is not a folder") from error
 
 
-def _put(temporary: Entry, place: Entry, raw: bytes) -> None:
+def _put(temporary: Entry, file: Entry, raw: bytes) -> None:
     """Give a finished file its name, which must be free."""
     try:
-        place.link(temporary)
+        file.link(temporary)
     except OSError as error:
         if error.errno not in NO_LINKS:
             raise
         mode = stat.S_IMODE(temporary.status().st_mode)
-        handle = place.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        handle = file.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
         try:
             fill(handle, raw)
         except BaseException:
-            place.unlink()
+            file.unlink()
             raise
         finally:
             os.close(handle)
 
 
 @contextmanager
-def _temporary(place: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
+def _temporary(file: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
     """A file beside the one that is to be written, whole and on the disk; gone at the end if still there."""
-    temporary = place.sibling(f"{TEMPORARY}{secrets.token_hex(8)}")
+    temporary = file.sibling(f"{TEMPORARY}{secrets.token_hex(8)}")
     handle = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         try:
@@ -332,11 +332,11 @@ def _temporary(place: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
 
 def remove(path: Path | Entry, state: FileState) -> bool:
     """Remove a file; False, with nothing removed, if it is not as it was found any more."""
-    place = _entry(path)
-    if not is_at(place, state):
+    file = _entry(path)
+    if not is_at(file, state):
         return False
-    place.unlink()
-    sync_folder(place)
+    file.unlink()
+    sync_folder(file)
     return True
 
 
@@ -355,12 +355,12 @@ def remove_empty_folder(folder: Path) -> bool:
     return bool(folders)
 
 
-def sync_folder(place: Path | Entry) -> None:
+def sync_folder(file: Path | Entry) -> None:
     """Bring the entries of a folder, or of the one that holds an entry, to the disk, where the system can."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # some network file systems refuse; the file itself is safe
-        (place if isinstance(place, Entry) else Entry(place / "_")).sync_folder()
+        (file if isinstance(file, Entry) else Entry(file / "_")).sync_folder()
 
 
 # ---- Off the event loop -----------------------------------------------------------------------------

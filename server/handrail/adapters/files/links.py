@@ -21,11 +21,11 @@ from handrail.core.failure import Failure
 
 def read_image(path: Path | Entry) -> Image | None:
     """What lies at a path; None for what is neither link nor plain file nor nothing, or cannot be read."""
-    place = path if isinstance(path, Entry) else Entry(path)
+    file = path if isinstance(path, Entry) else Entry(path)
     try:
-        mode = place.status().st_mode
+        mode = file.status().st_mode
         if stat.S_ISLNK(mode):
-            return Image(raw=os.fsencode(os.readlink(place.name, dir_fd=place.folder)), mode=LINK)
+            return Image(raw=os.fsencode(os.readlink(file.name, dir_fd=file.folder)), mode=LINK)
         if not stat.S_ISREG(mode):
             return None
         state = files.read(path, files.LIMIT_KEPT_BYTES)
@@ -43,35 +43,35 @@ def put_image(path: Path, base: Image, wanted: Image, stand_ins: Path | None) ->
             return failure.stale_file(path)
         if wanted.raw is not None:
             entry.make_folders(path.parent)
-        with lock.hold(path, stand_ins), entry.hold(path) as place:
-            return _lay(place, base, wanted)
+        with lock.hold(path, stand_ins), entry.hold(path) as file:
+            return _put_image(file, base, wanted)
     except OSError as error:
         return failure.unwritable(path, error)
 
 
-def _lay(place: Entry, base: Image, wanted: Image) -> Failure | None:
-    if read_image(place) != base:
-        return failure.stale_file(place.path)
+def _put_image(file: Entry, base: Image, wanted: Image) -> Failure | None:
+    if read_image(file) != base:
+        return failure.stale_file(file.path)
     if wanted.raw is None:
-        place.unlink()
+        file.unlink()
     elif base.raw is None and not wanted.is_link:
-        files.create(place, wanted.raw, wanted.mode)
+        files.create(file, wanted.raw, wanted.mode)
     else:
-        _put(place, wanted)
-    files.sync_folder(place)
-    return None if read_image(place) == wanted else failure.other_content(place.path)
+        _put(file, wanted)
+    files.sync_folder(file)
+    return None if read_image(file) == wanted else failure.other_content(file.path)
 
 
-def _put(place: Entry, wanted: Image) -> None:
+def _put(file: Entry, wanted: Image) -> None:
     """Put a link or a file in the place of whatever lies there, at once."""
     assert wanted.raw is not None
-    beside = place.sibling(f"{files.TEMPORARY}{secrets.token_hex(8)}")
+    beside = file.sibling(f"{files.TEMPORARY}{secrets.token_hex(8)}")
     try:
         if wanted.is_link:
             os.symlink(os.fsdecode(wanted.raw), beside.name, dir_fd=beside.folder)
         else:
             files.create(beside, wanted.raw, wanted.mode)
-        place.replace(beside)
+        file.replace(beside)
     finally:
         with suppress(FileNotFoundError):
             beside.unlink()

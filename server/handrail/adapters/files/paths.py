@@ -62,12 +62,6 @@ def identity_of(path: Path | str) -> str:
     return fold_case(os.path.realpath(path))
 
 
-def place_of(path: Path | str) -> str:
-    """The same string for every spelling of a place; a link that lies there is meant itself."""
-    folder, name = os.path.split(path)
-    return fold_case(os.path.join(os.path.realpath(folder), name))
-
-
 def root_names(roots: Sequence[Path]) -> tuple[str, ...]:
     """A name for each of several folders: its own, with a number where an earlier one has it."""
     names: list[str] = []

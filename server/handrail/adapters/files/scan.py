@@ -131,11 +131,11 @@ def main() -> None:
     more = False
     for name, path, text in order["sources"]:
         held = _read(path) if text is None else text
-        for place in _lines(compiled, held):
+        for line in _lines(compiled, held):
             if len(matches) == limit:
                 more = True
                 break
-            matches.append((name, *place))
+            matches.append((name, *line))
         if more:
             break
     json.dump({"matches": matches, "more": more}, sys.stdout)

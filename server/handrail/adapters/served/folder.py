@@ -74,9 +74,9 @@ class ServedFolder:
             return await asyncio.to_thread(self._read, name)
 
     def _read(self, name: str) -> tuple[str, str] | None:
-        places = [root / NAME for root in self.roots()[:1]]
-        places += workspace_folder(self.state, self.roots()).glob(f"{FOLDER}*")
-        if self._is_closed or not any(place.is_dir() for place in places):
+        folders = [root / NAME for root in self.roots()[:1]]
+        folders += workspace_folder(self.state, self.roots()).glob(f"{FOLDER}*")
+        if self._is_closed or not any(folder.is_dir() for folder in folders):
             return None  # a folder is made only to be written in
         try:
             folder, _ = self._folder(says=False)

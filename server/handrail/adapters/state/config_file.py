@@ -110,7 +110,7 @@ def _change(file: Path, text: str, name: str, value: object) -> str:
     wanted = {**_values(file, text), name: value}
     try:
         document = tomlkit.parse(text)
-        holder, key = _place(document, name) or _new_place(document, name)
+        holder, key = _find_setting(document, name) or _make_tables(document, name)
         holder[key] = value
         changed = document.as_string()
         done = _values(file, changed) == wanted
@@ -124,18 +124,18 @@ def _change(file: Path, text: str, name: str, value: object) -> str:
 Table = MutableMapping[str, Any]
 
 
-def _place(table: Table, name: str, prefix: str = "") -> tuple[Table, str] | None:
+def _find_setting(table: Table, name: str, prefix: str = "") -> tuple[Table, str] | None:
     """The table and key that hold a setting, however the file spells its name."""
     for key, value in table.items():
         full = f"{prefix}{key}"
         if full.removeprefix(OWN) == name and not isinstance(value, Mapping):
             return table, key
-        if isinstance(value, MutableMapping) and (found := _place(value, name, f"{full}.")):
+        if isinstance(value, MutableMapping) and (found := _find_setting(value, name, f"{full}.")):
             return found
     return None
 
 
-def _new_place(document: Table, name: str) -> tuple[Table, str]:
+def _make_tables(document: Table, name: str) -> tuple[Table, str]:
     import tomlkit
 
     *tables, key = name.split(".")

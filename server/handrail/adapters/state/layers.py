@@ -154,7 +154,7 @@ class _Walk:
                 if there is not None and _is_folder(there, name):
                     yield from self._remove(there, name, above)
                 if not self.is_dry and there is not None:
-                    _place(handle, there, name, status)
+                    _copy_over(handle, there, name, status)
                 yield Taken(path=path, did=Did.WRITTEN)
             else:
                 why = (
@@ -241,7 +241,7 @@ def _is_opaque(handle: int) -> bool:
     return False
 
 
-def _place(handle: int, there: int, name: str, status: os.stat_result) -> None:
+def _copy_over(handle: int, there: int, name: str, status: os.stat_result) -> None:
     """Put a file or a link in the place of what has its name."""
     made = f".handrail-{os.urandom(6).hex()}"
     try:

@@ -59,8 +59,8 @@ def identity(ports: Ports, uri: str) -> str:
     return uri if isinstance(place, Failure) else place.identity
 
 
-def place(ports: Ports, uri: str) -> str:
-    """What a place is called, whatever the spelling of its folder; a symbolic link there is not followed."""
+def unfollowed_identity(ports: Ports, uri: str) -> str:
+    """What a path is called, whatever the spelling of its folder; a symbolic link there is not followed."""
     folder, _, name = uri.rpartition("/")
     return f"{identity(ports, folder)}/{name}"
 

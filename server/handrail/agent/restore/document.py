@@ -92,8 +92,8 @@ class Tally:
 
 async def take_back(ports: Ports, each: Restoration, tally: Tally) -> None:
     """Takes a document, or what lies at a place, back; *tally* is told what became of it."""
-    if each.is_place:
-        await _take_back_place(ports, each, tally)
+    if each.is_unfollowed:
+        await _take_back_unfollowed(ports, each, tally)
     elif each.identity and identity(ports, each.uri) != each.identity:
         reason = "Its path now leads to another file, which was left unchanged."
         tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
@@ -151,7 +151,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: 
     now = await ports.editor.read(each.uri)
     each = each if isinstance(now, Failure) else _cut_after(each, now.text)
     before = None if isinstance(now, Failure) else _text(each.before, now.text)
-    is_elsewhere = each.is_place or (each.identity and identity(ports, each.uri) != each.identity)
+    is_elsewhere = each.is_unfollowed or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
         reason = "Only text files that existed before and after the turn can be restored in part."
         tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
@@ -161,7 +161,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: 
         await _write_back(ports, each, now, back, tally)
 
 
-async def _take_back_place(ports: Ports, each: Restoration, tally: Tally) -> None:
+async def _take_back_unfollowed(ports: Ports, each: Restoration, tally: Tally) -> None:
     """Where a link lies, or lay, all of it is taken back, if no one has changed it since."""
     now, document = await ports.editor.read_image(each.uri), await ports.editor.read(each.uri)
     has_mode = not each.is_shared or (now is not None and now.mode == each.before.mode)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from handrail.agent.restore.compare import identity, place
+from handrail.agent.restore.compare import identity, unfollowed_identity
 from handrail.agent.restore.document import Conflict, InPart, Tally, take_back, take_back_lines
 from handrail.agent.restore.dry_run import foresee_one, rehearse
 from handrail.agent.turn.edit.corrections import keep_late
@@ -172,11 +172,11 @@ def _choose(
     ports: Ports, plan: Sequence[Restoration], uris: Sequence[str]
 ) -> tuple[tuple[Restoration, ...], list[str]]:
     """What of a plan *uris* mean, and those that mean nothing of it; a link is meant by its own name."""
-    named = [(uri, identity(ports, uri), place(ports, uri)) for uri in dict.fromkeys(uris)]
+    named = [(uri, identity(ports, uri), unfollowed_identity(ports, uri)) for uri in dict.fromkeys(uris)]
     chosen, met = [], set[str]()
     for each in plan:
-        name = place(ports, each.uri) if each.is_place else identity(ports, each.uri)
-        meant = {uri for uri, document, lies in named if name == (lies if each.is_place else document)}
+        name = unfollowed_identity(ports, each.uri) if each.is_unfollowed else identity(ports, each.uri)
+        meant = {uri for uri, document, lies in named if name == (lies if each.is_unfollowed else document)}
         met |= meant
         if meant:
             chosen.append(each)
@@ -213,8 +213,8 @@ async def _left_target(ports: Ports, each: Restoration, coming: Intended | None,
         coming: What a file was about to become; None of what an editor holds, which may have formatted it.
         tally: What became of all paths so far.
     """
-    if each.is_place:
-        return Target(uri=each.uri, is_place=True)
+    if each.is_unfollowed:
+        return Target(uri=each.uri, is_unfollowed=True)
     if any(each.uri == conflict.uri for conflict in tally.conflicts) or each.uri in tally.unchanged:
         return Target(uri=each.uri, is_untouched=True)
     if coming is not None and each.uri in tally.deleted:
@@ -228,13 +228,13 @@ async def _left_target(ports: Ports, each: Restoration, coming: Intended | None,
 async def _targets(
     ports: Ports, plan: Sequence[Restoration], coming: Mapping[str, Intended] = NOTHING
 ) -> list[Target]:
-    documents = await read_held(ports.editor, [each.uri for each in plan if not each.is_place])
-    places = (Target(uri=each.uri, is_place=True) for each in plan if each.is_place)
-    return [*targets(documents, coming), *places]
+    documents = await read_held(ports.editor, [each.uri for each in plan if not each.is_unfollowed])
+    unfollowed = (Target(uri=each.uri, is_unfollowed=True) for each in plan if each.is_unfollowed)
+    return [*targets(documents, coming), *unfollowed]
 
 
 async def _plan_documents(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict[str, Intended]:
-    rehearsed = {each.uri: await rehearse(ports, each, wish.lines) for each in plan if not each.is_place}
+    rehearsed = {each.uri: await rehearse(ports, each, wish.lines) for each in plan if not each.is_unfollowed}
     return {uri: intended for uri, intended in rehearsed.items() if intended is not None}
 
 

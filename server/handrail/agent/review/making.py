@@ -122,7 +122,7 @@ async def of_command(
     except CheckpointError as error:
         logger.warning("Changes made by a command could not be listed for review: %s", error)
         return []
-    of = {each.uri: each for each in plan if not each.is_place}
+    of = {each.uri: each for each in plan if not each.is_unfollowed}
     ignored = await ports.workspace.ignored_uris([change.uri for change in effects.changes])
     changes = (each for each in effects.changes if each.uri in of and each.uri not in ignored)
     return [(each, as_text(step, call, of[each.uri])) for each in changes]
@@ -146,7 +146,7 @@ async def _is_as_before(ports: Ports, known: Pending) -> bool:
 def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:
     """What a command has made of a text file; None if the file is not text, or too large."""
     after = restoration.after
-    if after is None or restoration.is_place:
+    if after is None or restoration.is_unfollowed:
         return None
     was, now = _text(restoration.before_last or restoration.before), _text(after)
     if isinstance(was, Failure) or isinstance(now, Failure):

@@ -52,8 +52,8 @@ class Stream:
         """What is certain of the text once this piece has come."""
         self._pending += text
         result: list[Delta | Thought] = []
-        while (place := self._tag()) is not None:
-            start, end = place
+        while (tag := self._tag()) is not None:
+            start, end = tag
             result += self._tell(start)
             self._pending = self._pending[end - start :]
             self._is_thought = not self._is_thought

@@ -80,12 +80,12 @@ def _in_parts(before: Rows, after: Rows, anchors: Sequence[tuple[int, int]], rou
 
 def _anchors(before: Rows, after: Rows) -> list[tuple[int, int]]:
     """Places of rows that occur once on either side, and have the same such rows before and behind them."""
-    places, others = _single(before), _single(after)
-    pairs = [(at, others[row]) for row, at in places.items() if row in others]
+    indexes, others = _single(before), _single(after)
+    pairs = [(at, others[row]) for row, at in indexes.items() if row in others]
     if not pairs:
         return []
-    highest = accumulate((place for _, place in pairs), max)
-    lowest = list(accumulate((place for _, place in reversed(pairs)), min))[::-1]
+    highest = accumulate((other for _, other in pairs), max)
+    lowest = list(accumulate((other for _, other in reversed(pairs)), min))[::-1]
     return [pair for pair, high, low in zip(pairs, highest, lowest, strict=True) if high == low == pair[1]]
 
 

@@ -155,14 +155,14 @@ def _is_cheap(old: Sequence[Hashable], new: Sequence[Hashable]) -> bool:
 def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Places of rows that occur once on either side: as many as ascend on both."""
     counts, others = Counter(old), Counter(new)
-    places = {row: at for at, row in enumerate(new) if others[row] == 1}
-    pairs = [(at, places[row]) for at, row in enumerate(old) if counts[row] == 1 and row in places]
+    indexes = {row: at for at, row in enumerate(new) if others[row] == 1}
+    pairs = [(at, indexes[row]) for at, row in enumerate(old) if counts[row] == 1 and row in indexes]
     ends: list[int] = []  # the least last place of a chain, by its length; and which pair that is
     last: list[int] = []
     before: list[int] = []
-    for at, (_, place) in enumerate(pairs):
-        length = bisect_left(ends, place)
-        ends[length : length + 1], last[length : length + 1] = [place], [at]
+    for at, (_, index) in enumerate(pairs):
+        length = bisect_left(ends, index)
+        ends[length : length + 1], last[length : length + 1] = [index], [at]
         before.append(last[length - 1] if length else -1)
     chain: list[tuple[int, int]] = []
     at = last[-1] if last else -1

@@ -68,7 +68,7 @@ class Joined:
         if not rows:
             return []
         needle = "\n".join(["", *rows, ""])
-        return [self._number(at) for at in _places(self.text, needle, limit)]
+        return [self._number(at) for at in _offsets_of(self.text, needle, limit)]
 
     def lines_matching(self, words: re.Pattern[str]) -> list[int]:
         """The lines in which *words* occur; they must not match a line end."""
@@ -77,10 +77,10 @@ class Joined:
 
     def lines_with(self, word: str, limit: int) -> list[int] | None:
         """The lines in which *word* stands; None if it stands at *limit* places or more."""
-        places = list(_places(self.text, word, limit))
-        if len(places) >= limit:
+        offsets = list(_offsets_of(self.text, word, limit))
+        if len(offsets) >= limit:
             return None
-        return sorted({self._line(self._number(at) - 1) for at in places})
+        return sorted({self._line(self._number(at) - 1) for at in offsets})
 
     def _number(self, at: int) -> int:
         """How many line ends stand before the offset *at*: the number of the row that one there opens."""
@@ -105,7 +105,7 @@ class Joined:
         return self.text[start + 1 : stop].split("\n") if start < stop else []
 
 
-def _places(text: str, needle: str, limit: int | None) -> Iterator[int]:
+def _offsets_of(text: str, needle: str, limit: int | None) -> Iterator[int]:
     count, at = 0, text.find(needle)
     while at >= 0 and (limit is None or count < limit):
         yield at

@@ -142,16 +142,16 @@ def update(page: Page, parts: Sequence[Part]) -> Page:
     written = _user_lines(page, {part.key for part in parts})
     ours, keys = _ours(page), {key for key, _, _ in written}
     ordered = _order_parts(page, parts, keys, ours)
-    places = {
-        part.key: (at, _places(ours.get(part.key, ()), part))
+    rows_below = {
+        part.key: (at, _row_below(ours.get(part.key, ()), part))
         for at, part in enumerate(ordered)
         if part.key in keys
     }
     below, latest = dict[tuple[int, int], list[Line]](), (-1, 0)
     for key, number, line in written:  # in their order, whatever became of ours around them
-        if key in places:
-            at, place = places[key]
-            latest = max(latest, (at, place(number)))
+        if key in rows_below:
+            at, row_below = rows_below[key]
+            latest = max(latest, (at, row_below(number)))
         below.setdefault(latest, []).append(line)
     lines, written_in = below.get((-1, 0), []), {at for at, _ in below}
     for at, part in enumerate(ordered):
@@ -217,23 +217,23 @@ def _with_end(text: str) -> str:
     return text if text.endswith("\n") else f"{text}\n"
 
 
-def _places(known: Sequence[Line], part: Part) -> Callable[[int], int]:
+def _row_below(known: Sequence[Line], part: Part) -> Callable[[int], int]:
     """Tells below which row of a part stands what stood below a row of it before."""
     before = [line.text.rstrip() for line in known]
     after = [row.rstrip() for row in part.rows]
     said = [number for number, row in enumerate(after) if row]
-    place, done, at = dict[int, int](), 0, 0
+    below, done, at = dict[int, int](), 0, 0
     for i, j, k, m in [*opcodes(before, after), (len(before), len(before), len(after), len(after))]:
-        place |= {line.number: at + n for n, line in enumerate(known[done:i])}
-        place |= {line.number: min(k + n, m - 1) for n, line in enumerate(known[i:j]) if m > k}
+        below |= {line.number: at + n for n, line in enumerate(known[done:i])}
+        below |= {line.number: min(k + n, m - 1) for n, line in enumerate(known[i:j]) if m > k}
         done, at = j, m
 
     def row_below(number: int) -> int:
-        earlier = [each for each in place if each <= number]
-        later = [place[each] for each in place if each > number]
+        earlier = [each for each in below if each <= number]
+        later = [below[each] for each in below if each > number]
         if earlier:
             last = max(earlier)
-            return max(place[last], min(place[last] + number - last, min(later, default=len(after)) - 1))
+            return max(below[last], min(below[last] + number - last, min(later, default=len(after)) - 1))
         if later:
             return max(0, min(later) - 1)
         return said[-1] if said else len(after) - 1

@@ -104,7 +104,7 @@ def _read_stretch(before: Sequence[Line], now: Sequence[str], reading: Reading) 
     lines = list[Line]()
     for number, row in enumerate(now):
         same = [there.get((counted, counted(row)), []) for counted in readings]
-        later = [numbers[place] for numbers in same if (place := bisect_left(numbers, at)) < len(numbers)]
+        later = [numbers[index] for numbers in same if (index := bisect_left(numbers, at)) < len(numbers)]
         first = min(later, default=None)
         if first is not None:
             at = first + 1

@@ -242,13 +242,13 @@ def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fat
     """Which edits are intact, or have something added, once no text has blanks; None for all others."""
     expected, ours = _apply_edits(base, edits)
     bare: list[TextEdit] = []
-    places: list[int] = []  # of those edits that are more than blanks
+    indexes: list[int] = []  # of those edits that are more than blanks
     for at, (edit, each) in enumerate(zip(edits, ours, strict=True)):
         start, end = (len(_squeeze(base.content[:offset])) for offset in (edit.span.start, edit.span.end))
         new = _squeeze(expected[: each.span.end])[len(_squeeze(expected[: each.span.start])) :]
         if new.strip() and new != _squeeze(each.old):
             bare.append(TextEdit(span=Span(start=start, end=end), new=new))
-            places.append(at)
+            indexes.append(at)
     fates: list[Fate | None] = [None] * len(edits)
     if not bare:
         return fates
@@ -256,7 +256,7 @@ def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fat
     made, bare_ours = _apply_edits(text, bare)
     intact = which_are_intact(text, bare, bare_now)
     added = _which_grew(made, bare_ours, (text.content, bare), bare_now)
-    for at, is_intact, more in zip(places, intact, added, strict=True):
+    for at, is_intact, more in zip(indexes, intact, added, strict=True):
         fates[at] = Fate.REFORMATTED if is_intact else Fate.ADDED_TO if more else None
     return fates
 
@@ -287,12 +287,12 @@ def _likeness(one: str, other: str) -> float:
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
-def _may_be_undone(expected: str, place: int, old: str, others: Sequence[TextEdit]) -> bool:
+def _may_be_undone(expected: str, offset: int, old: str, others: Sequence[TextEdit]) -> bool:
     """Whether a difference lies where *old* was deleted, or where deleting it would have come to the same."""
     for other in others:
-        low, high = min(place, other.span.end), max(place, other.span.start)
+        low, high = min(offset, other.span.end), max(offset, other.span.start)
         between_them, times = expected[low:high], (high - low) // len(old) + 1
-        before = (old * times)[: high - low] if place == low else (old * times)[-(high - low) :]
+        before = (old * times)[: high - low] if offset == low else (old * times)[-(high - low) :]
         if other.new and (low >= high or between_them == before):
             return True
     return False
@@ -350,14 +350,14 @@ def _could_cover(expected: str, deleted: Span, ours: Span) -> bool:
     return covers_left or (deleted.start + right <= ours.start and ours.end <= deleted.end + right)
 
 
-def _brings_back(expected: str, inserted: TextEdit, place: int, old: str) -> bool:
-    """Whether an insertion can be read as what we deleted at *place* being there again."""
+def _brings_back(expected: str, inserted: TextEdit, offset: int, old: str) -> bool:
+    """Whether an insertion can be read as what we deleted at *offset* being there again."""
     at, new = inserted.span.start, inserted.new
-    while at > place and new and expected[at - 1] == new[-1]:
+    while at > offset and new and expected[at - 1] == new[-1]:
         at, new = at - 1, new[-1] + new[:-1]
-    while at < place and new and expected[at] == new[0]:
+    while at < offset and new and expected[at] == new[0]:
         at, new = at + 1, new[1:] + new[0]
-    return at == place and bool(old) and old in new
+    return at == offset and bool(old) and old in new
 
 
 def _slides_out(expected: str, inserted: TextEdit, ours: Span) -> bool:

@@ -85,11 +85,11 @@ def room(page: Page, key: str) -> int:
 
 def remove_remarks(page: Page, gone: Collection[Remark]) -> Page:
     """The page without some remarks, and without the user's blank lines around them."""
-    places = set(map(_key, gone))
+    gone_keys = set(map(_key, gone))
     lines = list[Line]()
     for above, group in _runs(page):
         is_gone = (
-            above is not None and (remark := _remark(above, group)) is not None and _key(remark) in places
+            above is not None and (remark := _remark(above, group)) is not None and _key(remark) in gone_keys
         )
         lines += () if is_gone else group
     return Page(lines=tuple(lines))

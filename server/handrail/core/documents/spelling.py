@@ -46,9 +46,9 @@ def plain(text: str, *, long_dash: bool = False) -> str:
 
 def offsets(text: str) -> Callable[[int], int | None]:
     """From an offset in `plain(text)` to the one in *text*; None inside of what is one character there."""
-    places = [found.start() for found in LONGER.finditer(text)]
+    starts = [found.start() for found in LONGER.finditer(text)]
     growth = len(SPELLINGS["\u2026"]) - 1
-    begins = [place + growth * number for number, place in enumerate(places)]
+    begins = [start + growth * number for number, start in enumerate(starts)]
 
     def offset(at: int) -> int | None:
         number = bisect_right(begins, at)
@@ -63,10 +63,10 @@ def keep_spelling(new: str, old: str, there: str) -> str:
     """*new* with all that it keeps of *old* spelled as in *there*, the same text but for spelling."""
     if old == there:
         return new
-    places = _places(old, there)
+    offsets_there = _offsets_there(old, there)
     parts = []
     for i, j, k, m, is_equal in _opcodes(old, new):
-        parts.append(there[places[i] : places[j]] if is_equal and places else new[k:m])
+        parts.append(there[offsets_there[i] : offsets_there[j]] if is_equal and offsets_there else new[k:m])
     return _in_pairs("".join(parts), there)
 
 
@@ -130,7 +130,7 @@ def spell_plainly(row: str, characters: str) -> str:
     return row if row.isascii() else "".join(SPELLINGS[c] if c in characters else c for c in row)
 
 
-def _places(old: str, there: str) -> list[int]:
+def _offsets_there(old: str, there: str) -> list[int]:
     """For each offset of *old* the one in *there*; empty if they are not the same text."""
     if len(old) == len(there):
         return list(range(len(old) + 1))

@@ -101,8 +101,8 @@ class Text:
             text = Text(raw[len(mark) :].decode(encoding), encoding, bool(mark))
             is_whole = text.raw == raw and "\0" not in text.content
         except UnicodeDecodeError as error:
-            place = error.start + len(mark)
-            return _undecodable(raw, encoding, f"the byte 0x{raw[place]:02X} at offset {place:,}")
+            offset = error.start + len(mark)
+            return _undecodable(raw, encoding, f"the byte 0x{raw[offset]:02X} at offset {offset:,}")
         except UnicodeError:
             is_whole = False
         if not is_whole:

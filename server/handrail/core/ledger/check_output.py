@@ -130,8 +130,8 @@ def _results(log: Mapping[str, object], source: str) -> Iterator[Reported]:
         for result in _objects(run.get("results")):
             if result.get("baselineState") == "absent" or result.get("suppressions"):
                 continue
-            place = next(iter(_objects(result.get("locations"))), {})
-            spot = _object(place.get("physicalLocation"))
+            location = next(iter(_objects(result.get("locations"))), {})
+            spot = _object(location.get("physicalLocation"))
             path = _path(_object(spot.get("artifactLocation")), bases)
             line = _object(spot.get("region")).get("startLine", 1)
             message = _object(result.get("message")).get("text")

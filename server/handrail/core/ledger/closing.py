@@ -40,7 +40,7 @@ def close_by_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None
         return known if outcome.text is None else move_to(known, outcome.text)
     if is_rewritten(known, outcome):
         return None
-    seen = known if outcome.text is None else place_in(known, outcome.text)
+    seen = known if outcome.text is None else recheck_in(known, outcome.text)
     made = outcome.mutation.hunk
     if seen is None or made is None:
         return None
@@ -52,7 +52,7 @@ def close_by_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None
     return replace(seen, lowered=True) if outcome.status is Status.LANDED else seen
 
 
-def _places(known: OpenFailure) -> tuple[Candidate, ...]:
+def _candidates(known: OpenFailure) -> tuple[Candidate, ...]:
     """The places that may have been meant: the nearest, or all if several match equally."""
     hunk = known.mutation.hunk
     is_any = known.failure.code is Code.AMBIGUOUS_MATCH or (hunk is not None and hunk.replace_all)
@@ -64,7 +64,7 @@ def _touches(known: OpenFailure, outcome: Outcome) -> bool:
     return any(
         span.start <= each.span.end and each.span.start <= span.end
         for span in outcome.spans
-        for each in _places(known)
+        for each in _candidates(known)
     )
 
 
@@ -76,11 +76,11 @@ def _brings(known: OpenFailure, outcome: Outcome) -> bool:
     return presence.is_distinct(hunk) and presence.brings(made, hunk)
 
 
-def place_in(known: OpenFailure, now: Text | None) -> OpenFailure | None:
+def recheck_in(known: OpenFailure, now: Text | None) -> OpenFailure | None:
     """*known* with its places in *now*; None if its text has come to its place."""
     if now is None:
         gone = replace(known, seen=None, failure=replace(known.failure, near=()))
-        return replace(gone, last=_last_place(known))
+        return replace(gone, last=_last_near(known))
     if known.seen is not None and known.seen.content == now.content:
         return known
     known = _find_again(known, now)
@@ -108,7 +108,7 @@ def _has_come(known: OpenFailure, moved: OpenFailure, hunk: Hunk) -> bool:
     It may have come anywhere if no place is known, or if what stood there, and only there, was removed.
     """
     assert moved.seen is not None
-    before, after = _places(known), _places(moved)
+    before, after = _candidates(known), _candidates(moved)
     if known.seen is not None and any(
         presence.count_at(moved.seen, hunk, there.span) > presence.count_at(known.seen, hunk, here.span)
         for here, there in zip(before, after, strict=True)
@@ -124,7 +124,7 @@ def move_to(known: OpenFailure, now: Text) -> OpenFailure:
     """*known* with its places where they lie in *now*; without any if it was seen in no text."""
     known = _find_again(known, now)
     near = () if known.seen is None else _carry(known.seen, known.failure.near, now)
-    last = _last_place(known) if known.last is not None or _is_lost(known.failure.near, near, now) else None
+    last = _last_near(known) if known.last is not None or _is_lost(known.failure.near, near, now) else None
     return replace(known, seen=now, failure=replace(known.failure, near=near), last=last)
 
 
@@ -138,7 +138,7 @@ def _find_again(known: OpenFailure, now: Text) -> OpenFailure:
     return replace(known, seen=text, failure=replace(known.failure, near=near), last=None)
 
 
-def _last_place(known: OpenFailure) -> tuple[Text, tuple[Candidate, ...]] | None:
+def _last_near(known: OpenFailure) -> tuple[Text, tuple[Candidate, ...]] | None:
     if known.last is not None or known.seen is None:
         return known.last
     return known.seen, known.failure.near

@@ -21,7 +21,7 @@ from handrail.core.documents.edit import carry
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure, Span
 from handrail.core.ledger import retry
-from handrail.core.ledger.closing import close_by_landing, is_rewritten, is_same_edit, move_to, place_in
+from handrail.core.ledger.closing import close_by_landing, is_rewritten, is_same_edit, move_to, recheck_in
 from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
 
 FIXES = 20  # quick fixes that are remembered; each holds a document's text
@@ -182,7 +182,7 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
     for known in ledger.open:
         if known.mutation.identity != identity:
             kept.append(known)
-        elif (left := place_in(known, now)) is not None:
+        elif (left := recheck_in(known, now)) is not None:
             kept.append(left)
     observed = Ledger(open=tuple(kept))
     for fix in ledger.fixes:

@@ -78,10 +78,10 @@ def show_fixes(known: OpenFailure, candidate: int | None = None) -> str:
 
 def plan_at(known: OpenFailure, candidate: int) -> PlannedHunk | Failure:
     """What the failed hunk comes to at the place with the index *candidate*, in the text last seen."""
-    hunk, text, place = known.mutation.hunk, known.seen, known.failure.near[candidate].span
-    if hunk is None or text is None or place.start == place.end:
+    hunk, text, span = known.mutation.hunk, known.seen, known.failure.near[candidate].span
+    if hunk is None or text is None or span.start == span.end:
         return GONE
-    return plan.plan_at(text, hunk, place)
+    return plan.plan_at(text, hunk, span)
 
 
 def _sought(known: OpenFailure, candidate: int) -> str:

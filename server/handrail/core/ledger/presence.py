@@ -33,14 +33,14 @@ def count(text: Text | None, hunk: Hunk) -> int:
     return to_lf(text.content).count(new)
 
 
-def count_at(text: Text, hunk: Hunk, place: Span) -> int:
-    """How often the new text stands in lines of *place*; of one that was removed, in those that met there."""
+def count_at(text: Text, hunk: Hunk, span: Span) -> int:
+    """How often the new text stands in lines of *span*; of one that was removed, in those that met there."""
     rows = hunk.new.strip("\n").split("\n")
-    first, last = text.line_at(place.start), text.line_at(place.end)
+    first, last = text.line_at(span.start), text.line_at(span.end)
     start, end = text.starts[first], text.row_end(first)
-    if place.start == place.end and start < end:
-        first -= place.start == start
-        last += place.end == end
+    if span.start == span.end and start < end:
+        first -= span.start == start
+        last += span.end == end
     # Of so many lines, any that are as many as the new text has are lines of the place in part.
     around = text.rows[max(0, first - len(rows) + 1) : max(0, last + len(rows))]
     if hunk.whole_lines:
@@ -53,10 +53,10 @@ def brings(made: Hunk, hunk: Hunk) -> bool:
     return count(Text(made.new), hunk) > count(Text(made.old), hunk)
 
 
-def is_left(text: Text, hunk: Hunk, place: str) -> bool:
-    """Whether anything is left to replace: the hunk's old text, or what stood at its nearest *place*."""
+def is_left(text: Text, hunk: Hunk, nearest: str) -> bool:
+    """Whether anything is left to replace: the hunk's old text, or what stood at its nearest *nearest*."""
     flat = to_lf(text.content)
-    if any(old and old in _without_new(flat, hunk, old) for old in (hunk.old, to_lf(place))):
+    if any(old and old in _without_new(flat, hunk, old) for old in (hunk.old, to_lf(nearest))):
         return True
     return bool(hunk.old) and bool(match.matches(Text(_without_new(flat, hunk, hunk.old)), hunk))
 

@@ -101,14 +101,14 @@ def rank(
 def _without_old(
     after: Sequence[Problem], before: Sequence[Problem], blocks: Sequence[edit.Block]
 ) -> list[Problem]:
-    places = defaultdict[tuple[str, str, str], list[tuple[int, int]]](list)
+    ranges = defaultdict[tuple[str, str, str], list[tuple[int, int]]](list)
     for each in before:
-        places[each.kind].append(_lines_after(each.line, blocks))
-    for kind in places:
-        places[kind].sort(key=lambda span: (span[1], span[0]))
+        ranges[each.kind].append(_lines_after(each.line, blocks))
+    for kind in ranges:
+        ranges[kind].sort(key=lambda span: (span[1], span[0]))
     new = []
     for each in sorted(after, key=lambda each: each.line):
-        known = places[each.kind]
+        known = ranges[each.kind]
         at = next((at for at, (first, last) in enumerate(known) if first <= each.line <= last), None)
         if at is None:
             new.append(each)

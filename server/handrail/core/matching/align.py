@@ -96,8 +96,8 @@ def gap(paired: Lines, block: Block) -> tuple[int, int] | None:
         return None
     if above is not None and below is not None and above + 1 != below:
         return None
-    place = above + 1 if above is not None else below
-    return (place, place) if place is not None else None
+    line = above + 1 if above is not None else below
+    return (line, line) if line is not None else None
 
 
 def is_licensed(hunk: Hunk, paired: Lines) -> bool:

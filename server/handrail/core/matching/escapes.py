@@ -85,16 +85,16 @@ def _character(entity: str) -> str:
     return CHARACTERS[entity.lower()]
 
 
-def with_tabs(hunk: Hunk, document: str, place: Sequence[str]) -> Hunk:
+def with_tabs(hunk: Hunk, document: str, near: Sequence[str]) -> Hunk:
     """
     *hunk* with a tab for a literal one that begins the indentation of a new row, where tabs indent.
 
     Args:
         hunk: What is to be made.
         document: All of the document, in which no row begins with a backslash that is meant, as TeX's do.
-        place: Its rows around the place.
+        near: Its rows around the place.
     """
-    if not TABS.search(hunk.new) or TABS.search(hunk.old) or not any(row.startswith("\t") for row in place):
+    if not TABS.search(hunk.new) or TABS.search(hunk.old) or not any(row.startswith("\t") for row in near):
         return hunk
     if TEX.search(document) or TEX.search(hunk.new) or TABS.search(document):
         return hunk

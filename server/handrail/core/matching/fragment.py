@@ -55,10 +55,10 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
 def _lines(text: Text, old: str) -> Sequence[int]:
     """The lines that have *old*, blanks apart; by a rare word of it if there is one. None of too many."""
     for word in sorted(spacing.WORD.findall(old), key=len, reverse=True)[: spacing.VOTERS]:
-        lines = text.index.plain.lines_with(word, spacing.LIMIT_PLACES)
+        lines = text.index.plain.lines_with(word, spacing.LIMIT_MATCHES)
         if lines is not None:
             return [line for line in lines if squeeze(old) in squeeze(text.rows[line])]
-    return text.index.squeezed.lines_with(squeeze(old), spacing.LIMIT_PLACES) or ()
+    return text.index.squeezed.lines_with(squeeze(old), spacing.LIMIT_MATCHES) or ()
 
 
 def _on_line(text: Text, hunk: Hunk, line: int, pattern: re.Pattern[str]) -> Iterator[Match | None]:

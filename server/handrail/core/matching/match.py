@@ -30,7 +30,7 @@ from handrail.core.matching import (
     strings,
 )
 from handrail.core.matching.result import Match
-from handrail.core.matching.strings import LIMIT_PLACES
+from handrail.core.matching.strings import LIMIT_MATCHES
 from handrail.core.matching.tie_break import ANYWHERE, Bounds, choose
 from handrail.core.patches.hunk import Hunk, rows_of
 
@@ -109,16 +109,16 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
 
 def _strings(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[Match]:
     """The hunk at *spans*; where its new text has the indentation before a place, it replaces that too."""
-    placed = [strings.with_indentation(text, hunk, span) for span in spans]
-    is_deep = any(place != span for (_, place), span in zip(placed, spans, strict=True))
-    if is_deep and len(placed) > 1 and "\n" not in hunk.new.removesuffix("\n"):
+    widened = [strings.with_indentation(text, hunk, span) for span in spans]
+    is_deep = any(wide != span for (_, wide), span in zip(widened, spans, strict=True))
+    if is_deep and len(widened) > 1 and "\n" not in hunk.new.removesuffix("\n"):
         bare = replace(hunk, new=hunk.new.lstrip(BLANKS))  # one row, at the depth of each place
-        placed = [
-            (bare, span) if place == span else (wider, place)
-            for (wider, place), span in zip(placed, spans, strict=True)
+        widened = [
+            (bare, span) if wide == span else (wider, wide)
+            for (wider, wide), span in zip(widened, spans, strict=True)
         ]
     tier, name = (Tier.NORMALISED, "indentation") if is_deep else (Tier.SAFE, "exact")
-    return [Match(span=place, tier=tier, strategy=name, hunk=each) for each, place in placed]
+    return [Match(span=wide, tier=tier, strategy=name, hunk=each) for each, wide in widened]
 
 
 def _match_spelling(text: Text, hunk: Hunk) -> list[Match]:
@@ -132,14 +132,14 @@ def _choose(text: Text, matches: Sequence[Match], bounds: Bounds) -> tuple[Match
         return _without_overlap(matches)
     if len(matches) == 1:
         return tuple(matches)
-    if len(matches) >= LIMIT_PLACES:
+    if len(matches) >= LIMIT_MATCHES:
         return refusal.ambiguous(text, [match.span for match in matches])
     left = [matches[at] for at in choose(text, hunk, [match.span for match in matches], bounds)]
     return tuple(left) if len(left) == 1 else refusal.ambiguous(text, [match.span for match in left])
 
 
 def _without_overlap(matches: Sequence[Match]) -> tuple[Match, ...] | Failure:
-    if len(matches) >= LIMIT_PLACES:
+    if len(matches) >= LIMIT_MATCHES:
         return refusal.too_often()
     kept: list[Match] = []
     for match in matches:

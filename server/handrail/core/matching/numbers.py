@@ -140,8 +140,8 @@ def without_new_numbers(text: Text, match: Match) -> Hunk:
     hunk = match.hunk
     old, new = rows_of(hunk)
     blocks = align.changes(hunk)
-    places = [at for _, _, k, m in blocks for at in range(k, m)]
-    numbered = _read([new[at] for at in places], has_gaps=True)
+    added = [at for _, _, k, m in blocks for at in range(k, m)]
+    numbered = _read([new[at] for at in added], has_gaps=True)
     if numbered is None or numbered.mark in LISTED or any(PATTERNS[numbered.mark].match(row) for row in old):
         return hunk
     line = text.line_at(match.span.start)
@@ -159,7 +159,7 @@ def without_new_numbers(text: Text, match: Match) -> Hunk:
     _, count, _, _, rows = max(choices)
     if count <= (numbered.mark not in STRONG):
         return hunk
-    rest = dict(zip(places, rows, strict=True))
+    rest = dict(zip(added, rows, strict=True))
     return _with_rows(hunk, old, [rest.get(at, row) for at, row in enumerate(new)])
 
 

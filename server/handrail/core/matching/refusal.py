@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from handrail.core.documents.index import plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.matching.strings import LIMIT_PLACES
+from handrail.core.matching.strings import LIMIT_MATCHES
 
 
 def too_often() -> Failure:
     """The failure for text that would be replaced in too many places."""
     return Failure(
         code=Code.TOO_LARGE,
-        message=f"The search text occurs {LIMIT_PLACES:,} times or more, which is too many to replace at "
+        message=f"The search text occurs {LIMIT_MATCHES:,} times or more, which is too many to replace at "
         f"once.",
         steps=("Search for a longer text.", "Or write the whole file."),
     )
@@ -119,7 +119,7 @@ def ambiguous(text: Text, spans: Sequence[Span]) -> Failure:
     near = tuple(
         Candidate(span=span, line=line, score=1.0) for span, line in zip(spans[:10], lines, strict=False)
     )
-    times = f"{LIMIT_PLACES:,} times or more" if len(spans) >= LIMIT_PLACES else f"{len(spans)} times"
+    times = f"{LIMIT_MATCHES:,} times or more" if len(spans) >= LIMIT_MATCHES else f"{len(spans)} times"
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
         message=f"The search text occurs {times} (lines {shown}).",

@@ -18,7 +18,7 @@ from handrail.core.documents.text import Text
 from handrail.core.matching import align, gaps, strings
 from handrail.core.matching.align import Lines
 from handrail.core.matching.result import Match, line_span
-from handrail.core.matching.strings import LIMIT_PLACES
+from handrail.core.matching.strings import LIMIT_MATCHES
 from handrail.core.patches.hunk import Hunk, rows_of
 
 
@@ -29,9 +29,9 @@ def match_rows(text: Text, hunk: Hunk) -> list[Match]:
         return []  # blank lines alone are found wherever there is one
     if lines := _exact_lines(text.flat, "\n".join(wanted)):
         return _matches(text, hunk, lines, 0)
-    lines = text.index.plain.find([plain(row) for row in wanted], LIMIT_PLACES)
+    lines = text.index.plain.find([plain(row) for row in wanted], LIMIT_MATCHES)
     if not lines and (EM_DASH in text.flat or EM_DASH in hunk.old):
-        lines = text.index.plain_long.find([plain(row, long_dash=True) for row in wanted], LIMIT_PLACES)
+        lines = text.index.plain_long.find([plain(row, long_dash=True) for row in wanted], LIMIT_MATCHES)
     ranks = _ranks(text, wanted, lines)
     strictest = min(ranks, default=0)
     best = [line for line, rank in zip(lines, ranks, strict=True) if rank == strictest]
@@ -102,7 +102,7 @@ def around_blanks(text: Text, hunk: Hunk) -> list[Match]:
     if len(known) < 2 and len(wanted) == len(known):
         return []
     result = []
-    for number in text.index.filled.numbers(known, LIMIT_PLACES):
+    for number in text.index.filled.numbers(known, LIMIT_MATCHES):
         there = text.index.filled_lines[number : number + len(known)]
         span = line_span(text, there[0], there[-1] + 1)
         result.append(

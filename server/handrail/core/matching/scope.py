@@ -26,10 +26,10 @@ def scope_lines(text: Text, scope: Sequence[str]) -> range:
     """The lines (from 0) of a scope, from the last header, each below the one before; none if in doubt."""
     lines = range(-1, len(text.rows))
     for header in map(plain, scope):
-        places = [at for at in text.index.header_lines(header) if at in lines[1:]]
-        if len(places) != 1:
+        found = [at for at in text.index.header_lines(header) if at in lines[1:]]
+        if len(found) != 1:
             return range(0)
-        lines = range(places[0], _scope_end(text.rows, places[0]))
+        lines = range(found[0], _scope_end(text.rows, found[0]))
     return lines if scope else range(0)
 
 

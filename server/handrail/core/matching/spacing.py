@@ -32,7 +32,7 @@ WORD = re.compile(r"\w{4,}")
 VOTERS = 3  # words of the old rows that are looked up
 LIMIT_CHARS = 2000  # of a row in which words are looked for
 LEAST_CHARS = 4
-LIMIT_PLACES = 50  # more cannot be told apart
+LIMIT_MATCHES = 50  # more cannot be told apart
 NOTE = "Spacing inside lines was taken from the document."
 
 Token = tuple[str, str]  # kind and text; of blanks between two tokens the kind is "blank"
@@ -45,7 +45,7 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
     if sum(map(len, wanted)) < LEAST_CHARS:
         return []
     lines = _lines(text, old, wanted)
-    if not 0 < len(lines) < LIMIT_PLACES or SHELL.search(text.flat):
+    if not 0 < len(lines) < LIMIT_MATCHES or SHELL.search(text.flat):
         return []
     ours = [fold(plain(row)) for row in old]
     result = []
@@ -65,11 +65,11 @@ def _lines(text: Text, old: Sequence[str], wanted: Sequence[str]) -> list[int]:
     """The lines at which *old* rows stand, blanks apart; by a rare word of theirs if there is one."""
     words = {word: at for at, row in enumerate(old) for word in WORD.findall(plain(row)[:LIMIT_CHARS])}
     for word in sorted(words, key=len, reverse=True)[:VOTERS]:
-        lines = text.index.plain.lines_with(word, LIMIT_PLACES)
+        lines = text.index.plain.lines_with(word, LIMIT_MATCHES)
         if lines is not None:
             firsts = (line - words[word] for line in lines)
             return [first for first in firsts if first >= 0 and _matches_at(text, wanted, first)]
-    return text.index.squeezed.find(wanted, LIMIT_PLACES)
+    return text.index.squeezed.find(wanted, LIMIT_MATCHES)
 
 
 def _matches_at(text: Text, wanted: Sequence[str], line: int) -> bool:

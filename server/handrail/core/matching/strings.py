@@ -20,7 +20,7 @@ from handrail.core.failure import Span
 from handrail.core.matching.indent import leading_blanks, width
 from handrail.core.patches.hunk import Hunk, rows_of
 
-LIMIT_PLACES = 10_000  # more places than these are not told apart
+LIMIT_MATCHES = 10_000  # more places than these are not told apart
 IN_WORD = re.compile(r"\w\w")
 
 
@@ -35,20 +35,20 @@ def exact(text: Text, hunk: Hunk) -> list[Span] | None:
     None if all places bound an insertion with a row that is cut: the text is there, so it means nothing else.
     """
     flat, old, length = text.flat, hunk.old, len(hunk.old)
-    places = find_all(flat, old)
+    offsets = find_all(flat, old)
     if "\n" in old and old.strip():
-        places = [at for at in places if not _is_inside_word(flat, at) | _is_inside_word(flat, at + length)]
-        cuts = {at: _cuts(flat, at, at + length) for at in places}
+        offsets = [at for at in offsets if not _is_inside_word(flat, at) | _is_inside_word(flat, at + length)]
+        cuts = {at: _cuts(flat, at, at + length) for at in offsets}
         if not hunk.replace_all:
-            places = [at for at in places if not any(cuts[at])] or places
+            offsets = [at for at in offsets if not any(cuts[at])] or offsets
         bounded = _borders(hunk) if any(map(any, cuts.values())) else (False, False)
-        whole = [at for at in places if not any(map(and_, cuts[at], bounded))]
-        if places and not whole:
+        whole = [at for at in offsets if not any(map(and_, cuts[at], bounded))]
+        if offsets and not whole:
             return None
-        places = whole
-    if all(_is_row(flat, at, old, hunk.new) for at in places):
+        offsets = whole
+    if all(_is_row(flat, at, old, hunk.new) for at in offsets):
         return []
-    return [_span(text, at, at + length) for at in places]
+    return [_span(text, at, at + length) for at in offsets]
 
 
 def _cuts(flat: str, start: int, end: int) -> tuple[bool, bool]:
@@ -139,7 +139,7 @@ def find_all(haystack: str, needle: str) -> list[int]:
     """Where *needle* begins in *haystack*, ascending; not more than LIMIT_PLACES."""
     result: list[int] = []
     at = haystack.find(needle)
-    while at >= 0 and len(result) < LIMIT_PLACES:
+    while at >= 0 and len(result) < LIMIT_MATCHES:
         result.append(at)
         at = haystack.find(needle, at + 1)
     return result

@@ -43,8 +43,8 @@ def choose(text: Text, hunk: Hunk, spans: Sequence[Span], bounds: Bounds) -> lis
     left = list(range(len(spans)))
     for evidence in (_in_scope, _at_end, _by_hint, _by_shape):
         if len(left) > 1:
-            places = [spans[at] for at in left]
-            left = [left[at] for at in evidence(text, hunk, places)] or left
+            candidates = [spans[at] for at in left]
+            left = [left[at] for at in evidence(text, hunk, candidates)] or left
     if len(left) > 1:
         left = [at for at in left if spans[at].start >= bounds.after] or left
     if len(left) > 1 and bounds.before is not None:

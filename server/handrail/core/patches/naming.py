@@ -41,7 +41,7 @@ MENTIONED = re.compile(
 SPACED = re.compile(r"^[^\s<>|\"`*?:;,][^<>|\"`*?:;\n]{0,199}$")  # a name that may have blanks and brackets
 LAST = re.compile(rf"\.(?:{ENDINGS})$")
 COMMENT = re.compile(r"^(?://+|<!--|/\*+|--|={2,}|-{2,})\s+|\s+(?:-->|\*/|={2,}|-{2,})$")
-PLACE = re.compile(r"(?::\d+(?:-\d+)?|\s*\((?:lines?|L)\s*\d[^()]*\))$")
+LINE_NUMBERS = re.compile(r"(?::\d+(?:-\d+)?|\s*\((?:lines?|L)\s*\d[^()]*\))$")
 NUMBERED = re.compile(r"^\w+ \d+\s*[:.)-]\s+")
 LINK = re.compile(r"^\[([^\[\]]+)\]\(([^()\s]+)\)$")
 SPANS = re.compile(r"`([^`]+)`")
@@ -98,7 +98,7 @@ def with_blanks(line: str) -> str:
     for wrapping in ("**", "__", "*", "_", '"', "'"):
         if len(bare) > 2 * len(wrapping) and bare.startswith(wrapping) and bare.endswith(wrapping):
             bare = bare[len(wrapping) : -len(wrapping)]
-    name = PLACE.sub("", NOTE.sub("", bare)).strip("\u201c\u201d").strip()
+    name = LINE_NUMBERS.sub("", NOTE.sub("", bare)).strip("\u201c\u201d").strip()
     *words, last = name.replace("/", " ").split() or [""]
     if not SPACED.match(name) or not words or not (LAST.search(last) or last in BARE_NAMES):
         return ""

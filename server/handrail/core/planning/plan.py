@@ -79,8 +79,8 @@ def _plan_between(
     text: Text, hunk: Hunk, results: Sequence[PlannedHunk | Failure], at: int
 ) -> PlannedHunk | Failure:
     """The ambiguous *hunk* number *at* once more, now that the places of those behind it are known."""
-    placed = [result for result in results if isinstance(result, PlannedHunk) and result.edits]
-    starts = [result.edits[0].span.start for result in placed]
+    made = [result for result in results if isinstance(result, PlannedHunk) and result.edits]
+    starts = [result.edits[0].span.start for result in made]
     behind = [result for result in results[at + 1 :] if isinstance(result, PlannedHunk) and result.edits]
     if not behind or starts != sorted(starts):
         return results[at]
@@ -147,8 +147,8 @@ def _locate(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failu
         return found
     right = numbers.without_new_numbers(text, found[0])
     first, last = text.line_at(found[0].span.start), text.line_at(found[0].span.end)
-    place = text.rows[max(0, first - NEAR_ROWS) : last + NEAR_ROWS]
-    right = escapes.with_tabs(right, text.flat, place)
+    near = text.rows[max(0, first - NEAR_ROWS) : last + NEAR_ROWS]
+    right = escapes.with_tabs(right, text.flat, near)
     if right is not found[0].hunk:
         again = match.locate(text, right, bounds)
         if isinstance(again, Failure):
@@ -302,16 +302,16 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
     if hunk.scope:
         lines = scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
         header = hunk.scope[-1].strip()
-        places = [
+        found = [
             at for at in text.index.header_lines(plain(header)) if at in lines and _opens(text, at, header)
         ]
-        if len(places) != 1:
+        if len(found) != 1:
             return Failure(
-                code=Code.AMBIGUOUS_MATCH if places else Code.NO_MATCH,
-                message=f"The line {header!r}, below which to insert, occurs {len(places)} times.",
+                code=Code.AMBIGUOUS_MATCH if found else Code.NO_MATCH,
+                message=f"The line {header!r}, below which to insert, occurs {len(found)} times.",
                 steps=("Add a line of context before or after the insertion.",),
             )
-        line = places[0] + 1
+        line = found[0] + 1
     first = line if hunk.scope else line - len(new)
     is_there = already.is_distinct("".join(new)) and list(text.rows[max(0, first) : first + len(new)]) == new
     return _plan(text, hunk, Tier.SAFE, () if is_there else render.at_line(text, line, new))

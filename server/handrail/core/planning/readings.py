@@ -15,7 +15,7 @@ from handrail.core.documents.index import BLANKS, plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.matching.indent import leading_blanks, unit, width
-from handrail.core.matching.strings import LIMIT_PLACES
+from handrail.core.matching.strings import LIMIT_MATCHES
 from handrail.core.patches.hunk import KEPT, UNSIGNED, Hunk
 from handrail.core.planning.plan import LIMIT_SEARCH_CHARS
 
@@ -111,7 +111,7 @@ def _runs(text: Text, hunk: Hunk) -> list[tuple[str, ...]]:
     if len(hunk.old) > LIMIT_SEARCH_CHARS:
         return []
     rows, signs = hunk.old.split("\n"), hunk.signs.replace("+", "")
-    lines = text.index.plain.find([plain(row) for row in rows], LIMIT_PLACES)
+    lines = text.index.plain.find([plain(row) for row in rows], LIMIT_MATCHES)
     runs = {text.rows[line : line + len(rows)] for line in lines}
     return [run for run in runs if _may_be_rows_of(run, rows, signs)]
 

@@ -68,13 +68,13 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, is_adapted: bool) -> tuple[
     edits = []
     for block in align.changes(hunk):
         i, j, k, m = block
-        place = align.gap(lines, block)
-        if place is None:
+        gap = align.gap(lines, block)
+        if gap is None:
             return _uncertain(text, known[0])
         written = _render_rows(reindent, list(zip(old[i:j], there[i:j], strict=True)), new[k:m])
         if isinstance(written, Failure):
             return written
-        edits.append(_replacement(text, place, [spelling.spell_plainly(row, foreign) for row in written]))
+        edits.append(_replacement(text, gap, [spelling.spell_plainly(row, foreign) for row in written]))
     return _smallest(text, edits)
 
 

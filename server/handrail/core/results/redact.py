@@ -227,8 +227,8 @@ def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
         if present:
             reading = view.read(_plain_reading(text) if view.of_text else _unescape(text))
             pattern = re.compile("|".join(map(re.escape, present)))
-            places = (place.span() for place in pattern.finditer(reading.text))
-            spans += [(reading.starts[start], reading.ends[end - 1]) for start, end in places]
+            found = (each.span() for each in pattern.finditer(reading.text))
+            spans += [(reading.starts[start], reading.ends[end - 1]) for start, end in found]
     joined: list[Span] = []
     for start, end in sorted(spans):
         if joined and start < joined[-1][1]:

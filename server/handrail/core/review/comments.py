@@ -104,9 +104,9 @@ class Subject:
 
     def _block(self, block: Block) -> list[str]:
         i, j, k, m = block
-        place = [f"@@ -{i + 1},{j - i} +{k + 1},{m - k} @@"] if self.kind is Kind.RENAMED else []
+        header = [f"@@ -{i + 1},{j - i} +{k + 1},{m - k} @@"] if self.kind is Kind.RENAMED else []
         gone, new = self.before[i:j], self.rows[k:m]
-        return [*place, *(f"-{_bare(row)}" for row in gone), *(f"+{_bare(row)}" for row in new)]
+        return [*header, *(f"-{_bare(row)}" for row in gone), *(f"+{_bare(row)}" for row in new)]
 
     @property
     def language(self) -> str:
@@ -179,12 +179,12 @@ def relocate(subject: Subject, now: Sequence[str]) -> Subject:
     size = len(subject.rows)
     wanted = tuple(map(_bare, subject.rows))
     rows = tuple(map(_bare, now))
-    places = [
+    found = [
         at for at, row in enumerate(rows) if wanted and row == wanted[0] and rows[at : at + size] == wanted
     ]
-    if not places:
+    if not found:
         return replace(subject, status=Status.CHANGED)
-    nearest = min(places, key=lambda at: abs(at - subject.start))
+    nearest = min(found, key=lambda at: abs(at - subject.start))
     return replace(subject, start=nearest, status=Status.LINES)
 
 

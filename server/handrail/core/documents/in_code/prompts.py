@@ -93,20 +93,20 @@ class _Search:
             done = match.end()
         return done
 
-    def _seek(self, place: int) -> None:
-        """Has the row be that of *place*, which is not before the latest one."""
+    def _seek(self, offset: int) -> None:
+        """Has the row be that of *offset*, which is not before the latest one."""
         content, since = self.content, self.counted
-        rows = content.count("\n", since, place) + content.count("\r", since, place)
-        rows -= content.count("\r\n", since, place)
+        rows = content.count("\n", since, offset) + content.count("\r", since, offset)
+        rows -= content.count("\r\n", since, offset)
         if rows:
             self.row += rows
-            self.row_start = max(content.rfind("\n", since, place), content.rfind("\r", since, place)) + 1
+            self.row_start = max(content.rfind("\n", since, offset), content.rfind("\r", since, offset)) + 1
             self.indent_end = _blanks(content, self.row_start)
-        self.counted = place
+        self.counted = offset
 
-    def _line(self, place: int) -> Prompt | None:
+    def _line(self, offset: int) -> Prompt | None:
         content = self.content
-        match = self.syntax.in_line.match(content, place) or self.syntax.at_begin.match(content, place)
+        match = self.syntax.in_line.match(content, offset) or self.syntax.at_begin.match(content, offset)
         if match is None:
             return None
         start, sign = match.start("sign"), match["sign"]
@@ -131,10 +131,10 @@ class _Search:
         if terminator is None:
             return None
         begin = terminator.end()
-        place = begin + column
-        if not content.startswith(sign, place) or _blanks(content, begin) != place:
+        offset = begin + column
+        if not content.startswith(sign, offset) or _blanks(content, begin) != offset:
             return None
-        behind = place + len(sign)
+        behind = offset + len(sign)
         if content.startswith(sign[-1], behind):  # a longer sign is another one
             return None
         row = ROW.match(content, behind)
@@ -143,15 +143,15 @@ class _Search:
             return None
         return row[0].removeprefix(" ").rstrip(), row.end()
 
-    def _block(self, place: int) -> Prompt | None:
+    def _block(self, offset: int) -> Prompt | None:
         content = self.content
         for begin, end in self.syntax.in_blocks:
-            if (head := begin.match(content, place)) is None:
+            if (head := begin.match(content, offset)) is None:
                 continue
             if (tail := end.search(content, head.end())) is None:
                 return None
-            self._seek(place)
-            first, is_alone = self.row, self.indent_end == place
+            self._seek(offset)
+            first, is_alone = self.row, self.indent_end == offset
             self._seek(tail.end())
             behind = _blanks(content, tail.end())
             is_alone = is_alone and (behind == len(content) or content[behind] in "\r\n")
@@ -160,7 +160,7 @@ class _Search:
             return Prompt(
                 first=first,
                 last=self.row,
-                span=Span(start=place, end=tail.end()),
+                span=Span(start=offset, end=tail.end()),
                 text="\n".join(bare).rstrip("* \t\n").lstrip(),
                 is_alone=is_alone,
             )

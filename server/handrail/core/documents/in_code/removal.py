@@ -64,9 +64,9 @@ def _comment_span(prompt: Prompt, content: str) -> Span:
     return Span(start=begin, end=end)
 
 
-def _end(pattern: re.Pattern[str], content: str, place: int) -> int:
-    match = pattern.match(content, place)
-    return match.end() if match is not None else place
+def _end(pattern: re.Pattern[str], content: str, offset: int) -> int:
+    match = pattern.match(content, offset)
+    return match.end() if match is not None else offset
 
 
 def with_removals(update: Update, sent: Sequence[SentPrompt]) -> Update:
