@@ -1,6 +1,4 @@
-"""
-The end of a turn: how it ended, what is left to be done, and its report.
-"""
+"""The end of a turn: how it ended, and its report."""
 
 from __future__ import annotations
 
@@ -21,7 +19,9 @@ class End:
 
 
 async def report(executor: Executor | None, session: Session, turn: str, end: End) -> TurnReport:
-    """The report of a turn that ends; of one that changed nothing, the checkpoint is forgotten before."""
+    """
+    Returns the report of a turn that ends. If the turn changed nothing, its checkpoint is removed first.
+    """
     if executor is not None:
         await executor.feedback.close()
         await executor.end(asks=False)

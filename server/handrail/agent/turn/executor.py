@@ -1,10 +1,10 @@
 """
-The one executor: every tool call of every turn takes this road, in this order.
+The one executor: every tool call of every turn goes through these steps, in this order.
 
-Resolve, judge, put into batches; then for each batch plan the edits and make them (`landing`). What is asked
-about is in no batch until the user allows it; calls that only read go on in the meantime. A call that is not
-allowed is in no batch, so it leaves no trace. Every call gets exactly one result, in call order.
-A cancelled turn ends its command and awaits what may change something; what only reads is left alone.
+Calls are resolved, judged and put into batches; then the edits of each batch are planned and made
+(`landing`). A call that needs a question is in no batch until the user allows it; read-only calls continue. A
+call that is not allowed has no effect. Every call gets exactly one result, in call order. A cancelled turn
+stops its command and waits for calls that may change something, not for read-only ones.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Results = dict[str, ToolResult]  # by call
 
 
 async def _unheard(result: ToolResult) -> None:
-    """No one listens."""
+    """Ignores events."""
 
 
 @dataclass(kw_only=True)
@@ -62,21 +62,21 @@ class Executor:
     Attributes:
         step: The turn's ids and label; the step's number is set for each call of `execute`.
         next_order: Gives each step its place in the order of all steps of the process.
-        observe: Told of every event.
-        settle: Told the outcomes of each batch.
-        misses: How many calls in a row have failed to edit each document (by identity), over all turns.
-        new_id: Makes an id that begins as given.
-        checkpoint: The id of the turn's checkpoint, once there is one.
-        outcomes: Of all steps so far, in order.
-        offered: The names of the tools that may run in this turn; None for all.
-        answered: Told every result as soon as it is there; what follows waits until it is taken down.
-        spoken: What the model has said so far of an answer that is not complete.
+        observe: Called with every event.
+        settle: Called with the outcomes of each batch.
+        misses: The number of calls in a row that failed to edit each document, by identity.
+        new_id: Returns a new id with the given prefix.
+        checkpoint: The id of the turn's checkpoint, if any.
+        outcomes: The outcomes of all steps so far, in order.
+        offered: The names of the tools that may run in this turn; None: all.
+        answered: Called with every result at once; the turn continues when it is stored.
+        spoken: The beginning of an answer that is not yet complete.
         interrupted: The results of the step during which the turn was cancelled.
-        granted: What the user has allowed in this session.
-        known: The documents that the model has read in this session, as it knows them.
-        edited: The documents that the agent has changed in this session: what each was saved as then, by URI.
-        named: The paths of which the user has been told that no snapshot covers them.
-        correct: Told outcomes that replace earlier ones of the same mutations, also after the turn's end.
+        granted: The permissions of this session.
+        known: The documents that the model has read in this session, as last seen.
+        edited: The documents that the agent has changed, by URI, with their last save then.
+        named: The paths without a snapshot that the user has been told about.
+        correct: Called with outcomes that replace earlier ones, even after the turn's end.
         background: The commands that run in the background.
     """
 
@@ -148,8 +148,8 @@ class Executor:
         Runs the calls of step *number*.
 
         Returns:
-            Results in call order; what they tried is added to `outcomes`. When cancelled, what runs is
-            finished first; the results, complete as well, are then in `interrupted`.
+            Results in call order; their outcomes are added to `outcomes`. When cancelled, running calls are
+            finished first; the complete results are then in `interrupted`.
         """
         self.step = replace(self.step, number=number, call=calls[0].id if calls else "")
         order = self.next_order()
@@ -197,9 +197,9 @@ class Executor:
     async def _begin(
         self, batch: Sequence[int], left: dict[int, Ready], asking: Asking, order: int, done: Results
     ) -> None:
-        """Runs what can run now; of a question to the user, only begins to ask."""
+        """Starts all calls that can run now, and asks the questions of the others."""
         first = left[batch[0]]
-        if isinstance(first.action, Inquiry):  # it is in no batch with others
+        if isinstance(first.action, Inquiry):  # it is never in a batch with others
             self._note_start(first)
             asking.inquire(batch[0], first, first.action)
             return
@@ -208,7 +208,7 @@ class Executor:
         await self._finish_call(self._run_batch(ready, order, done))
 
     async def _take_answer(self, left: dict[int, Ready], asking: Asking, order: int, done: Results) -> None:
-        """Waits for the user, and ends the calls that have their result by the answer."""
+        """Waits for the user, and ends the calls that are decided by the answer."""
         index, answer = await asking.next()
         if answer is None:
             return
@@ -220,7 +220,7 @@ class Executor:
             await self._finish([Done(result=output.result_of(ready.call, answer))], done)
 
     async def _check_again(self, ready: Ready) -> Ready | Refused:
-        """*ready* as it may run now, unless its paths lead elsewhere: it was judged by where they led."""
+        """Returns *ready* as it may run now, unless its paths lead elsewhere than when it was judged."""
         again = await resolve(ready.call, self.ports, self.offered)
         still = confirm(ready, again, await self.approvals.rights())
         return still or Refused(call=ready.call, failure=output.MOVED, ready=ready)
@@ -228,7 +228,7 @@ class Executor:
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: Results) -> None:
         still: list[Ready | Refused] = []
         for each in batch:
-            if self._stop.is_set():  # whoever stopped the turn waits; what is left is told as stopped
+            if self._stop.is_set():  # the user is waiting; the rest is reported as stopped
                 break
             still.append(await self._check_again(each))
         await self._finish([self._refuse(each, order) for each in still if isinstance(each, Refused)], done)
@@ -237,7 +237,7 @@ class Executor:
         )
 
     async def _finish(self, batch: Sequence[Done], done: Results) -> None:
-        """Tells of the outcomes of a batch, and keeps its results."""
+        """Reports the outcomes of a batch, and stores its results."""
         outcomes = [outcome for each in batch for outcome in each.outcomes]
         self.outcomes += outcomes
         self.seen.note(outcomes)
@@ -260,7 +260,7 @@ class Executor:
         return [each.mutation.path for each in self.outcomes if each.status is Status.LANDED]
 
     async def withdraw(self) -> None:
-        """Forgets the turn's checkpoint if nothing has landed; an edit that shows late takes it anew."""
+        """Removes the turn's checkpoint if nothing has landed; an edit that shows late takes it again."""
         while self._late.pending:
             await asyncio.wait(self._late.pending)
         if self.checkpoint is not None and not self.touched:
@@ -282,7 +282,7 @@ class Executor:
                 return Questioned(ready=ready, ask=ask)
 
     def _refuse(self, refused: Refused, order: int) -> Done:
-        """The result of a call that does not run; its edits are mutations that failed or were denied."""
+        """Returns the result of a call that does not run; its edits count as failed or denied mutations."""
         ready, failure = refused.ready, refused.failure
         untried: tuple[Outcome, ...] = ()
         if ready is not None and isinstance(ready.action, Edits):
@@ -306,7 +306,7 @@ class Executor:
             self._note_start(ready)
         edits = [ready for ready in batch if isinstance(ready.action, Edits)]
         others = [ready for ready in batch if not isinstance(ready.action, Edits)]
-        # A command that may change something is in no batch with others.
+        # A command that may change something is never in a batch with others.
         ran = await asyncio.gather(
             *(self._some(r, order) if isinstance(r.action, Command) else self._read(r) for r in others)
         )

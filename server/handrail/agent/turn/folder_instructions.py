@@ -1,10 +1,10 @@
 """
-The project's instructions for folders: the model gets them when it first reads or edits a document below one.
+Folder instructions: the model gets a folder's `AGENTS.md` when it first reads or edits a document below it.
 
-An `AGENTS.md` of a workspace folder is told before the conversation (`instructions`). One of a folder below
-holds for the documents below it. Only the folders above a document that the model reads or edits are looked
-at; nothing is searched. What was told is a message of the conversation, which a summary leaves as it is, so
-a session that is resumed, forked or rewound knows by its messages what its model has been told.
+The `AGENTS.md` of a workspace folder is sent before the conversation (`instructions`). One in a subfolder
+applies to the documents below it. Only the folders above a document that the model reads or edits are
+examined; nothing is searched. The instructions are messages of the conversation, which a summary keeps, so a
+session that is resumed, forked or rewound knows from its messages what its model has been told.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place
 from handrail.ports import Ports
 
-LIMIT_FOLDERS = 100  # that are looked at before one step; the others wait for the next one
+LIMIT_FOLDERS = 100  # folders examined before one step; the others wait for the next one
 LIMIT_DEPTH = 50  # folders above one document, the nearest ones
 LIMIT_ALL_CHARS = 2 * LIMIT_INSTRUCTIONS  # of all that a conversation has of them
 LEAST_CHARS = 400  # fewer would say too little
@@ -49,11 +49,11 @@ GONE = "{path} was removed or is empty now. You no longer need to follow its ins
 @dataclass(kw_only=True)
 class FolderInstructions:
     """
-    Finds the instructions that hold where the model works.
+    Finds the instructions that apply where the model works.
 
     Attributes:
-        observe: Told what the user should know.
-        named: What the user has been told already.
+        observe: Called with notices for the user.
+        named: What the user has already been told.
     """
 
     ports: Ports
@@ -63,11 +63,11 @@ class FolderInstructions:
     _folders: dict[str, None] = field(default_factory=dict)  # URIs of those that still wait
 
     def touch(self, places: Iterable[Place]) -> None:
-        """The model reads or edits these documents."""
+        """Notes that the model reads or edits these documents."""
         self._documents |= dict.fromkeys(place.uri for place in places)
 
     def point_at(self, said: Sequence[Said]) -> None:
-        """The model gets these messages, with what they show of documents."""
+        """Notes the documents that these messages show to the model."""
         for message in said:
             for each in message.context if isinstance(message, UserMessage) else ():
                 place = self.ports.workspace.resolve(each.path)
@@ -75,11 +75,11 @@ class FolderInstructions:
 
     async def news(self, messages: Sequence[Message], window_tokens: int) -> list[UserMessage]:
         """
-        What the model has to be told now, outer folders first.
+        Returns the instructions that the model must be given now, outer folders first.
 
         Args:
             messages: The conversation.
-            window_tokens: How much the model reads at once.
+            window_tokens: The size of the model's context.
         """
         folders = self._take_folders()
         if not folders or self.ports.terms.is_untrusted:
@@ -103,7 +103,7 @@ class FolderInstructions:
         return news
 
     def _take_folders(self) -> list[str]:
-        """The folders that are to be looked at now, outer ones first."""
+        """Takes the folders to examine now, outer ones first."""
         documents, self._documents = self._documents, {}
         if documents:
             places = map(self.ports.workspace.resolve, (".", *self.ports.terms.roots))
@@ -115,7 +115,7 @@ class FolderInstructions:
         return sorted(taken, key=lambda each: (each.count("/"), each))
 
     async def _read(self, folder: str, top: Set[str], rights: Rights) -> _Instructions | None:
-        """The instructions of a folder, given by its URI; None if the model must not get them."""
+        """Reads the instructions of a folder; None if the model must not get them."""
         uri = f"{folder}/{INSTRUCTIONS}"
         place = self.ports.workspace.resolve(uri)
         if not isinstance(place, Place) or place.identity in top:
@@ -129,7 +129,7 @@ class FolderInstructions:
         return _Instructions(path=path, text=text, uris=(uri, place.uri) if text else ())
 
     def _at_top(self) -> frozenset[str]:
-        """The files that are told before the conversation and hold everywhere, by identity."""
+        """Returns the identities of the files that are sent before the conversation and apply everywhere."""
         names = (INSTRUCTIONS, *(f"{root.rstrip('/')}/{INSTRUCTIONS}" for root in self.ports.terms.roots))
         places = map(self.ports.workspace.resolve, names)
         return frozenset(place.identity for place in places if isinstance(place, Place))
@@ -148,7 +148,7 @@ class _Instructions:
     Attributes:
         path: Of the file, in that folder.
         text: Empty if there is no file.
-        uris: What must not be ignored: the file, and what it leads to.
+        uris: The file and the target of its links, neither of which may be ignored.
     """
 
     path: str
@@ -157,11 +157,11 @@ class _Instructions:
 
     def message(self, before: UserMessage | None, room: int) -> UserMessage | None:
         """
-        What the model is told; None if it knows that.
+        Returns the message for the model; None if it already knows it.
 
         Args:
-            before: What it was told last of this file.
-            room: How many characters there is room for.
+            before: What it was last told about this file.
+            room: The number of characters available.
         """
         path, folder = surfaces.line(self.path), surfaces.line(self.path.rpartition("/")[0])
         had = before.context[0].text if before is not None and before.context else None
@@ -182,7 +182,7 @@ class _Instructions:
 
 
 def _folders(uri: str, roots: Set[str]) -> list[str]:
-    """The folders between a document and the workspace folders that it lies in, the nearest first."""
+    """Returns the folders between a document and its workspace folders, the nearest first."""
     result, above = list[str](), list[str]()
     folder = uri.rpartition("/")[0]
     while folder.count("/") > 2:  # those of `file://` are no folders

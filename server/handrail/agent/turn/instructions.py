@@ -1,4 +1,4 @@
-"""What a model is told before the conversation: our rules, facts, and the project's own instructions."""
+"""Builds what a model is told before the conversation: our rules, facts, and the project's instructions."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ READ = "read_file"  # the tool by which a model would read the same
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToldBefore:
     """
-    What a model is told first.
+    The text that a model gets first.
 
     Attributes:
         instructions: The paths of the project's instructions that are in the text.
-        left_out: What people should know of those that may not be read.
+        left_out: Messages about instructions that may not be read.
     """
 
     text: str
@@ -47,7 +47,7 @@ class ToldBefore:
     left_out: tuple[str, ...]
 
     def tell(self, named: set[str], observe: Callable[[Event], None]) -> None:
-        """Tells the user of instructions that are left out, but for what is among *named* already."""
+        """Tells the user about instructions that are left out, except those already in *named*."""
         for each in self.left_out:
             if each not in named:
                 observe(Notice(call="", text=each, is_warning=True))
@@ -55,7 +55,7 @@ class ToldBefore:
 
 
 async def instructions_for(mode: Mode, ports: Ports) -> ToldBefore:
-    """What the model is told in *mode*."""
+    """Returns the instructions for *mode*."""
     trusted = not ports.terms.is_untrusted
     instructions, left_out = await _project(ports) if trusted else ([], (UNTRUSTED,))
     names = ["rules", "headless" if ports.terms.is_headless else "editor"]
@@ -74,7 +74,7 @@ async def instructions_for(mode: Mode, ports: Ports) -> ToldBefore:
 
 
 async def _of_commands(ports: Ports) -> list[str]:
-    """The rules that tell what holds for commands here."""
+    """Returns the rules about commands here."""
     sandbox = ports.terms.sandbox
     available = await ports.process.available()
     if sandbox is Sandbox.OFF or not available.works:
@@ -83,7 +83,7 @@ async def _of_commands(ports: Ports) -> list[str]:
 
 
 def _limits(ports: Ports) -> dict[str, str]:
-    """What a model cannot find out of commands but by running into it."""
+    """Returns the limits of commands, which a model could otherwise find out only by hitting them."""
     usual, longest = ports.terms.timeout_s, max(ports.terms.timeout_s, ports.terms.longest_s)
     return {"time limit of commands": f"{usual:g} s; with timeout_s up to {longest:g} s"}
 
@@ -120,12 +120,11 @@ async def read_instructions(place: Place, name: str, ports: Ports, rights: Right
     Reads a file of instructions, if the model may read it without a question.
 
     Args:
-        place: Where it leads.
-        name: What people call it.
+        place: Where it leads, with links followed.
+        name: Its display name.
 
     Returns:
-        Its text, empty if there is none; and why the model does not get it, for people, empty if there is no
-        such reason.
+        Its text, empty if there is none; and for people, why the model does not get it, or empty.
     """
     judged = verdict(Request(tool=READ, kind=ToolKind.READ, places=(place,)), rights)
     if not isinstance(judged, Allow):

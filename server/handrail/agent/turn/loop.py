@@ -1,7 +1,7 @@
 """
 The agent's loop: ask the model, decide what its answer means, run its tools, until the turn has ended.
 
-Every decision is a pure function of the core; this module only does what they say.
+Every decision is a pure function of the core; this module only carries them out.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ LIMIT_STEPS = 100
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
     """
-    What a turn is to keep to.
+    The parameters of a turn.
 
     Attributes:
-        system: What the model is told before the conversation.
+        system: The text before the conversation.
         offers: The tools that it may call.
-        keep: Told the session after every step, so that nothing is lost; what follows waits for it.
-        facts: What a summary of the conversation must not lose.
-        steered: Takes what the user has said since it was last asked.
+        keep: Stores the session after every step, so that nothing is lost; the turn waits for it.
+        facts: Facts that a summary of the conversation must keep.
+        steered: Takes the user's messages since its last call.
         folders: Finds the instructions of folders in which the model works.
     """
 
@@ -60,7 +60,7 @@ class Wishes:
 
 
 def offers(mode: Mode, ports: Ports) -> tuple[ToolOffer, ...]:
-    """The tools that a model may call in *mode*, with what the editor offers."""
+    """Returns the tools that a model may call in *mode*, given what the editor offers."""
     there = (tool for tool in TOOLS.values() if tool.needs in ("", *ports.languages.offers))
     return tuple(tool.offer for tool in there if mode is Mode.EDIT or not tool.kind.changes)
 
@@ -70,9 +70,9 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
     Runs a turn to its end.
 
     Args:
-        session: With the user's message as its last one.
+        session: The session; its last message is the user's.
         executor: Runs the calls of this turn.
-        wishes: What it is to keep to.
+        wishes: The parameters of the turn.
 
     Returns:
         How it ended. Raises HandrailError, CancelledError.
@@ -110,7 +110,9 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
 
 
 async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Session | GiveUp:
-    """The session as the model is asked next; the end of a turn whose request alone is too large."""
+    """
+    Prepares the session for the next request; returns the end of the turn if its request alone is too large.
+    """
     if isinstance(executor.ports.provider, Prepared):
         await executor.ports.provider.prepare()
     if session.is_new and (why := compaction.is_too_large(session, executor.ports)):
@@ -128,7 +130,7 @@ async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Sessio
 async def _ran(
     calls: Sequence[ToolCall], number: int, session: Session, executor: Executor, wishes: Wishes
 ) -> Session | GiveUp:
-    """The session once the calls of step *number* have run; the end of a turn that goes in circles."""
+    """Runs the calls of step *number*; returns the session, or the end of a turn that goes in circles."""
     results = await executor.execute(calls, number)
     session = session.with_results(calls, results, executor.touched)
     await wishes.keep(session)
@@ -140,7 +142,7 @@ async def _ran(
 
 
 def _measure(response: Response, session: Session, executor: Executor) -> Session:
-    """The session, given what the server has read of it; the user is told if that was not all."""
+    """Notes how much of the session the server has read; tells the user if it did not read all of it."""
     tokens, reported = session.tokens, response.usage.input_tokens
     read = session.gauge.cut_to(tokens, response.usage)
     if read is None:
@@ -157,13 +159,13 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
     return session.narrow(read, known) if read > LEAST_SHARE * session.least_tokens else session
 
 
-LEAST_SHARE = 1.25  # of what rules and tools take; with less than that no conversation is possible
+LEAST_SHARE = 1.25  # of the size of rules and tools; with less, no conversation is possible
 
 
 async def _make_room(
     response: Response, session: Session, executor: Executor, wishes: Wishes
 ) -> Session | GiveUp:
-    """The session with room in it, after the model's server has said that it is full."""
+    """Makes room in the session after the model's server has said that it is full."""
     believed = compaction.believed_window(executor.ports)
     session = session.narrow(recover.window_in(response.reason), believed)
     smaller = await _shrink(session, executor, wishes.facts(), full=True)
@@ -174,7 +176,7 @@ async def _make_room(
 
 
 async def _full(response: Response, session: Session, executor: Executor, wishes: Wishes) -> GiveUp:
-    """The end of a turn that does not fit; what made it so large goes, so that the session lives."""
+    """Ends a turn that does not fit; removes what made it so large, so that the session stays usable."""
     room = compaction.room_of(session, executor.ports)
     if session.asked is not None and session.gauge.tokens([session.asked]) > room.target // 2:
         session = session.withdrawn()
@@ -185,7 +187,7 @@ async def _full(response: Response, session: Session, executor: Executor, wishes
 
 
 async def _complete(session: Session, executor: Executor) -> Response:
-    """The model's answer; a step whose provider fails is begun anew, and the user sees that."""
+    """Requests the model's answer; repeats the request if the provider fails, and shows that to the user."""
     attempt = 0
     while True:
         try:
@@ -202,7 +204,9 @@ async def _complete(session: Session, executor: Executor) -> Response:
 
 
 def _readable(response: Response, session: Session, executor: Executor) -> Response:
-    """*response* with the calls that it has as text, and with sound ids; the user is told of the former."""
+    """
+    Returns *response* with calls that it wrote as text, and with valid ids; tells the user about the former.
+    """
     if response.calls:
         return replace(response, calls=name_calls(response.calls, session.call_ids))
     has_edited = any(not call.startswith(as_text.PREFIX) for call in _changing_calls(executor))
@@ -216,7 +220,10 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
 
 
 async def _finish(decision: Finish, session: Session, executor: Executor, wishes: Wishes) -> Session | Finish:
-    """The end, unless the user has said something, or edits have caused problems; told if nothing changed."""
+    """
+    Ends the turn, unless the user has sent a message or edits have caused problems; reports if nothing
+    changed.
+    """
     if said := [*wishes.steered(), *filter(None, [await executor.feedback.at_end()])]:
         return session.steer(said)
     vain = session.tried if not (session.done or _changing_calls(executor)) else 0
@@ -228,7 +235,7 @@ async def _finish(decision: Finish, session: Session, executor: Executor, wishes
 
 
 def _changing_calls(executor: Executor) -> list[str]:
-    """The calls of this turn by which documents were changed, or which they were ahead of."""
+    """Returns the calls of this turn that changed documents, or whose changes the documents already had."""
     is_there = (Status.LANDED, Status.ALREADY)
     return [each.mutation.call for each in executor.outcomes if each.status in is_there]
 
@@ -255,7 +262,7 @@ def _tell(pieces: Sequence[Delta | Thought], executor: Executor) -> None:
 
 
 async def _may_go_on(session: Session, executor: Executor, circle: guard.Circle) -> bool:
-    """Whether the user lets a turn go on that seems to go in circles."""
+    """Asks whether a turn that seems to go in circles may continue."""
     if session.trail.asked >= guard.LIMIT_QUESTIONS:
         return False
     return await executor.approvals.goes_on(circle.subject, circle.detail)

@@ -1,7 +1,7 @@
 """
-Make what a call printed and came to fit to be read: without keys, and for a model no longer than is allowed.
+Prepare the output and results of calls for readers: without keys and, for a model, within the size limit.
 
-What is too long is kept aside first, so that `read_output` can read all of it.
+Output that is too long is stored first, so that `read_output` can read all of it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from handrail.core.policy.place import Place
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
 
-COMMANDS_AT_ONCE = 8  # of those that only read: more are no faster, and take long to be ended
+COMMANDS_AT_ONCE = 8  # read-only calls at once: more are no faster, and take long to stop
 LONGEST_NAME = 60  # of a tool, as people are shown it; models invent long ones
 LIMIT_CALLS = 200  # of one answer; no step of a sound model has more than some tens
 SURPLUS = Failure(
@@ -44,14 +44,14 @@ STOPPED_ALONE = Failure(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """A call's result, and the mutations it tried."""
+    """A call's result, and the mutations that it tried."""
 
     result: ToolResult
     outcomes: tuple[Outcome, ...] = ()
 
 
 async def redact_and_shorten(result: ToolResult, ports: Ports) -> ToolResult:
-    """*result* as the model gets it."""
+    """Returns *result* as the model gets it."""
     text = redact.redact(result.text, ports.secrets())
     cut = truncate.head_tail(text, ports.terms.output_chars)
     if cut is not None:
@@ -62,10 +62,10 @@ async def redact_and_shorten(result: ToolResult, ports: Ports) -> ToolResult:
 @dataclass(kw_only=True)
 class Live:
     """
-    What a command prints, told as it comes and without keys.
+    Passes on the output of a command as it arrives, without keys.
 
     Attributes:
-        tell: Told what is certain to hold no part of a key.
+        tell: Called with text that is certain to contain no part of a key.
     """
 
     ports: Ports
@@ -73,25 +73,25 @@ class Live:
     _held: str = ""
 
     def add(self, text: str) -> None:
-        """Something was printed."""
+        """Takes a piece of output."""
         told, self._held = redact.settle_tail(self._held + text, self.ports.secrets())
         if told:
             self.tell(told)
 
     def end(self) -> None:
-        """Nothing more will be printed."""
+        """Called at the end of the output."""
         if self._held:
             self.tell(redact.redact(self._held, self.ports.secrets()))
             self._held = ""
 
 
 def notice(call: ToolCall, text: str, ports: Ports, *, is_warning: bool) -> Notice:
-    """What the user should know of a call, without keys."""
+    """Returns a notice about a call, without keys."""
     return Notice(call=call.id, text=redact.redact(text, ports.secrets()), is_warning=is_warning)
 
 
 def failures(done: Done, tool: str, ports: Ports) -> Iterator[CallFailed]:
-    """Failures as they were: what the model reads is harmless, and short. A user's no is none."""
+    """Returns the failures of a call, with harmless, short texts. A user's no is not a failure."""
     for failure in [outcome.failure for outcome in done.outcomes] or [done.result.failure]:
         if failure is not None and failure.code is not Code.DENIED:
             said = redact.redact("\n".join((failure.message, *failure.steps)), ports.secrets())
@@ -99,7 +99,7 @@ def failures(done: Done, tool: str, ports: Ports) -> Iterator[CallFailed]:
 
 
 def mutation(call: ToolCall, step: StepId, order: int) -> Mutation:
-    """The pattern of a call's mutations."""
+    """Returns the pattern of a call's mutations."""
     return Mutation(
         id=f"f-{order}-{call.id}",
         turn=step.turn,
@@ -114,36 +114,36 @@ def mutation(call: ToolCall, step: StepId, order: int) -> Mutation:
 
 
 def failed_result(call: ToolCall, failure: Failure) -> ToolResult:
-    """The result of a call that failed."""
+    """Returns the result of a call that failed."""
     return ToolResult(call=call.id, text=sanitize.result_text(failure), failure=failure)
 
 
 def failed_results(calls: Sequence[ToolCall], failure: Failure) -> dict[str, ToolResult]:
-    """The results of many calls that failed for the same reason, by call; worded once."""
+    """Returns the results of several calls that failed for the same reason; the text is made once."""
     text = sanitize.result_text(failure)
     return {call.id: ToolResult(call=call.id, text=text, failure=failure) for call in calls}
 
 
 def unread(call: ToolCall) -> CallStarted:
-    """The beginning of a call that has no meaning, so that people see what was called."""
+    """Returns the beginning of a call that cannot be understood, so that people see what was called."""
     name = call.name[:LONGEST_NAME] or "a call without a name"
     title = f"{name}: an unreadable call" if call.name in TOOLS else f"{name}: not a tool"
     return CallStarted(call=call.id, tool=name, title=title)
 
 
 def summary(result: ToolResult) -> str:
-    """The first line of a result, for people."""
+    """Returns the first line of a result, for people."""
     return result.text.removeprefix(sanitize.PREFIX).strip().partition("\n")[0]
 
 
 def in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:
-    """One result for each call, in call order; a call that did not come to run is told so."""
+    """Returns one result for each call, in call order; the result of a call that did not run says so."""
     left = failed_results([call for call in calls if call.id not in done], STOPPED)
     return ToolMessage(results=tuple((done.get(call.id) or left[call.id]) for call in calls))
 
 
 def result_of(call: ToolCall, answer: str | Seen | Printed | Failure) -> ToolResult:
-    """The result of a call that answered so."""
+    """Returns the result for the answer of a call."""
     match answer:
         case Failure():
             return failed_result(call, answer)
@@ -156,7 +156,7 @@ def result_of(call: ToolCall, answer: str | Seen | Printed | Failure) -> ToolRes
 
 
 def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -> Outcome:
-    """The outcome of a mutation that did not run, of the document at *place* if that is known."""
+    """Returns the outcome of a mutation that was not tried, for the document at *place* if that is known."""
     if place is not None:
         name = f"{mutation.id}:{place.path}"
         mutation = replace(mutation, id=name, uri=place.uri, identity=place.identity, path=place.path)
@@ -166,7 +166,7 @@ def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -
 
 
 def no_snapshot(error: Exception) -> Failure:
-    """Why a call did not run of which no checkpoint could be taken."""
+    """Returns the failure of a call for which no checkpoint could be taken."""
     return Failure(
         code=Code.TOOL_FAILED,
         message=f"No checkpoint could be taken, so nothing was changed: {error}",

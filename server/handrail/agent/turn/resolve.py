@@ -1,7 +1,7 @@
 """
 Read a call: its tool, its arguments, and the places that it touches.
 
-Nothing is judged and nothing done here. A command line is taken apart, so that all it names can be judged.
+Nothing is judged or done here. A command line is parsed, so that everything that it names can be judged.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Ready:
     A call whose arguments are read and whose paths are found.
 
     Attributes:
-        places: What its paths lead to, by what the model wrote.
-        request: What is to be judged.
+        places: The places of its paths, by the path that the model wrote.
+        request: The request to be judged.
     """
 
     call: ToolCall
@@ -45,7 +45,7 @@ class Ready:
 
     @property
     def touch(self) -> Touch:
-        """What it touches, for the plan of what may run at once."""
+        """What it touches, to plan which calls may run at once."""
         identities = frozenset(place.identity for place in self.places.values())
         match self.action:
             case Inquiry() | Visit(stops=True):
@@ -68,7 +68,7 @@ class Refused:
 
 
 async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Ready | Refused:
-    """Reads *call*; it is refused if it has no meaning, or if its tool is not among those *offered*."""
+    """Reads *call*; refuses it if it cannot be understood, or if its tool is not among those *offered*."""
     tool = TOOLS.get(call.name)
     if tool is None or (tool.needs and offered is not None and call.name not in offered):
         return Refused(call=call, failure=_unknown_tool(call.name, offered or TOOLS.keys()))
@@ -97,13 +97,12 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
 
 def confirm(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | None:
     """
-    A call that was judged and may run, as it runs; None if its paths lead elsewhere by now.
-
-    A command that means other files by now may still run if these are as harmless. What runs is known only
-    here, as rules may have changed as well.
+    Returns a judged call as it may run; None if its paths now lead elsewhere. A command that now refers to
+    other files may still run if these are equally harmless. Only here is it certain what runs, because rules
+    may have changed too.
 
     Args:
-        again: The call, resolved once more.
+        again: The call, resolved again.
     """
     if not isinstance(again, Ready):
         return None
@@ -118,7 +117,7 @@ def confirm(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | Non
 
 
 async def _resolve_names(edits: Edits, ports: Ports) -> Edits:
-    """*edits* with each patch for the file that it means, where its name leaves that open."""
+    """Returns *edits* with the file of each patch determined where its name is ambiguous."""
     patches = []
     for patch in edits.patches:
         is_short = file_names.is_short(patch)
@@ -144,7 +143,7 @@ async def _is_file(name: str, ports: Ports) -> bool:
 
 
 async def _files_below(name: str, ports: Ports) -> Sequence[str]:
-    """The files of that name in folders of the workspace; none if it is a pattern."""
+    """Returns the files with that name in folders of the workspace; none if the name is a pattern."""
     if not name or any(character in name for character in "*?[]{}/\\"):
         return ()
     found = await ports.workspace.files(None, f"**/{name}")
@@ -152,7 +151,7 @@ async def _files_below(name: str, ports: Ports) -> Sequence[str]:
 
 
 async def _command(ready: Ready, action: Command, ports: Ports) -> Ready:
-    """A command with all that it reads, or seems to name."""
+    """Returns a command with everything that it reads or seems to name."""
     folder = ready.places[action.reads[0]]
     understood = await command_line.understand(action.line, folder, ports)
     sandbox = ports.terms.sandbox

@@ -1,6 +1,4 @@
-"""
-The commands of one turn, in the foreground and in the background.
-"""
+"""The commands of one turn, in the foreground and in the background."""
 
 from __future__ import annotations
 

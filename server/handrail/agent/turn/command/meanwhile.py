@@ -1,6 +1,4 @@
-"""
-What the editor did while a command ran: the user's typing and saves are not changes by the command.
-"""
+"""What the editor did while a command ran: the user's typing and saves are not changes by the command."""
 
 from __future__ import annotations
 

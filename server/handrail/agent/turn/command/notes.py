@@ -1,6 +1,4 @@
-"""
-The notes below the result of a command: what it changed, and which changes cannot be undone.
-"""
+"""The notes below the result of a command: what it changed, and which changes cannot be undone."""
 
 from __future__ import annotations
 

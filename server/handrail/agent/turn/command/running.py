@@ -1,6 +1,4 @@
-"""
-The state of one background command, running or ended, and how it is reported.
-"""
+"""The state of one background command, running or ended, and how it is reported."""
 
 from __future__ import annotations
 

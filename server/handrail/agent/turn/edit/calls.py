@@ -1,6 +1,4 @@
-"""
-The edits of one turn: planned and made batch by batch, with the result of each call.
-"""
+"""The edits of one turn: planned and made batch by batch, with the result of each call."""
 
 from __future__ import annotations
 

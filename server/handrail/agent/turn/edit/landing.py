@@ -1,10 +1,9 @@
 """
-Make planned changes of documents: the one road of every edit, of calls and of quick fixes.
+Make planned changes of documents: the single code path of every edit, by calls and quick fixes.
 
-The checkpoint is taken first, then the changes are sent and read back, then what came of them is kept with
-the checkpoint. Prompts that the turn answers go with its first edit of their document (`prompted`).
-A call that lands in part is taken back, unless it asks for what fits. What is planned here
-was allowed before.
+The checkpoint is taken first, then the changes are sent and read back, then the result is stored in the
+checkpoint. Prompts that the turn answers are removed with its first edit of their document (`prompted`). A
+call that lands only in part is reverted, unless it is `partial`. Permission was obtained before.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class PlannedCall:
     The planned files of one call, or of a quick fix.
 
     Attributes:
-        title: What the user's undo list shows.
-        partial: Whether what fits may stand although the rest does not.
+        title: The label for the user's undo list.
+        partial: Whether edits that fit may stay if others do not fit.
     """
 
     title: str
@@ -51,7 +50,7 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeCall:
-    """What came of each mutation of a call, and what of it cannot be taken back, in sentences."""
+    """The outcome of each mutation of a call, and sentences about changes that cannot be undone."""
 
     outcomes: tuple[Outcome, ...]
     warnings: tuple[str, ...] = ()
@@ -60,12 +59,12 @@ class MadeCall:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
     """
-    What came of planned calls.
+    The results of planned calls.
 
     Attributes:
-        calls: One value for each call, in order, as far as they came to run.
-        checkpoint: The id of the checkpoint that has what was there before; None if none was taken.
-        note: What taking the changes back will go by, if it is not what was read back.
+        calls: One value for each call that ran, in order.
+        checkpoint: The id of the checkpoint with the earlier contents; None if none was taken.
+        note: Says so if a restore will use the planned text instead of the text that was read back.
     """
 
     calls: tuple[MadeCall, ...]
@@ -85,13 +84,14 @@ async def make(
 
     Args:
         ports: The world.
-        step: Whose checkpoint is taken.
-        calls: No two of them change the same document.
-        is_stopped: Asked before each call; once it is, no other begins.
-        listener: Told what came of mutations that show after this has returned that they did not land.
+        step: The step whose checkpoint is taken.
+        calls: The calls, no two of which change the same document.
+        is_stopped: Called before each call; once it returns True, no other call begins.
+        listener: Notified if a mutation that did not land shows after this has returned.
 
     Raises:
-        CheckpointError: What was there could not be kept, and the user wants that first. Nothing is changed.
+        CheckpointError: The earlier contents could not be stored, and the settings require that. Nothing was
+            changed.
     """
     sending = [await prompted.add_removals(ports, step, call.files) for call in calls]
     coming = [change for files in sending for file in files for change in file.changes]
@@ -122,7 +122,7 @@ async def make(
     if covered:
         note = await _record(ports, step, await results(ports.editor, covered, ours, renames))
     await ports.review.on_landing(await made_texts(ports, step, tried, before, ours))
-    if listener is not None:  # not before what is known now has been kept
+    if listener is not None:  # not before the current result has been stored
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
         for files, sent, told in tried:
             late.watch(files, sent, told, waiting)
@@ -132,7 +132,7 @@ async def make(
 async def _checkpoint(
     ports: Ports, step: StepId, wanted: Sequence[Target]
 ) -> tuple[str | None, dict[str, str]]:
-    """Takes the checkpoint; its id, and why it lacks documents that the user lets be changed all the same."""
+    """Takes the checkpoint; returns its id, and why it lacks documents that may be changed nevertheless."""
     try:
         return await ports.checkpoints.ensure(step, wanted), {}
     except CheckpointError:
@@ -148,9 +148,7 @@ async def _checkpoint(
 
 
 async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
-    """
-    Keeps the post-images; without them a restore goes by what was intended, which is returned as a note.
-    """
+    """Stores the post-images; if that fails, returns a note that a restore will use the planned text."""
     try:
         await ports.checkpoints.record(step, left)
     except CheckpointError as error:

@@ -1,9 +1,8 @@
 """
-From the patches of one call to changes of documents, and from what landed to outcomes.
+Plan the changes of documents from the patches of a call, and derive outcomes from landings.
 
-Planning reads documents through the editor and computes everything on the text that it really holds; it
-changes nothing. If one hunk of a call does not fit, no hunk of it is made, unless the call asks for what
-fits.
+Planning reads documents through the editor, computes everything on their current text, and changes nothing.
+If one hunk of a call does not fit, none of its hunks is applied, unless the call is `partial`.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ class Part:
 
     Attributes:
         mutation: What is tried.
-        planned: What it comes to; no edits and no change if it is there already.
-        text: The document that it was planned on.
+        planned: The planned edits; empty if the document already has the change.
+        text: The text for which it was planned.
     """
 
     mutation: Mutation
@@ -60,7 +59,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFile:
-    """All parts of one file, and the changes that make those that fit."""
+    """All parts of one file, and the changes that apply those that fit."""
 
     path: str
     parts: tuple[Part, ...]
@@ -150,7 +149,7 @@ class Planner:
 
 
 def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part]) -> tuple[Change, ...]:
-    """The changes that bring *effect* about at *place*, moved to *target* or not; none if no part fits."""
+    """Returns the changes that make *effect* at *place*, moved to *target* or not; none if no part fits."""
     text = parts[0].text
     assert text is not None
     if all(isinstance(part.planned, Failure) for part in parts):
@@ -169,7 +168,7 @@ def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part])
 
 
 def _check_encoding(planned: PlannedHunk | Failure, document: Document | Failure) -> PlannedHunk | Failure:
-    """What was planned for *document*; a failure if its encoding cannot write the new text."""
+    """Returns the plan, or a failure if the document's encoding cannot represent the new text."""
     if isinstance(document, Failure):
         return planned
     text = Text("") if document.is_open else document.text  # how an editor saves is its own affair
@@ -191,7 +190,7 @@ def _update(uri: str, base: Text, parts: Sequence[Part]) -> tuple[Change, ...]:
 
 
 def _all_or_nothing(files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
-    """The files as they are if every part fits; else without changes, the parts that fit saying why."""
+    """Returns the files, without any changes and with failures if not every part fits."""
     bad = next((part for file in files for part in file.parts if isinstance(part.planned, Failure)), None)
     if bad is None or sum(len(file.parts) for file in files) == 1:
         return tuple(files)
@@ -220,7 +219,7 @@ def _fits_alone(part: Part, bad: str) -> Failure:
 
 
 def preview(files: Sequence[PlannedFile]) -> str:
-    """What *files* would write, as a unified diff for people; and what of them would not fit, in words."""
+    """Returns what *files* would write, as a unified diff, and messages about parts that do not fit."""
     result = []
     for file in files:
         if not file.changes:
@@ -240,13 +239,13 @@ def preview(files: Sequence[PlannedFile]) -> str:
 
 
 async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
-    """What became of each part of *file*, whose changes landed as given, in order."""
+    """Returns the outcome of each part of *file*, in order, given the landings of its changes."""
     now = await _text_now(editor, file, landings)
     return await asyncio.to_thread(_outcomes, file, landings, now)
 
 
 async def _text_now(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> Text | None:
-    """The document's text once all is done, which line numbers are to be of; None if it cannot be had."""
+    """Returns the final text, to which line numbers refer; None if it cannot be read."""
     has_failed = any(isinstance(part.planned, Failure) for part in file.parts)
     if not has_failed and all(isinstance(landing, Applied) for landing in landings):
         return landings[-1].text if landings and isinstance(landings[-1], Applied) else None
@@ -267,7 +266,7 @@ def _outcomes(file: PlannedFile, landings: Sequence[Landing], now: Text | None) 
 
 
 def _failed_outcome(part: Part, failure: Failure, now: Text | None) -> Outcome:
-    """A part that does not fit; if the document has changed, its places are those of the text now."""
+    """Returns the outcome of a part that does not fit, with places in the document's current text."""
     hunk, base, text = part.mutation.hunk, part.text, part.text
     if now is not None and hunk is not None and base is not None and base.content != now.content:
         failure, text = _refresh_places(part, failure, base, now), now
@@ -275,7 +274,7 @@ def _failed_outcome(part: Part, failure: Failure, now: Text | None) -> Outcome:
 
 
 def _refresh_places(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
-    """A failure that names places of *base*, as it is to be told of the text *now*."""
+    """Translates a failure that names places of *base* to the text *now*."""
     moved = edit.edits_between(base.content, now.content)
     there = [edit.carry(each.span, moved) for each in failure.near]
     near = tuple(
@@ -302,7 +301,7 @@ def _refresh_places(part: Part, failure: Failure, base: Text, now: Text) -> Fail
 
 
 def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -> Outcome:
-    """A part that was sent and is not there: shown where it should be, in the text that is there instead."""
+    """Returns the outcome of a part that was sent but did not land."""
     landing = next(landing for landing in landings if not isinstance(landing, Applied))
     failure = landing.failure
     number = part.mutation.hunk.number if part.mutation.hunk is not None else None
@@ -319,7 +318,7 @@ def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -
 
 
 def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
-    """The places that the hunk of *part* matched, where they lie in *now*; none for what has no old text."""
+    """Returns the places that the hunk of *part* matched, in *now*; none for a hunk without old text."""
     hunk, base, edits = part.mutation.hunk, part.text, _edits(part)
     if hunk is None or base is None or not edits or not hunk.old:
         return ()
@@ -336,7 +335,7 @@ def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
 def _landed_outcome(
     part: Part, file: PlannedFile, landings: Sequence[Landing], now: Text | None
 ) -> Outcome | None:
-    """The outcome of a part that has landed; None if it has not."""
+    """Returns the outcome of a part that landed; None if it did not."""
     assert isinstance(part.planned, PlannedHunk)
     failed = next((landing for landing in landings if not isinstance(landing, Applied)), None)
     if isinstance(failed, Rejected):
@@ -360,7 +359,7 @@ def _landed_outcome(
 
 
 def _landing_notes(landing: Landing) -> tuple[str, ...]:
-    """What the editor did beyond what was asked of it."""
+    """Returns notes about what the editor did beyond the request."""
     if not isinstance(landing, Applied):
         return ()
     said = (
@@ -372,7 +371,7 @@ def _landing_notes(landing: Landing) -> tuple[str, ...]:
 
 
 def _spans(change: Update, part: Part, landed: Mapping[edit.TextEdit, bool], now: Text) -> tuple[Span, ...]:
-    """Where the edits of *part* are in *now*, once those edits of *change* are made that have landed."""
+    """Returns the spans of *part*'s edits in *now*, given which edits landed."""
     ours, spans, growth = set(_edits(part)), [], 0
     made = [each for each in change.edits if landed[each]]
     for each in made:

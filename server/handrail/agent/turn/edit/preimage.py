@@ -1,10 +1,10 @@
 """
-What a checkpoint must keep of documents that are about to change, and of what is written into them.
+Determine what a checkpoint stores about documents that are about to change, and about the new text.
 
-The pre-image is what a change was computed on, and the post-image what we made of that, not what is there by
-now: what the user typed in the meantime, or another process wrote, is theirs, and a restore must not take it
-away. The post-image is known before it is written, and kept with the pre-image: a server that dies before it
-has noted what came of it leaves that much.
+The pre-image is the text for which a change was computed; the post-image is what our change made of it, not
+what the document contains by now: text that the user typed or another process wrote since then is theirs, and
+a restore must not remove it. The post-image is known before it is written, and stored with the pre-image, so
+that it is there even if the server dies before it has recorded the result.
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 async def read_held(editor: Editor, uris: Iterable[str]) -> Held:
-    """What each document holds now, in order."""
+    """Reads the current contents of each document, in order."""
     return {uri: await editor.read(uri) for uri in dict.fromkeys(uris)}
 
 
 def targets(documents: Held, coming: Mapping[str, Intended] = NOTHING) -> list[Target]:
-    """One target for each document, with the editor's text where it differs from the disk; and what comes."""
+    """
+    Returns a target for each document, with the editor's text if it differs from the disk; and the intended
+    texts.
+    """
     result = []
     for uri, document in documents.items():
         raw = unsaved = None
@@ -49,7 +52,7 @@ def targets(documents: Held, coming: Mapping[str, Intended] = NOTHING) -> list[T
 
 
 def pin_targets(documents: Held) -> list[Target]:
-    """One target for each document, as it was when it was read: the user may have saved it by now."""
+    """Returns a target for each document, as it was when it was read: the user may have saved it since."""
     return [_pin(target, documents[target.uri]) for target in targets(documents)]
 
 
@@ -60,14 +63,14 @@ def _pin(target: Target, document: Document | Failure) -> Target:
 
 
 def intended_texts(documents: Held, changes: Sequence[Change]) -> dict[str, Intended]:
-    """What *changes* will make of documents; of one that two of them change it cannot be said."""
+    """Returns the texts that *changes* will produce; unknown for a document that two of them change."""
     times = Counter(change.uri for change in changes)
     texts = ((change.uri, outcome(documents[change.uri], change)) for change in changes)
     return {uri: coming for uri, coming in texts if coming is not None and times[uri] == 1}
 
 
 def outcome(before: Document | Failure, change: Change) -> Intended | None:
-    """What *change* will make of a document; None if that cannot be said."""
+    """Returns the text that *change* will produce; None if that is unknown."""
     match change:
         case Update():
             text = _rewritten(before, change)
@@ -90,14 +93,14 @@ def _file(text: Text) -> Intended | None:
 
 
 def _rewritten(before: Document | Failure, change: Update) -> Text | None:
-    """The text that the edits make; None if the document has moved on since they were planned."""
+    """Returns the text that the edits produce; None if the document has changed since they were planned."""
     if not isinstance(before, Document) or before.text.content != change.base.content:
         return None
     return replace(before.text, content=edit.apply(change.base.content, change.edits))
 
 
 class Nothing(Enum):
-    """What is there where there is no document."""
+    """The contents of a document that does not exist."""
 
     NOTHING = "nothing"
 
@@ -107,9 +110,8 @@ Left = Text | Nothing
 
 def written_texts(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Left]:
     """
-    What our own changes made of documents, without what others did to them since.
-
-    Documents are left out of which that cannot be said; those count as they are found.
+    Returns the texts that our own changes produced, without what others did since. Documents for which this
+    is unknown are left out; their current text counts.
     """
     result: dict[str, Left | None] = {}
     for change, landing in zip(changes, landings, strict=True):
@@ -129,7 +131,7 @@ def _current_text(document: Document | Failure) -> Left | None:
 def _result_of(
     change: Change, landing: Landing, document: Document | Failure, start: Left | None
 ) -> Left | None:
-    """What *change* made of *start*; None if that cannot be said."""
+    """Returns what *change* made of *start*; None if that is unknown."""
     if isinstance(change, Update):
         made = _made_edits(change, landing, document) if isinstance(document, Document) else None
         if made is None or not isinstance(start, Text):
@@ -147,7 +149,7 @@ def _result_of(
 
 
 def _made_edits(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
-    """The edits that were made; None if something else was written, or may have been."""
+    """Returns the edits that were made; None if something else was written, or may have been."""
     if isinstance(landing, Applied):
         return list(update.edits)
     if landing.failure.code is Code.NOT_AS_WRITTEN and not document.is_open:
@@ -157,7 +159,7 @@ def _made_edits(update: Update, landing: Landing, document: Document) -> list[Te
 
 
 def _carry(start: Text, base: Text, edits: Sequence[TextEdit], now: Text | None) -> Text | None:
-    """What *edits* of *base* make of *start*, formatted as *now* is; None if they meet with a change."""
+    """Applies *edits* of *base* to *start*, formatted like *now*; None if they collide with a change."""
     moved = edit.rebase(base, edits, start.content)
     if any(each.conflict for each in moved):
         return None
@@ -168,7 +170,7 @@ def _carry(start: Text, base: Text, edits: Sequence[TextEdit], now: Text | None)
 
 
 def names(changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, str]:
-    """The new names of documents that were renamed while they were changed, by the old ones."""
+    """Returns the new names of documents that were renamed while they were changed, by their old names."""
     return {
         change.uri: landing.uri
         for change, landing in zip(changes, landings, strict=True)
@@ -180,13 +182,13 @@ async def results(
     editor: Editor, before: Held, ours: Mapping[str, Left], names: Mapping[str, str] = NO_NAMES
 ) -> list[Target]:
     """
-    The post-image of each document of *before*.
+    Returns the post-image of each document in *before*.
 
     Args:
-        editor: What holds the documents.
-        before: What they held.
-        ours: What `written_texts` says.
-        names: What `names` says.
+        editor: The port to the documents.
+        before: Their earlier contents.
+        ours: The result of `written_texts`.
+        names: The result of `names`.
     """
     now = {uri: await editor.read(names.get(uri, uri)) for uri in before}
     left = [_left_target(target, before[target.uri], ours.get(target.uri)) for target in targets(now)]
@@ -194,7 +196,7 @@ async def results(
 
 
 def _left_target(target: Target, before: Document | Failure, ours: Left | None) -> Target:
-    """A document as our own edits left it, if that is known; else as *target* has it."""
+    """Returns a document as our own edits left it, if that is known; otherwise as *target* has it."""
     if ours is None:
         return target
     if isinstance(ours, Nothing):

@@ -1,8 +1,8 @@
 """
 Remove the prompts that a turn answers, as part of its first edit of their document.
 
-It is the same change of the document, so one undo brings the comment back with what was there. If the comment
-is typed in while the edit is on its way, the edit is made without the removal.
+Both are one change of the document, so a single undo restores the comment too. If the user types in the
+comment while the edit is on its way, the edit is made without the removal.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from handrail.ports import Ports
 
 
 async def add_removals(ports: Ports, step: StepId, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
-    """The files of a call, whose changes also remove the prompts that the turn answers in them."""
+    """Returns the files of a call with changes that also remove the prompts that the turn answers."""
     result = []
     for file in files:
         sent = ports.removals.sent_prompts(step.turn, _identity(file)) if file.changes else ()
@@ -48,7 +48,7 @@ def _add_removal(file: PlannedFile, sent: Sequence[SentPrompt]) -> PlannedFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentCall:
-    """The files of a call as they were sent, their changes in order, and what became of each."""
+    """The files of a call as they were sent, their changes in order, and the landing of each."""
 
     files: tuple[PlannedFile, ...]
     changes: tuple[Change, ...]
@@ -59,14 +59,14 @@ async def apply_planned(
     ports: Ports, planned: Sequence[PlannedFile], files: Sequence[PlannedFile], label: str, *, partial: bool
 ) -> SentCall:
     """
-    Has the editor make the changes of a call.
+    Makes the changes of a call through the editor.
 
     Args:
         ports: The world.
-        planned: The files as the model wants them.
-        files: The same, with what handrail removes.
-        label: What the user's undo list shows.
-        partial: Whether what fits may stand although the rest does not.
+        planned: The files as the model planned them.
+        files: The same files, with the removals by handrail.
+        label: The label for the user's undo list.
+        partial: Whether edits that fit may stay if others do not fit.
     """
     plain, changes = _changes(planned, partial=partial), _changes(files, partial=partial)
     landings = list(await ports.editor.apply(changes, label))
@@ -89,7 +89,7 @@ def _changes(files: Sequence[PlannedFile], *, partial: bool) -> list[Change]:
 
 
 def settle(ports: Ports, step: StepId, files: Sequence[PlannedFile], landings: Sequence[Landing]) -> None:
-    """Notes which documents have been edited: what was not removed from them by then stays."""
+    """Notes which documents have been edited: prompts that are still in them stay."""
     rest = iter(landings)
     for file in files:
         of_file = [next(rest) for _ in file.changes]

@@ -1,8 +1,8 @@
 """
 Make a failed edit at a place that the user chose.
 
-The road is that of every edit (`landing`), outside of any turn: with a checkpoint of its own, read back, and
-taken back if only a part of it landed.
+It takes the same path as every edit (`landing`), but outside any turn: it has a checkpoint of its own, is
+read back, and is reverted if it lands only in part.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from handrail.ports import Document, Ports
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fixed:
     """
-    What came of a quick fix.
+    The result of a quick fix.
 
     Attributes:
-        outcome: Of its edit.
-        warnings: What of it cannot be taken back as usual, in sentences.
+        outcome: The outcome of its edit.
+        warnings: Sentences about changes that cannot be undone as usual.
     """
 
     outcome: Outcome
@@ -41,12 +41,13 @@ async def make(
     Args:
         ports: The world.
         turn: The id of its checkpoint.
-        mutation: What the outcome is called.
-        document: As it was just read.
-        planned: The edit; without any change the document already has this change.
+        mutation: The mutation to report in the outcome.
+        document: The document as it was just read.
+        planned: The edit; it is empty if the document already has the change.
 
     Raises:
-        CheckpointError: What was there could not be kept, and the user wants that first. Nothing is changed.
+        CheckpointError: The earlier contents could not be stored, and the settings require that. Nothing was
+            changed.
     """
     mutation = replace(mutation, uri=document.uri)
     change = Update(uri=document.uri, base=document.text, hunks=(planned,))

@@ -1,4 +1,4 @@
-"""What calls have made of documents, as it is to be reviewed: texts before and after, and whose they are."""
+"""The changes of calls for review: the texts before and after, and the call that made each change."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ async def made_changes(
     ports: Ports, step: StepId, tried: Sequence[Tried], before: Held, ours: Mapping[str, Left]
 ) -> list[Made]:
     """
-    What calls have made of their documents.
+    Returns the changes that calls made to their documents.
 
     Args:
         ports: The world.
-        step: Whose checkpoint has what was there before.
+        step: The step whose checkpoint has the earlier contents.
         tried: The files, changes and landings of each call.
-        before: What the documents held before all of them.
-        ours: What `preimage.written_texts` says; what it does not say is as it is found now.
+        before: The documents before all of these calls.
+        ours: The result of `preimage.written_texts`; documents that it leaves out count as they are now.
     """
     result = []
     for files, changes, landings in tried:
@@ -59,7 +59,7 @@ async def made_changes(
 
 
 def _join_moves(made: list[Made]) -> list[Made]:
-    """What one patch of a file did, with a document that it removed and one that it created as a move."""
+    """Joins a document that a patch removed with the one that it created into one move."""
     match made:
         case [Made(before=None) as target, Made(before=Text() as before, after=None) as source]:
             return [replace(target, before=before, moved_from=source.uri)]

@@ -1,9 +1,9 @@
 """
-Take back what landed of a call that failed half-way, so that it is made whole or not at all.
+Revert the landed part of a call that failed half-way, so that a call is made as a whole or not at all.
 
-Each change is undone by its opposite, carried over to what the document holds by now: what the user typed in
-the meantime stays. What cannot be undone without touching it is left, and said to have landed. Which edits of
-a document are left is read from the document, not from what became of the revert.
+Each change is undone by its inverse, adapted to the current text of the document: what the user typed since
+stays. An edit that cannot be undone without touching the user's text is left, and reported as landed. Which
+edits are left is read from the document, not concluded from the result of the revert.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ LABEL = "handrail: revert a partial edit"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayBack:
     """
-    An update that takes a change back and has not landed; it may show late.
+    A revert that has not landed; it may show late.
 
     Attributes:
-        change: What it takes back.
-        update: What was sent.
-        edits: Those of the change that it takes back.
-        gone: What is told of the change once it has landed.
+        change: The change that it reverts.
+        update: The update that was sent.
+        edits: The edits of the change that it reverts.
+        gone: The landing to report for the change once the revert has landed.
     """
 
     change: Update
@@ -55,7 +55,7 @@ class WayBack:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenBack:
-    """The landings as they are now, and what may still show."""
+    """The current landings, and the reverts that may still show."""
 
     landings: tuple[Landing, ...]
     waiting: tuple[WayBack, ...] = ()
@@ -65,16 +65,16 @@ async def whole_or_nothing(
     ports: Ports, step: StepId, changes: Sequence[Change], landings: Sequence[Landing]
 ) -> TakenBack:
     """
-    Undoes what landed of *changes* if not all of them did.
+    Reverts those of *changes* that landed, unless all of them did.
 
     Args:
         ports: The world.
         step: The step whose checkpoint has the pre-images.
-        changes: Those of one call, in the order in which they were made.
-        landings: One for each of them.
+        changes: The changes of one call, in the order in which they were made.
+        landings: The landing of each change.
 
     Returns:
-        The landings as they are now: what was taken back is rejected, with a failure that says so.
+        The current landings: reverted changes count as rejected, with a failure that says so.
     """
     left, waiting = list(landings), list[WayBack]()
     bad = next((at for at, landing in enumerate(landings) if not isinstance(landing, Applied)), None)
@@ -93,7 +93,9 @@ async def whole_or_nothing(
 
 
 def _taken_back_failure(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
-    """Why edits that stood are gone; *is_whole* if none of the change is left."""
+    """
+    Returns the failure for edits that landed and were reverted; *is_whole* if none of the change is left.
+    """
     if isinstance(landing, Partial):
         what = "What landed of it was reverted" if is_whole else "What landed of it was reverted in part"
         return replace(landing.failure, message=f"{landing.failure.message} {what}.")
@@ -120,9 +122,8 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> tuple[Landing, list[WayBack]]:
     """
-    Undoes what has landed of *change* in each document of its file, and sees what is left of it.
-
-    A hunk that cannot be undone in one of them is left as it is in all.
+    Reverts what landed of *change* in each document of its file, and checks what is left of it. A hunk that
+    cannot be reverted in one of them is left in all.
     """
     where = landing.uri or change.uri
     views = await _views(ports, where)
@@ -156,14 +157,14 @@ async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Sent:
-    """A revert in one document, and what became of it."""
+    """A revert in one document, and its result."""
 
     update: Update
     landing: Landing
 
     @property
     def refused(self) -> frozenset[int] | None:
-        """The numbers of its hunks that have not landed; None if that is all of it."""
+        """The numbers of its hunks that did not land; None if none did."""
         if not isinstance(self.landing, Partial):
             return None
         landed = dict(zip(self.update.edits, self.landing.landed, strict=True))
@@ -174,11 +175,11 @@ class _Sent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Round:
     """
-    What came of one try to take a change back in all documents of its file.
+    The result of one attempt to revert a change in all documents of its file.
 
     Attributes:
-        kept: The edits that cannot be taken back in one of them.
-        failed: The way that has not landed, if there is one.
+        kept: The edits that cannot be reverted in one of them.
+        failed: The revert that did not land, if any.
         renamed: The document's new name, if it was renamed in the meantime.
     """
 
@@ -191,10 +192,11 @@ async def _send_back(
     ports: Ports, change: Update, views: Sequence[Document], wanted: Set[TextEdit], is_alone: bool
 ) -> _Round:
     """
-    Takes *wanted* back in all *views*; a hunk that one of them does not take back stands again in all.
+    Reverts *wanted* in all *views*; a hunk that one of them does not revert is made again in all.
 
     Args:
-        is_alone: Whether each way is for its document alone; else the editor makes it in all of the file.
+        is_alone: Whether each revert is for its document alone; otherwise the editor makes it in all
+            documents of the file.
     """
     kept = set[TextEdit]()
     for view in views:
@@ -232,10 +234,10 @@ async def _make_again(ports: Ports, way: Update, numbers: Set[int] | None) -> No
 
 async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
     """
-    Takes back in the other documents of a file what a revert that shows late has taken back in one of them.
+    Reverts in the other documents of a file what a late revert has reverted in one of them.
 
     Returns:
-        The revert that one of those does not show; None if it is gone in all.
+        A revert that one of them does not show; None if the change is gone in all.
     """
     others = [each for each in await _views(ports, way.update.uri) if each.uri != way.update.uri]
     undone = await _send_back(ports, way.change, others, way.edits, is_alone=True)
@@ -261,7 +263,10 @@ async def _shown_edits(change: Update, views: Sequence[Document]) -> set[TextEdi
 def _hunks_back(
     now: Text, change: Update, wanted: Set[TextEdit]
 ) -> tuple[tuple[PlannedHunk, ...], set[TextEdit]]:
-    """What takes hunks back, and the edits of those that stand, also in part, and cannot be taken back."""
+    """
+    Returns the reverts of hunks, and the edits of hunks that are at least partly there and cannot be
+    reverted.
+    """
     hunks = [[each for each in hunk.edits if each in wanted] for hunk in change.hunks]
     reverted = revert_hunks(now, change.base, [hunk for hunk in hunks if hunk])
     if any(hunk.number is None for hunk in reverted):
@@ -277,10 +282,10 @@ def _landing_of_rest(
     change: Update, landing: Landing, left: Set[TextEdit], why: tuple[Change, Sequence[Landing]]
 ) -> Landing:
     """
-    What is told of *change* if nothing but the edits *left* remains of what had landed.
+    Returns the landing of *change* if only the edits *left* remain of what had landed.
 
     Args:
-        why: The change that did not land, and what became of reverts.
+        why: The change that did not land, and the results of the reverts.
     """
     if left == _landed_edits(change, landing):
         return landing
@@ -295,7 +300,7 @@ def _landing_of_rest(
 
 
 async def _views(ports: Ports, uri: str) -> list[Document]:
-    """The document *uri*, then the others that the editor has open of the same file."""
+    """Returns the document *uri*, then the other open documents of the same file."""
     first = await ports.editor.read(uri)
     if isinstance(first, Failure):
         return []
@@ -326,7 +331,7 @@ async def _is_removed(ports: Ports, step: StepId, change: Create) -> bool:
 
 
 async def _pre_image(ports: Ports, step: StepId, uri: str) -> Image | None:
-    """What a document held before it was last touched."""
+    """Returns the contents of a document before it was last changed."""
     return next(
         (each.before_last or each.before for each in await _restorations(ports, step) if each.uri == uri),
         None,

@@ -1,9 +1,9 @@
 """
-One of the user's checks, as a reporter: it is run on the text that documents have when they are asked about.
+One of the user's checks, as a reporter: it runs on the text that documents have when a report is requested.
 
-A run that is not done in time goes on. What it finds counts for exactly the text that it was given: for the
-present one if that is still the same, or as the baseline of a later one. Of the runs of a document that still
-go on, only the first one and the last one are of use; others are ended.
+A run that does not finish in time continues. Its result counts only for the text that it was given: for the
+current text if that is the same, or as the baseline for a later one. Of several unfinished runs of a
+document, only the first and the last are useful; the others are stopped.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from handrail.core.policy.place import Place, is_asked
 from handrail.ports import Document, Ports
 from handrail.ports.languages import LATE, Report, Unknown, Unwatched
 
-LIMIT_RUNNING = 6  # runs at once; then the oldest are ended
-LIMIT_KEPT = 50  # runs that are remembered, each with the texts that it was of
+LIMIT_RUNNING = 6  # runs at once; then the oldest are stopped
+LIMIT_KEPT = 50  # remembered runs, each with its texts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """A run of the check, which may be going on."""
+    """A run of the check, which may not have finished."""
 
     texts: Mapping[str, str]
     stop: asyncio.Event
     task: asyncio.Task[Mapping[str, tuple[Problem, ...] | Unknown]]
 
     def is_of(self, uri: str, text: str) -> bool:
-        """Whether it says what is wrong with a text of a document, or will."""
+        """Whether it reports, or will report, the problems of this text of a document."""
         if self.texts.get(uri) != text:
             return False
         if not self.task.done():
@@ -49,7 +49,7 @@ class Checker:
 
     Attributes:
         stopped: Set when the turn is stopped.
-        notice: Tells the user something.
+        notice: Shows a message to the user.
     """
 
     check: Check

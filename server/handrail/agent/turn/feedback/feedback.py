@@ -27,29 +27,29 @@ from handrail.core.results import redact
 from handrail.ports import Document, Ports
 from handrail.ports.languages import LATE, PROBLEMS, Languages, Report, Unknown, Unwatched
 
-LIMIT_S = 2.0  # of one answer of the model, all waiting together
+LIMIT_S = 2.0  # total waiting time for one answer of the model
 BEFORE_S = 0.5  # of that, before an edit
-LIMIT_CHECKED = 100  # open documents that are looked at
+LIMIT_CHECKED = 100  # open documents that are considered
 LIMIT_OTHERS = 40  # of them, those that are asked about
 LIMIT_NEAR = 20  # folders of edited documents, the latest
-LIMIT_ROUNDS = 3  # so often a turn goes on because of what is told at its end
+LIMIT_ROUNDS = 3  # how often a turn continues because of what is reported at its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bridge:
-    """Reports what the editor's language servers say."""
+    """Reports the diagnostics of the editor's language servers."""
 
     ports: Ports
 
     async def problems(
         self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
-        """The problems of documents as they are now."""
+        """Returns the current problems of documents."""
         found = await self.ports.languages.problems(uris, wait_s, others)
         return dict.fromkeys(uris, LATE) | dict(found)
 
     def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
-        """Language servers report on the present text alone."""
+        """Returns nothing: language servers report only on the current text."""
         return None
 
 
@@ -59,8 +59,8 @@ class Feedback:
     The problems of the documents that a turn edits.
 
     Attributes:
-        stopped: Set when the turn is stopped: nothing is waited for then.
-        observe: Told what the user should know.
+        stopped: Set when the turn is stopped; then nothing waits any longer.
+        observe: Called with notices for the user.
     """
 
     ports: Ports
@@ -87,12 +87,12 @@ class Feedback:
 
     @property
     def languages(self) -> Languages:
-        """What the tools of the turn ask: the editor's language servers, or the user's checks."""
+        """What the tools of the turn use: the editor's language servers, or the user's checks."""
         inner = self.ports.languages
         return Listing(inner=inner, checkers=self._checkers) if self._checkers else inner
 
     def begin_answer(self) -> None:
-        """Another answer of the model is dealt with, for which there is time anew."""
+        """Called for each answer of the model: resets the waiting time."""
         self._deadline = self.ports.clock.now() + LIMIT_S
 
     @property
@@ -100,7 +100,7 @@ class Feedback:
         return min(LIMIT_S, max(0.0, self._deadline - self.ports.clock.now()))
 
     async def begin_edit(self, places: Iterable[Place]) -> None:
-        """The documents at these places are about to change."""
+        """Called before the documents at these places change."""
         new = {each.identity: each for each in places}
         self._paths |= dict.fromkeys(each.path for each in new.values())
         new = {name: each for name, each in new.items() if any(w.is_new(name) for w in self._watches)}
@@ -115,24 +115,24 @@ class Feedback:
         await asyncio.gather(*(each.begin_edit(there, wait_s) for each in self._watches))
 
     async def report_new(self, outcomes: Sequence[Outcome]) -> str:
-        """What the model is told about new problems, once edits have been made; empty if there are none."""
+        """Returns the text about new problems for the model after edits; empty if there are none."""
         self.note(outcomes)
         return await self._report()
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Edits have been made, and others follow at once."""
+        """Called when edits have been made and others follow at once."""
         for each in outcomes if self._watches else ():
             if each.status is Status.LANDED and self._may_tell(each.mutation):
                 for watch in self._watches:
                     watch.note(each.mutation)
 
     def _may_tell(self, mutation: Mutation) -> bool:
-        """Whether the model may read the document without a question: problems quote what is in it."""
+        """Whether the model may read the document without a question, since problems quote its text."""
         place = self.ports.workspace.resolve(mutation.uri)
         return isinstance(place, Place) and not is_asked(place, is_written=False)
 
     async def _others(self) -> Sequence[Other]:
-        """The open documents that the model may read, those near to what was edited first."""
+        """Returns the open documents that the model may read, those nearest to the edits first."""
         result = dict[str, Other]()
         for document in (await self.ports.editor.open_documents())[:LIMIT_CHECKED]:
             place = self.ports.workspace.resolve(document.uri)
@@ -144,7 +144,7 @@ class Feedback:
         return nearest[:LIMIT_OTHERS]
 
     async def at_end(self) -> str:
-        """What the model is told of edits that nothing was known of before; empty if there is nothing new."""
+        """Returns the text about edits whose problems were unknown before; empty if there is nothing new."""
         if self._rounds >= LIMIT_ROUNDS or not any(each.waits for each in self._watches):
             return ""
         self.begin_answer()
@@ -156,7 +156,7 @@ class Feedback:
         self.observe(Notice(call="", text=redact.redact(text, self.ports.secrets()), is_warning=False))
 
     async def close(self) -> None:
-        """The turn has ended: end what runs for it."""
+        """Called when the turn has ended: stops everything that runs for it."""
         await asyncio.gather(*(each.close() for each in self._checkers))
 
     async def _report(self, *, ends: bool = False) -> str:
@@ -167,7 +167,7 @@ class Feedback:
 
 
 def _merge_news(news: Sequence[News]) -> list[DocumentProblems]:
-    """The new problems of each document, nearest to the edit first, whoever reports them."""
+    """Merges the new problems of all reporters by document, nearest to the edit first."""
     return [*_merge([each.ranked for each in news]), *_merge([each.elsewhere for each in news])]
 
 
@@ -183,7 +183,7 @@ def _merge(news: Sequence[Mapping[str, tuple[tuple[int, Problem], ...]]]) -> lis
 
 
 def _steps(path: str, folders: Sequence[str]) -> int:
-    """How many folders lie between a document and the nearest of *folders*."""
+    """Counts the folders between a document and the nearest of *folders*."""
     own = path.split("/")[:-1]
     steps = []
     for folder in folders[-LIMIT_NEAR:]:
@@ -199,7 +199,7 @@ def _nearness(ranked: tuple[int, Problem]) -> tuple[int, int]:
 
 
 def _unknown(news: Sequence[News]) -> dict[str, list[str]]:
-    """The documents of which something is not known, by the reason."""
+    """Groups documents with unknown problems by the reason."""
     result: dict[str, list[str]] = {}
     for each in news:
         for path, why in each.unknown.items():

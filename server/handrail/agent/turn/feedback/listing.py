@@ -1,6 +1,4 @@
-"""
-What the user's checks find, as the tool `problems` lists it where the editor passes nothing on.
-"""
+"""Lists what the user's checks find, for the tool `problems`, if the editor does not pass on diagnostics."""
 
 from __future__ import annotations
 
@@ -15,25 +13,25 @@ from handrail.ports.languages import PROBLEMS, Languages, Report, Spots, Target,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Languages port that asks checks for problems, and another one for all else."""
+    """Languages port that gets problems from checks, and everything else from another port."""
 
     inner: Languages
     checkers: Sequence[Checker]
 
     @property
     def offers(self) -> frozenset[str]:
-        """What the other one offers, and problems."""
+        """Returns what the other port offers, and problems."""
         return self.inner.offers | {PROBLEMS}
 
     async def problems(
         self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
-        """What all checks find in documents as they are now."""
+        """Returns the problems that all checks find in the current documents."""
         answers = await asyncio.gather(*(each.problems(uris, wait_s) for each in self.checkers))
         return {uri: _join([each[uri] for each in answers]) for uri in uris}
 
     async def known_problems(self) -> Mapping[str, tuple[Problem, ...]]:
-        """What checks have found last in each document of this turn."""
+        """Returns the latest problems that checks found in each document of this turn."""
         result: dict[str, tuple[Problem, ...]] = {}
         for checker in self.checkers:
             for uri, problems in checker.latest().items():
@@ -50,7 +48,7 @@ class Listing:
 
 
 def _join(answers: Sequence[Report | Unwatched | Unknown]) -> Report | Unwatched:
-    """What several checks say of a document."""
+    """Joins the reports of several checks on a document."""
     reports = [each for each in answers if isinstance(each, Report)]
     missing = tuple(f"Unknown: {each.why}" for each in answers if isinstance(each, Unknown))
     if not reports and not missing:

@@ -1,9 +1,9 @@
 """
-Run a check once, like any other command: judged, contained, for a limited time, its output bounded.
+Run a check once, like any other command: judged, contained, and with limited time and output.
 
-It sees the text that the editor holds: in copies that lie over the files, or on its standard input. Where
-neither can be had it sees the disk, and says nothing of documents with unsaved changes. Contained, it can
-only read, so the setting is leave enough. Where nothing contains it, a rule of the user's must allow it.
+It sees the editor's text, either in copies that cover the files or on its standard input. If neither is
+possible, it sees the files on disk, and reports nothing about documents with unsaved changes. In the sandbox
+it can only read, so the setting is permission enough. Without a sandbox, a rule of the user must allow it.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from handrail.core.results import sanitize
 from handrail.ports import Document, Ports
 from handrail.ports.languages import Unknown
 
-TOOL = "terminal"  # the tool whose rules hold for checks
+TOOL = "terminal"  # the tool whose rules apply to checks
 LIMIT_S = 30.0
 LIMIT_CHARS = 2_000_000  # that are read of what a check prints
-LIMIT_PROBLEMS = 1_000  # of a document; with more, new ones cannot be told from old ones in time
+LIMIT_PROBLEMS = 1_000  # of a document; with more, finding the new ones takes too long
 LIMIT_PATHS = 50  # that are looked at to find out whether any is a file
 SAID_CHARS = 200
-NOT_RUN = (126, 127)  # how a shell says that there is no such program
+NOT_RUN = (126, 127)  # a shell's exit code if the program does not exist
 SIGNALLED = 128
 STDIN_NAMES = frozenset({"-", "<stdin>", "stdin"})
 
@@ -50,10 +50,10 @@ class Target:
     A document that is checked.
 
     Attributes:
-        uri, text: The editor's.
+        uri, text: As the editor has them.
         path: Relative to its workspace folder, *root*.
         raw: The bytes that it would have on disk.
-        is_unsaved: Whether the disk has other text.
+        is_unsaved: Whether the text on disk differs.
     """
 
     uri: str
@@ -66,7 +66,9 @@ class Target:
 
     @classmethod
     def of(cls, document: Document, place: Place, root: Place) -> Target | None:
-        """A document in a workspace folder; None if its text cannot be written to a file."""
+        """
+        Returns the target for a document in a workspace folder; None if its text cannot be written to a file.
+        """
         raw = document.text.encode(document.text.content)
         if not isinstance(raw, bytes):
             return None
@@ -83,10 +85,10 @@ class Target:
 
 async def run(check: Check, targets: Sequence[Target], ports: Ports, stop: asyncio.Event) -> Results:
     """
-    What a check finds in documents of one workspace folder, by URI.
+    Returns the problems that a check finds in documents of one workspace folder, by URI.
 
     Args:
-        stop: Set when it is to be ended.
+        stop: Set to stop it.
     """
     sandbox = ports.terms.sandbox
     available = NOTHING_AVAILABLE if sandbox is Sandbox.OFF else await ports.process.available()
@@ -101,7 +103,7 @@ async def run(check: Check, targets: Sequence[Target], ports: Ports, stop: async
 
 
 async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
-    """What a check finds in files, over which the editor's text lies where that can be had."""
+    """Runs a check on files, covered by copies of the editor's text where that is possible."""
     mounts = bool(once.available.by) and once.available.mounts
     before = {each.uri: await once.ports.editor.read_bytes(each.uri) for each in targets}
     result = dict[str, tuple[Problem, ...] | Unknown]()
@@ -154,7 +156,7 @@ class _Once:
     available: Available
 
     def unknown(self, what: str, *, is_final: bool = False, is_passing: bool = False) -> Unknown:
-        """A reason why nothing is known, as a sentence about the check."""
+        """Returns a reason why problems are unknown, as a sentence about the check."""
         why = f"The check `{self.check.program}` {what}."
         return Unknown(why=why, is_final=is_final, is_passing=is_passing)
 
@@ -167,11 +169,11 @@ class _Once:
         given: bytes = b"",
     ) -> Mapping[str, list[Problem]] | Unknown:
         """
-        The problems that a command line reports of documents, by URI.
+        Returns the problems that a command line reports in documents, by URI.
 
         Args:
-            copies: What it sees in place of files.
-            given: What it reads from its standard input.
+            copies: The contents that it sees in place of files.
+            given: The text for its standard input.
         """
         folder = targets[0].root
         if why := await self._why_not(line, folder):
@@ -205,7 +207,7 @@ class _Once:
         return await self._read(ran, targets, is_stdin=bool(given))
 
     async def _why_not(self, line: str, folder: Place) -> str:
-        """Why a command line may not run, as the end of a sentence; empty if it may."""
+        """Returns why a command line may not run, as the end of a sentence; empty if it may."""
         line_ = await understand(line, folder, self.ports)
         request = verdict.Request(
             tool=TOOL,
@@ -239,7 +241,7 @@ class _Once:
     async def _read(
         self, ran: Ran, targets: Sequence[Target], *, is_stdin: bool
     ) -> Mapping[str, list[Problem]] | Unknown:
-        """The problems of documents in what the check has printed."""
+        """Reads the problems of documents from the output of the check."""
         if failed := self._failure(ran):
             return failed
         names = [each.path for each in targets]
@@ -263,7 +265,7 @@ class _Once:
         return by_document
 
     def _failure(self, ran: Ran) -> Unknown | None:
-        """Why what the check printed does not count, if so."""
+        """Returns why the output of the check does not count, if so."""
         code = ran.code if ran.code is not None else 0
         match ran.end:
             case End.TIMED_OUT:
@@ -286,7 +288,9 @@ class _Once:
                 return self.unknown(f"was stopped ({ran.end.value})", is_final=True)
 
     async def _names_files(self, reported: Sequence[Reported], folder: Place) -> bool:
-        """Whether any of the problems is of a file of the workspace, so that the output was understood."""
+        """
+        Whether any of the problems is in a file of the workspace, which shows that the output was understood.
+        """
         for path in list(dict.fromkeys(each.path for each in reported))[:LIMIT_PATHS]:
             place = self.ports.workspace.resolve(uri_in(folder.uri, path))
             if not isinstance(place, Place) or is_asked(place, is_written=False):
@@ -299,7 +303,7 @@ class _Once:
 def _by_document(
     reported: Sequence[Reported], targets: Sequence[Target], ports: Ports, *, is_stdin: bool
 ) -> dict[str, list[Problem]]:
-    """The problems of the documents that were checked; those of any other are left out."""
+    """Groups the problems by document; leaves out those of documents that were not checked."""
     known = {each.identity: each.uri for each in targets}
     places = dict[str, str | None]()
     result: dict[str, list[Problem]] = {each.uri: [] for each in targets}
@@ -315,6 +319,6 @@ def _by_document(
 
 
 def _quote_output(output: str) -> str:
-    """The beginning of what was printed, in parentheses; empty if nothing was."""
+    """Returns the beginning of the output in parentheses; empty if there is none."""
     row = next((row.strip() for row in output.split("\n") if row.strip()), "")
     return f" ({sanitize.clean(row, SAID_CHARS)})" if row else ""

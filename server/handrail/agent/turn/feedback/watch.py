@@ -1,9 +1,9 @@
 """
-What one reporter says of a turn's edits: a baseline for each document, and what is new against it.
+Compares the reports of one reporter during a turn: a baseline for each document, and what is new since.
 
-A change of one document can cause problems in others, such as where a function that was renamed is called.
-So other open documents are compared beside those that were edited, if the reporter tells of them. What it
-reports on them late is told after the next edit, or at the end of the turn.
+A change of one document can cause problems in others, such as where a function that was renamed is called. So
+other open documents are compared too, if the reporter covers them. Late reports on them are passed on after
+the next edit, or at the end of the turn.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ class Reporter(Protocol):
         self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
         """
-        The problems of documents as they are now, by URI, for each of *uris*; waits *wait_s* at most.
+        Returns the current problems of each of *uris*; waits at most *wait_s*.
 
         Args:
-            others: Documents that are told of besides, if something is known of them.
+            others: Documents to include if something is known about them.
         """
         ...
 
     def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
-        """The problems that a document had when it held *text*, if they have become known since."""
+        """Returns the problems of an earlier *text* of a document, if they have become known since."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
     """
-    What a reporter has to say after an edit.
+    What a reporter found after an edit.
 
     Attributes:
         ranked: The new problems by path, each with its distance to what changed.
-        elsewhere: Those of documents that were not edited just now, nearest documents first.
-        unknown: Why nothing is known, by path.
+        elsewhere: The new problems in documents that were not just edited, nearest documents first.
+        unknown: Why problems are unknown, by path.
     """
 
     ranked: Mapping[str, tuple[tuple[int, Problem], ...]]
@@ -60,7 +60,7 @@ class News:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Other:
-    """An open document besides those that are edited, with its identity and what people call it."""
+    """An open document that was not edited, with its identity and display name."""
 
     uri: str
     identity: str
@@ -69,7 +69,7 @@ class Other:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Baseline:
-    """A document's text, and its problems then; None if they are not known."""
+    """A document's earlier text and its problems; None if they are unknown."""
 
     uri: str
     text: str
@@ -83,10 +83,10 @@ async def _no_others() -> Sequence[Other]:
 @dataclass(kw_only=True)
 class Watch:
     """
-    What one reporter says of the documents that a turn edits.
+    Compares one reporter's problems in the documents that a turn edits.
 
     Attributes:
-        others: The open documents that are looked at besides, nearest first.
+        others: The other open documents to compare, nearest first.
     """
 
     reporter: Reporter
@@ -102,11 +102,11 @@ class Watch:
 
     @property
     def waits(self) -> bool:
-        """Whether something may still be told of an edit."""
+        """Whether there may still be news about an edit."""
         return bool(self._edited) or self._asks_others
 
     async def begin_edit(self, documents: Mapping[str, Document | None], wait_s: float) -> None:
-        """These documents, by identity, are about to change; None for one that is not there."""
+        """Called before these documents, by identity, change; None for one that does not exist."""
         new = {name: each for name, each in documents.items() if self.is_new(name)}
         uris = [each.uri for each in new.values() if each is not None]
         others = [each for each in await self.others() if self.is_new(each.identity)]
@@ -128,12 +128,12 @@ class Watch:
                 self._before[each.identity] = _baseline(each.uri, report)
 
     def note(self, mutation: Mutation) -> None:
-        """A document has been edited."""
+        """Called when a document has been edited."""
         if not self._is_over:
             self._edited[mutation.identity] = mutation
 
     async def news(self, wait_s: float) -> News:
-        """What is new after the edits that were noted."""
+        """Returns what is new after the noted edits."""
         asked = list(self._edited.values())[-LIMIT_DOCUMENTS:]
         others = [each for each in await self.others() if each.identity not in self._edited]
         uris, names = [each.uri for each in asked], [each.uri for each in others]
@@ -164,7 +164,7 @@ class Watch:
         reports: Mapping[str, Report | Unwatched | Unknown],
         unknown: dict[str, str],
     ) -> dict[str, tuple[tuple[int, Problem], ...]]:
-        """What is new in *others*; if that is not known, *unknown* says why."""
+        """Returns what is new in *others*; if that is unknown, *unknown* says why."""
         result = dict[str, tuple[tuple[int, Problem], ...]]()
         for each in others:
             match reports.get(each.uri):
@@ -196,6 +196,8 @@ def _baseline(uri: str, report: Report) -> _Baseline:
 
 
 def _rank_other(was: _Baseline, report: Report) -> tuple[tuple[int, Problem], ...]:
-    """The new problems of a document that was not edited; those in lines that changed are the user's."""
+    """
+    Ranks the new problems of a document that was not edited; leaves out those in lines that the user changed.
+    """
     ranked = problems.rank(was.problems, was.text, report.problems, report.text)
     return ranked if was.text == report.text else tuple(each for each in ranked if each[0])
