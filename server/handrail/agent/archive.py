@@ -1,8 +1,8 @@
 """
-Write sessions down as they happen, and take them up again: after a restart, or from an earlier turn.
+Record sessions as they happen, and resume them: after a restart, or from an earlier turn.
 
-A call whose result was lost is looked for in the documents: an edit that is there has landed, one that
-would still fit has not.
+If the result of a call was lost, the documents show what it did: an edit that they contain has landed, one
+that would still fit has not.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class UnknownSession(HandrailError):
 
 
 class Busy(HandrailError):
-    """Another process has a turn in a session."""
+    """Another process is running a turn in the session."""
 
 
 Documents = tuple[tuple[str, str], ...]  # URIs and digests
@@ -65,24 +65,24 @@ Documents = tuple[tuple[str, str], ...]  # URIs and digests
 
 @dataclass(kw_only=True)
 class Archive:
-    """The journals of all sessions; knows what is in them already."""
+    """The journals of all sessions, and what has already been written to them."""
 
     journals: Sessions = field(default_factory=Unwritten)
     _written: dict[str, Session] = field(default_factory=dict)
     _known: dict[str, Documents] = field(default_factory=dict)
 
     def begin(self, session: Session, entry: Begun) -> None:
-        """A turn has begun, whose user's message is the session's last one."""
+        """Records that a turn has begun; the session's last message is the user's."""
         self.journals.append(session.id, [entry])
         self.keep(session)
 
     async def save(self, session: Session) -> None:
-        """Write down what is new in a session; it is written when this returns."""
+        """Records what is new in a session; it is written when this returns."""
         self.keep(session)
         await self.journals.wait_until_written()
 
     def keep(self, session: Session) -> None:
-        """Have what is new in a session written down."""
+        """Records what is new in a session, without waiting until it is written."""
         before = self._written.get(session.id, Session(id=session.id))
         known, entries = len(before.messages), list[Entry]()
         if _begins_with(session.messages, before.messages):
@@ -99,12 +99,12 @@ class Archive:
         self._written[session.id] = session
 
     async def add_result(self, session: str, result: ToolResult) -> None:
-        """A call has its result; it is written when this returns."""
+        """Records the result of a call; it is written when this returns."""
         self.journals.append(session, [Answered(result=result)])
         await self.journals.wait_until_written()
 
     def record_event(self, session: str, event: Event) -> Event:
-        """Have written down what happens in a turn, if no message tells of it; the event."""
+        """Records an event of a turn that no message contains; returns the event."""
         if isinstance(event, Asked) and event.end is not None:
             entry = Decided(
                 question=event.question, subject=event.subject, end=event.end.value, choice=event.choice
@@ -113,11 +113,11 @@ class Archive:
         return event
 
     def end(self, session: str, entry: Over) -> None:
-        """A turn has ended."""
+        """Records the end of a turn."""
         self.journals.append(session, [entry])
 
     def claim(self, session: str) -> Release:
-        """Keep other processes from having turns in a session, until it is released. Raises Busy."""
+        """Prevents other processes from running turns in a session until it is released. Raises Busy."""
         release = self.journals.claim(session)
         if release is None:
             raise Busy(
@@ -129,7 +129,7 @@ class Archive:
     # ---- Taking up again --------------------------------------------------------------------------
 
     async def resume(self, session: str, ports: Ports) -> tuple[Session, Told]:
-        """A session as its journal tells it. Raises UnknownSession."""
+        """Rebuilds a session from its journal. Raises UnknownSession."""
         told = journal.replay(await self._entries(session))
         messages = await _settle(told.messages, ports)
         self._written[session] = _session(session, told.messages, told)  # the next `keep` writes what differs
@@ -138,7 +138,7 @@ class Archive:
         return replace(session_, seen=seen.known_documents(told.known, ports.workspace)), told
 
     async def changes(self, session: str, wanted: Rewound) -> bool:
-        """Whether going back changes the session; not if the turn is taken back. Raises UnknownSession."""
+        """Whether a rewind changes the session; not if the turn was already undone. Raises UnknownSession."""
         entries = await self._entries(session)
         begun = {each.turn for each in entries if isinstance(each, Begun)}
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
@@ -149,18 +149,18 @@ class Archive:
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 
     async def turns_left(self, session: str, wanted: Rewound) -> tuple[ToldTurn, ...]:
-        """The turns that a session would have once it has gone back. Raises UnknownSession."""
+        """Returns the turns that a session would have after a rewind. Raises UnknownSession."""
         entries = await self._entries(session)
         changes = await self.changes(session, wanted)
         return journal.replay([*entries, wanted] if changes else entries).turns
 
     async def went_back(self, session: str, restore: str) -> bool:
-        """Whether a session went back with a restore, which is named by its checkpoint."""
+        """Whether a session was rewound by the restore with this checkpoint."""
         entries = await self.journals.load(session) or ()
         return any(isinstance(each, Rewound) and each.id == restore for each in entries)
 
     async def rewound(self, session: str, wanted: Rewound, ports: Ports) -> tuple[Session, Told]:
-        """A session once it has gone back. Raises UnknownSession if that cannot be written down."""
+        """Rewinds a session. Raises UnknownSession if that cannot be recorded."""
         if await self.changes(session, wanted):
             self.journals.append(session, [wanted])
             if wanted not in await self._entries(session):
@@ -168,7 +168,7 @@ class Archive:
         return await self.resume(session, ports)
 
     async def fork(self, session: str, turn: str, name: str, ports: Ports) -> Session:
-        """A new session *name* with the conversation up to the end of *turn*. Raises UnknownSession."""
+        """Creates a session *name* with the conversation up to the end of *turn*. Raises UnknownSession."""
         entries = await self._entries(session)
         told = journal.replay(entries, until=turn)
         if turn not in {each.turn for each in told.turns}:
@@ -182,13 +182,13 @@ class Archive:
         return forked
 
     async def rename(self, session: str, title: str) -> None:
-        """Give a session another title. Raises UnknownSession."""
+        """Gives a session another title. Raises UnknownSession."""
         await self._entries(session)
         self.journals.append(session, [Renamed(title=shorten(" ".join(title.split())))])
         await self.journals.wait_until_written()
 
     async def delete(self, session: str) -> None:
-        """Remove a session's journal for good. Raises UnknownSession, Busy."""
+        """Removes a session's journal permanently. Raises UnknownSession, Busy."""
         await self._entries(session)  # to claim a journal makes it
         release = self.claim(session)
         try:
@@ -200,14 +200,14 @@ class Archive:
             release()
 
     async def of_turn(self, turn: str) -> tuple[str, list[str]] | None:
-        """The session in which a turn was begun, and all that were, in order."""
+        """Returns the session in which a turn was started, and all its turns, in order."""
         session = await self.journals.of_turn(turn)
         if session is None:
             return None
         return session, [each.turn for each in await self._entries(session) if isinstance(each, Begun)]
 
     async def prompt(self, turn: str) -> str | None:
-        """What the user said to begin a turn; None if no journal knows it."""
+        """Returns the prompt of a turn; None if no journal has it."""
         session = await self.journals.of_turn(turn)
         if session is None:
             return None
@@ -238,7 +238,7 @@ def _begins_with(messages: tuple[Message, ...], known: tuple[Message, ...]) -> b
 
 
 async def _settle(messages: tuple[Message, ...], ports: Ports) -> tuple[Message, ...]:
-    """*messages* with results that are not known looked for in the documents."""
+    """Completes *messages* with unknown results, which are found by looking at the documents."""
     calls: Mapping[str, ToolCall] = {}
     collected: list[Message] = []
     for message in messages:

@@ -1,8 +1,7 @@
 """
-Take a command line apart, and find all that it reads.
-
-A line that can be run without a shell becomes a script, of which each command is known, with what it reads,
-or not. Of any other line, and of a command that is not known, whatever seems to be a path counts.
+Parse a command line and find everything that it reads. A line that can run without a shell becomes a script;
+each of its commands is either known, with everything that it reads, or unknown. For any other line, and for
+an unknown command, everything that looks like a path counts.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ LIMIT_NAMES = 1_000  # of files whose contents git would show
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandLine:
     """
-    What a command line means in a folder.
+    The meaning of a command line in a folder.
 
     Attributes:
-        script: What it runs; None if only a shell can run it.
-        places: All that it reads, or seems to name.
-        beneath: What of folders that it reads whole is protected, or another name of that.
-        written: Those among them that redirects write.
+        script: The parsed script; None if only a shell can run the line.
+        places: Everything that it reads or seems to name.
+        beneath: The protected files, and other names of them, below folders that it reads as a whole.
+        written: The places that redirects write.
     """
 
     parsed: ParsedCommand
@@ -44,7 +43,7 @@ class CommandLine:
 
 
 async def understand(line: str, folder: Place, ports: Ports) -> CommandLine:
-    """What *line* means in *folder*."""
+    """Determines what *line* means in *folder*."""
     parsed = await ports.process.parse(line)
     if not folder.uri.startswith("file:"):  # then nothing can run there
         parsed = replace(parsed, pipelines=(), needs_shell="its folder")
@@ -72,14 +71,14 @@ async def understand(line: str, folder: Place, ports: Ports) -> CommandLine:
 
 @dataclass(kw_only=True)
 class _Seen:
-    """What commands read: by name, and below what they name."""
+    """What commands read: the named places, and what is below them."""
 
     places: list[Place] = field(default_factory=list)
     beneath: list[Place] = field(default_factory=list)
 
 
 async def _judge(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
-    """A stage that is known, or says why it is not; what it reads goes to *seen*."""
+    """Returns a stage that is known or says why it is not; adds what it reads to *seen*."""
     if stage.why_not:
         seen.places += _places(shell.named_files(stage.words), stage.folder, ports)
         return stage
@@ -99,7 +98,7 @@ async def _judge(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
 
 
 async def _reads(stage: Stage, command: Known, ports: Ports, seen: _Seen) -> str:
-    """Find all that a known command reads, for *seen*; returns why that cannot be told, if it cannot."""
+    """Adds everything that a known command reads to *seen*; returns why, if that is unclear."""
     if command.environment is Environment.GIT:
         found = await _seen_by_git(stage, command, ports)
         if isinstance(found, str):
@@ -120,7 +119,7 @@ async def _reads(stage: Stage, command: Known, ports: Ports, seen: _Seen) -> str
 
 
 async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Place, ...] | str:
-    """What git reads: the work tree, the paths that are named, and the files whose contents it shows."""
+    """Adds what git reads: the work tree, named paths, and files whose contents it shows."""
     named = [*command.meant.objects, *command.meant.paths]
     objects = [each for each in command.meant.objects if command.names and not git.IN_TREE.fullmatch(each)]
     repository = await ports.process.repository(stage.folder, command.names, objects)
@@ -157,18 +156,18 @@ def _is_beyond(named: str, folder: str, top: str, ports: Ports) -> bool:
 
 
 def _in_tree(named: str) -> tuple[str, ...]:
-    """The paths that an operand of git may mean."""
+    """Returns the paths that an operand of git may mean."""
     match = git.IN_TREE.fullmatch(named)
     return (named, match[1], named.rpartition(":")[2]) if match else (named,)
 
 
 def _places(paths: Sequence[str], folder: str, ports: Ports) -> tuple[Place, ...]:
-    """What *paths* lead to in *folder*; without one they are URIs."""
+    """Resolves *paths* in *folder*; without a folder they are URIs."""
     resolved = (ports.workspace.resolve(uri_in(folder, path) if folder else path) for path in paths)
     return tuple(dict.fromkeys(place for place in resolved if isinstance(place, Place)))  # else it is no path
 
 
 def uri_in(folder: str, path: str) -> str:
-    """The URI of what a command in *folder*, a URI, means by *path*."""
+    """Returns the URI of *path* in *folder*, a URI."""
     named = quote(path, safe="/", errors="surrogateescape")
     return f"file://{named}" if path.startswith("/") else f"{folder.rstrip('/')}/{named}"

@@ -1,4 +1,4 @@
-"""Make a session's conversation shorter when the user wants that, not only when the context is full."""
+"""Shorten a session's conversation at the user's request, not only when the context is full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from handrail.ports import HandrailError
 
 
 def fill_share(host: Host, session: str) -> float | None:
-    """How full the model's context is, from 0 to 1; None before the first turn."""
+    """Returns how full the model's context is, from 0 to 1; None before the first turn."""
     known = host.sessions.get(session)
     if known is None or not known.messages:
         return None
@@ -20,18 +20,18 @@ def fill_share(host: Host, session: str) -> float | None:
 
 
 def share(host: Host, session: str) -> str:
-    """The same, as people read it; empty before the first turn."""
+    """Returns the same as text; empty before the first turn."""
     share_ = fill_share(host, session)
     return "" if share_ is None else f"{share_:.0%} of the context"
 
 
 async def compact(host: Host, session: str) -> tuple[int, int] | None:
     """
-    Have all but the latest part of a session's conversation summarised.
+    Summarises all but the latest part of a session's conversation.
 
     Returns:
-        How many tokens it had and has, by estimate; None if there is too little to summarise.
-        Raises UnknownId if a turn runs, Busy, ProviderError.
+        Its estimated tokens before and after; None if there is too little to summarise. Raises UnknownId if a
+        turn runs, Busy, ProviderError.
     """
     host.at_rest(session)
     release = host.archive.claim(session)

@@ -1,7 +1,6 @@
 """
-All that goes on in one server: its sessions, the turns that run, and the ledger of open failures.
-
-The host is where a client's wishes arrive and from where it is told what happens; it knows no protocol.
+The state of one server: its sessions, the running turns, and the ledger of open failures. The host receives a
+client's requests and reports what happens; it knows no protocol.
 """
 
 from __future__ import annotations
@@ -52,14 +51,14 @@ class Host:
     The agent of one server.
 
     Attributes:
-        ports: Asked for at the start of each turn, so that a changed setting holds from the next turn on.
-        new_id: Makes an id that begins as given.
-        on_event: Told (session, turn, event) as it happens.
-        on_ledger: Told the ledger whenever it has changed.
-        archive: Where sessions are written down.
-        reviews: What is pending.
-        ready: Awaited by each turn before anything else: the ports may not be known yet.
-        mode_of: The mode of a turn, given what its client says; asked again when the ports are known.
+        ports: Called at the start of each turn, so that a changed setting applies from the next turn on.
+        new_id: Returns a new id with the given prefix.
+        on_event: Called with session, turn and event.
+        on_ledger: Called with the ledger whenever it has changed.
+        archive: Records sessions.
+        reviews: The pending changes.
+        ready: Awaited by each turn first, because the ports may not be known yet.
+        mode_of: Returns the mode of a turn, given the client's choice; called again when the ports are known.
     """
 
     ports: Callable[[], Ports]
@@ -97,7 +96,7 @@ class Host:
         mode: Mode | None = None,
         pictures: tuple[Picture, ...] = (),
     ) -> Turn:
-        """Begin a turn in a session that is known, or in a new one. Raises UnknownId, Busy."""
+        """Starts a turn in a known session, or in a new one. Raises UnknownId, Busy."""
         if session is not None and session not in self.sessions:
             raise UnknownId(f"Session {session!r} is not open in this server. Resume it first.")
         if session is not None:
@@ -117,7 +116,7 @@ class Host:
         mode: Mode | None = None,
         pictures: tuple[Picture, ...] = (),
     ) -> Turn:
-        """Begin a turn once those of its session have finished. Raises as `start` does."""
+        """Starts a turn once the earlier ones of its session have finished. Raises like `start`."""
         before = queue.previous_turn(self.turns, session)
         if session is None or before is None:
             return self.start(prompt, session, context, mode, pictures)
@@ -147,52 +146,52 @@ class Host:
         return begun
 
     async def wait(self, turn: str) -> TurnReport:
-        """The report of a turn, once it has ended. Raises UnknownId."""
+        """Waits for the end of a turn and returns its report. Raises UnknownId."""
         return await self.turns.find(turn).report()
 
     async def cancel(self, turn: str) -> None:
-        """Stop a turn; when this returns, nothing is edited any more. Raises UnknownId."""
+        """Stops a turn; it edits nothing after this returns. Raises UnknownId."""
         await stop([self.turns.find(turn)])
 
     def steer(self, turn: str, said: Said) -> None:
-        """Say something to a turn that runs. Raises UnknownId."""
+        """Sends a message to a running turn. Raises UnknownId."""
         if self.turns.find(turn).task.done():
             raise UnknownId(f"Turn {turn!r} has ended. Start another one.")
         self.steered.setdefault(turn, []).append(said)
 
     async def catch_up(self, session: str) -> None:
-        """Reload a session that another process has continued. Raises UnknownId, UnknownSession."""
+        """Reloads a session that another process has continued. Raises UnknownId, UnknownSession."""
         if session in self.sessions and await self.archive.journals.is_behind(session):
             await self.resume(session)
 
     async def resume(self, session: str) -> tuple[ToldTurn, ...]:
-        """Take a session up again. Raises UnknownId, UnknownSession."""
+        """Resumes a session. Raises UnknownId, UnknownSession."""
         self.at_rest(session)
         self.sessions[session], told = await self.archive.resume(session, self.ports())
         return told.turns
 
     async def fork(self, session: str, turn: str) -> str:
-        """A new session with the conversation up to the end of *turn*. Raises UnknownSession."""
+        """Creates a session with the conversation up to the end of *turn*. Raises UnknownSession."""
         name = self.new_id("s")
         self.sessions[name] = await self.archive.fork(session, turn, name, self.ports())
         return name
 
     async def delete(self, session: str) -> None:
-        """Remove a session for good. Raises UnknownId, UnknownSession, Busy."""
+        """Deletes a session permanently. Raises UnknownId, UnknownSession, Busy."""
         self.at_rest(session)
         await self.background.end_session(session)
         await self.archive.delete(session)
         self.sessions.pop(session, None)
 
     def at_rest(self, session: str) -> None:
-        """Make sure that nothing goes on in a session. Raises UnknownId."""
+        """Makes sure that nothing is running in a session. Raises UnknownId."""
         if session in self.rewinding:
             raise UnknownId(f"Session {session!r} is being rewound or summarised. Wait until that is done.")
         if self.turns.running_turns(session):
             raise UnknownId(f"Session {session!r} has a running turn. Stop it, or wait until it ends.")
 
     async def close(self) -> None:
-        """Stop all turns, and end all commands."""
+        """Stops all turns and all commands."""
         await stop(list(self.turns.values()))
         await self.background.close()
 
@@ -275,7 +274,7 @@ class Host:
         )
 
     def facts(self, session: str) -> Facts:
-        """What a summary of the session's conversation must not lose."""
+        """Returns the facts that a summary of the session's conversation must keep."""
         failures = (f"{each.mutation.path}: {each.failure.message}" for each in self.ledger.open)
         now = self.sessions[session]
         todos = todo.render(now.todos).splitlines() if now.todos else []
@@ -295,7 +294,9 @@ class Host:
             self.on_ledger(self.ledger)
 
     def _correct(self, session: str, turn: str, outcomes: Sequence[Outcome]) -> None:
-        """Tell all who were told otherwise that edits show; the model before its next step."""
+        """
+        Reports edits that show late to everyone who was told otherwise; to the model before its next step.
+        """
         before = self.ledger
         for outcome in outcomes:
             self.ledger = ledger.replace_outcome(self.ledger, outcome)
@@ -310,12 +311,12 @@ class Host:
         self.steered.setdefault(session if is_over else turn, []).extend(corrections(outcomes))
 
     def _tell(self, session: str, text: str) -> None:
-        """Tell the model of a session something: in the turn that runs, or in the next one."""
+        """Sends the model of a session a note, in the running turn or the next one."""
         running = self.turns.running_turns(session)
         self.steered.setdefault(running[0].id if running else session, []).append(text)
 
     def observe_text(self, identity: str, now: Text | None) -> None:
-        """Take note that a document has changed, by whomever; None if it is gone."""
+        """Notes that a document has changed; None if it no longer exists."""
         observed = ledger.observe(self.ledger, identity, now)
         if observed == self.ledger:
             return
@@ -327,21 +328,21 @@ class Host:
         self.on_ledger(observed)
 
     def failure(self, failure: str) -> OpenFailure:
-        """The open failure of that id. Raises UnknownId."""
+        """Returns the open failure with that id. Raises UnknownId."""
         known = self.ledger.find(failure)
         if known is None:
             raise UnknownId(f"Failure {failure!r} is not open. It may have been dismissed or fixed.")
         return known
 
     def dismiss(self, failures: Sequence[str]) -> None:
-        """Close failures without making their edits. Raises UnknownId."""
+        """Closes failures without making their edits. Raises UnknownId."""
         for failure in failures:
             self.failure(failure)
         self.ledger = self.ledger.drop(failures)
         self.on_ledger(self.ledger)
 
     async def apply(self, failure: str, candidate: int) -> quick_fix.Fixed:
-        """Make an open failure's edit at a candidate, by its index. Raises UnknownId, CheckpointError."""
+        """Makes an open failure's edit at a candidate, by its index. Raises UnknownId, CheckpointError."""
         known, ports = self.failure(failure), self.ports()
         if known.mutation.hunk is None or not 0 <= candidate < len(known.failure.near):
             raise UnknownId(f"Failure {failure!r} has no candidate {candidate}.")

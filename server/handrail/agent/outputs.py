@@ -1,4 +1,4 @@
-"""What commands have printed, as the sessions of a server remember it."""
+"""The outputs of commands that the sessions of a server remember."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ COMMANDS = "terminal"  # the tool whose results are outputs
 
 
 class NoOutputError(HandrailError):
-    """A client named a call that is not a command, or has not ended."""
+    """A client named a call that is not a command or has not ended."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """A command line, and how it ended with what it printed, as the model read it."""
+    """A command line and its result, as the model read it."""
 
     line: str
     text: str
 
 
 def output(messages: Iterable[Message], call: str | None) -> Output:
-    """Returns what a command printed: that of *call*, or the last one. Raises NoOutputError."""
+    """Returns the output of the command of *call*, or of the last command. Raises NoOutputError."""
     lines: dict[str, str] = {}
     found: Output | None = None
     for message in messages:

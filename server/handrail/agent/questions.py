@@ -1,9 +1,9 @@
 """
 The open questions of one server: asked by turns, shown on surfaces, answered once.
 
-A question waits until one of its choices comes, by whichever road; until its time is over, which is a no; or
-until it is withdrawn. Whatever is no choice of it leaves it open: what cannot be shown is not answered. Every
-surface is told of the end, so that nothing of it stays to be clicked.
+A question waits until one of its choices arrives from any surface, until it times out, which counts as a no,
+or until it is withdrawn. Anything other than a choice leaves it open, because a question that could not be
+shown must not count as answered. Every surface is notified of the end, so that no button remains.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Protocol
 from handrail.core.ledger.report import QuestionEnd
 from handrail.ports import Clock, HandrailError, Question
 
-REMIND_S = 60.0  # so often surfaces are told how long a question still waits
-KEPT = 1_000  # ended ones of which it is still known how they ended
+REMIND_S = 60.0  # how often surfaces are told the remaining time
+KEPT = 1_000  # ended questions whose result is remembered
 
 
 class NotOpenError(HandrailError):
-    """A client named a question that is not open, or a choice that it does not have."""
+    """A client named a question that is not open, or a choice that it does not offer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenQuestion:
-    """A question that waits; both times are in seconds since 1970."""
+    """An open question; both times are in seconds since 1970."""
 
     question: Question
     asked_at: float
@@ -42,15 +42,15 @@ class Surface(Protocol):
     """Shows questions."""
 
     def begin(self, asked: OpenQuestion) -> None:
-        """A question is open."""
+        """Called when a question is asked."""
         ...
 
     def remind(self, asked: OpenQuestion) -> None:
-        """It is still open."""
+        """Called regularly while it is open."""
         ...
 
     def end(self, asked: OpenQuestion, end: QuestionEnd, choice: str | None) -> None:
-        """It is open no longer."""
+        """Called when it is no longer open."""
         ...
 
 
@@ -60,9 +60,9 @@ class Questions:
     All questions; Approver port.
 
     Attributes:
-        clock: Says when the time of a question is over.
-        timeout_s: How long a question waits, asked for when it begins.
-        surface: Where questions are shown.
+        clock: The clock by which questions time out.
+        timeout_s: Returns the time limit of a question, when it is asked.
+        surface: Shows the questions.
     """
 
     clock: Clock
@@ -74,21 +74,21 @@ class Questions:
 
     @property
     def open(self) -> tuple[OpenQuestion, ...]:
-        """Those that wait, the oldest first."""
+        """Returns the open questions, oldest first."""
         return tuple(self._open.values())
 
     def seconds_left(self, asked: OpenQuestion) -> float:
-        """How long a question still waits."""
+        """Returns the remaining time of a question."""
         return max(asked.until - self.clock.now(), 0.0)
 
     def find(self, question: str) -> OpenQuestion:
-        """The open question of that id. Raises NotOpenError."""
+        """Returns the open question with that id. Raises NotOpenError."""
         if question in self._open:
             return self._open[question]
         raise NotOpenError(_not_open(question, self._ended.get(question)))
 
     def answer(self, question: str, choice: str) -> None:
-        """Answer an open question. Raises NotOpenError."""
+        """Answers an open question. Raises NotOpenError."""
         asked = self.find(question).question
         if not asked.takes(choice):
             choices = ", ".join(map(repr, asked.choices))
@@ -101,13 +101,13 @@ class Questions:
         answer.set_result(choice)
 
     def expire(self, question: str) -> None:
-        """No one will answer: the time of a question is over, if it is still open."""
+        """Lets a question time out, if it is still open, because no one can answer it."""
         answer = self._answers.get(question)
         if answer is not None and not answer.done():
             answer.set_result(None)
 
     async def ask(self, question: Question) -> str | None:
-        """Ask, and wait; None if no one answers in time."""
+        """Asks and waits for the answer; None if there is none in time."""
         now = self.clock.now()
         asked = OpenQuestion(question=question, asked_at=now, until=now + self.timeout_s())
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()

@@ -1,9 +1,9 @@
 """
-Turns that wait for those of their session before them.
+Turns that wait for earlier turns of their session.
 
-A turn that waits has an id and a task like any other: it can be awaited, spoken to and stopped. It begins
-when the one before it has finished. If that was stopped or failed, what was wished after it may make no sense
-any more: it does not begin then, and its report says so.
+A waiting turn has an id and a task like any other: it can be awaited, sent messages and stopped. It starts
+when the turn before it has finished. If that turn was stopped or failed, the next request may no longer make
+sense: then the waiting turn does not start, and its report says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,9 @@ LIMIT_WAITING = 20  # turns of a session
 
 
 def previous_turn(turns: Turns, session: str | None) -> Turn | None:
-    """The one that a new turn of *session* waits for. Raises HandrailError if too many wait already."""
+    """
+    Returns the turn that a new turn of *session* waits for. Raises HandrailError if too many are waiting.
+    """
     running = turns.running_turns(session)
     if len(running) > LIMIT_WAITING:
         raise HandrailError(f"{LIMIT_WAITING} turns of this session are already waiting. Stop one, or wait.")
@@ -31,7 +33,9 @@ def previous_turn(turns: Turns, session: str | None) -> Turn | None:
 
 
 def run_and_release(run: Coroutine[object, object, TurnReport], release: Release) -> asyncio.Task[TurnReport]:
-    """Run a turn, and let go of its session before the task is done: the next one may begin just then."""
+    """
+    Runs a turn, and releases its session before the task is done, because the next turn may start at once.
+    """
     stack = ExitStack()
     stack.callback(release)
     stack.callback(run.close)
@@ -48,12 +52,8 @@ def run_and_release(run: Coroutine[object, object, TurnReport], release: Release
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """
-    A turn that waits.
-
-    Attributes:
-        before: The one that it waits for.
-        begin: Runs it.
-        spent: What its session has used.
+    A waiting turn. Attributes:
+        before: The turn that it waits for. begin: Runs it. spent: The usage of its session.
     """
 
     id: str
@@ -62,7 +62,9 @@ class Waiting:
     spent: Callable[[], Usage]
 
     async def run(self, observe: Callable[[Event], None]) -> TurnReport:
-        """Run it once the one before it has finished; never raises. If it does not begin, its end is told."""
+        """
+        Runs it once the turn before it has finished; never raises. If it does not start, its end is reported.
+        """
         try:
             ended = await self.before.report()
             if ended.state is State.FINISHED:

@@ -1,8 +1,8 @@
 """
-Restore checkpoints: documents, the conversation, or both; foresee what that changes; take it back.
+Restore checkpoints (documents, the conversation, or both), preview a restore, and redo what it undid.
 
-A restore has a checkpoint of its own, which holds what was there before it. To redo what a restore undid is
-therefore to restore that checkpoint, with the conversation if that went back too.
+A restore has a checkpoint of its own with the state before it. To redo what a restore undid, that checkpoint
+is restored, with the conversation if it was rewound too.
 """
 
 from __future__ import annotations
@@ -24,15 +24,13 @@ from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
 
-FORESEEN = ""  # the checkpoint of a restore that is only foreseen
+FORESEEN = ""  # the checkpoint of a restore that is only previewed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redo:
     """
-    Which restore to take back.
-
-    Attributes:
+    Which restore to reverse. Attributes:
         checkpoint: The id of the checkpoint that the restore made; None for the newest one.
         go_on: As for `Wish`.
     """
@@ -42,7 +40,7 @@ class Redo:
 
 
 async def restore(host: Host, wish: Wish) -> RestoreReport:
-    """Take a turn or a step back. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
+    """Restores a turn or a step. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
     way, ports = await _way(host, wish, host.new_id("r")), host.ports()
     step = replace(way.step, label=shorten(way.step.label))
     if way.back is None:
@@ -71,7 +69,7 @@ async def restore(host: Host, wish: Wish) -> RestoreReport:
 
 
 async def _recheck_reviews(host: Host) -> None:
-    """What was restored is pending or not. An error is logged: the documents have been restored."""
+    """Updates pending changes after a restore. An error is only logged: the documents have been restored."""
     if host.reviews.mode() != ReviewMode.PENDING:
         return
     try:
@@ -99,10 +97,10 @@ async def foresee(host: Host, wish: Wish) -> RestoreReport:
 
 async def redo(host: Host, wanted: Redo) -> Wish:
     """
-    Returns what restoring has to mean to take a restore back.
+    Returns the wish that reverses a restore.
 
     Raises:
-        CheckpointError: There is no such restore.
+        CheckpointError: The restore does not exist.
     """
     known = await host.ports().checkpoints.list()
     name = wanted.checkpoint
@@ -123,7 +121,7 @@ def _restore_named(known: Sequence[Checkpoint], name: str) -> Checkpoint:
 
 
 def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
-    """The newest restore that was not redone yet; *known* are all checkpoints, the newest first."""
+    """Returns the newest restore that has not been redone; *known* are all checkpoints, newest first."""
     redone = 0
     for each in known:
         if each.origin is Origin.REDO:
@@ -136,16 +134,20 @@ def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
 
 
 async def _way(host: Host, wish: Wish, checkpoint: str) -> Way:
-    """How a wish is granted. Raises UnknownId while a command that its turn began still runs."""
+    """
+    Determines how to carry out a wish. Raises UnknownId while a command that its turn started is running.
+    """
     host.background.refuse_restore(wish.checkpoint, following=wish.following)
     own = StepId(session="", turn=checkpoint, number=1, label="", pinned=True)
     return await rewind.find_way(host.ports(), host.archive.of_turn, wish, own)
 
 
 def _close_undone(host: Host, wish: Wish, report: RestoreReport, gone: Collection[str]) -> None:
-    """Close the failures of what was restored, and of the turns that are *gone* from a conversation."""
+    """Closes the failures of what was restored, and of turns that are *gone* from a conversation."""
     turn = host.turns.get(wish.checkpoint.partition(".")[0])
-    began = turn.began if turn is not None else 0  # a turn of another process was before all of this one
+    began = (
+        turn.began if turn is not None else 0
+    )  # a turn of another process was before all turns of this one
     later = {each.id for each in host.turns.values() if each.began > began or turn is None}
     undone = collect_undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
     failures = {each.id for each in host.ledger.mutations if undone is not None and undone.has(each)}

@@ -1,7 +1,7 @@
 """
-The rules that answers to questions have added: listed, and removed again.
+Lists and removes the rules that answers to questions have added.
 
-Those of a session are gone with the server; those of the workspace are kept by the Grants port.
+Rules of a session end with the server; those of the workspace are stored by the Grants port.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from handrail.ports import Grants, HandrailError
 
 
 class UnknownRuleError(HandrailError):
-    """A client named a rule that is not there."""
+    """A client named a rule that does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedRule:
-    """What an answer has allowed; *session* is None for what holds in the workspace for good."""
+    """A rule that an answer added; *session* is None for a permanent rule of the workspace."""
 
     grant: Grant
     session: str | None

@@ -1,8 +1,8 @@
 """
-Turns that run or have ended, and what was told anew of them since.
+Running and ended turns, and corrections of their outcomes.
 
-An editor may show an edit after the turn has told that it did not land. The turn's report then has the later
-outcome, and the model reads of it before it goes on.
+An editor may show an edit after the turn has reported that it did not land. The turn's report then has the
+later outcome, and the model is told about it before its next step.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from handrail.core.ledger.report import TurnReport
 from handrail.ports import HandrailError, Ports, Provider
 from handrail.ports.removals import Removals
 
-KEPT_TURNS = 100  # ended ones whose report can still be had; a report holds whole documents
+KEPT_TURNS = 100  # ended turns whose report is kept; a report has whole documents
 
 
 class UnknownId(HandrailError):
-    """A client named a session, turn or failure that is not known here."""
+    """A client named an unknown session, turn or failure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +32,7 @@ class Turn:
     Attributes:
         task: Ends with its report and never raises.
         began: The order of the last step of any turn before it.
-        late: The outcomes that replace those of the report, by their ids.
+        late: Outcomes that replace those of the report, by id.
     """
 
     session: str
@@ -43,13 +43,13 @@ class Turn:
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """What came of its edits, as far as it is known now; empty until the turn has ended."""
+        """The outcomes of its edits, as known now; empty until the turn has ended."""
         if not self.task.done() or self.task.cancelled():
             return ()
         return tuple(self.late.get(each.mutation.id, each) for each in self.task.result().outcomes)
 
     async def report(self) -> TurnReport:
-        """Returns the turn's report as it is now, once the turn has ended."""
+        """Returns the turn's current report, once the turn has ended."""
         report = await asyncio.shield(self.task)
         outcomes = self.outcomes
         landed = any(each.status is Status.LANDED for each in self.late.values())
@@ -60,11 +60,11 @@ class Turn:
 
 class Turns(dict[str, Turn]):
     """
-    The turns of one server that run, wait or have ended, by their ids.
+    The running, waiting and ended turns of one server, by id.
 
     Attributes:
-        removals: The prompts in documents that they answer.
-        providers: Who answers in a turn that has not begun yet, if not the model that is chosen.
+        removals: The prompts in documents that turns answer.
+        providers: The provider for a turn that has not started yet, if not the chosen model.
     """
 
     def __init__(self) -> None:
@@ -73,29 +73,29 @@ class Turns(dict[str, Turn]):
         self.providers: dict[str, Provider] = {}
 
     def ports_of(self, turn: str, ports: Ports) -> Ports:
-        """Returns the ports with which a turn begins."""
+        """Returns the ports with which a turn starts."""
         own = self.providers.pop(turn, None)
         return ports if own is None else replace(ports, provider=own)
 
     def find(self, turn: str) -> Turn:
-        """The turn of that id. Raises UnknownId."""
+        """Returns the turn with that id. Raises UnknownId."""
         if turn not in self:
             kept = f"of the turns that ended, only the last {KEPT_TURNS} are kept"
             raise UnknownId(f"This server has no turn {turn!r}; {kept}.")
         return self[turn]
 
     def running_turns(self, session: str | None) -> list[Turn]:
-        """Those of a session that have not ended, in the order in which they began or will."""
+        """Returns the turns of a session that have not ended, in the order in which they start."""
         return [turn for turn in self.values() if turn.session == session and not turn.task.done()]
 
     def keep(self, turn: Turn) -> Turn:
-        """Keep a turn, and once it has ended its report, for as long as it is not too old."""
+        """Keeps a turn and, once it has ended, its report, until it is too old."""
         turn.task.add_done_callback(lambda _: self._forget(turn.id))
         self[turn.id] = turn
         return turn
 
     def _forget(self, ended: str) -> None:
-        """Keep the report of the turn that has just *ended*, and no more than enough of those before it."""
+        """Keeps the report of the turn that has just *ended*, and a limited number of earlier ones."""
         self.removals.on_end(ended)
         self[ended] = self.pop(ended)
         done = [turn.id for turn in self.values() if turn.task.done()]
@@ -104,7 +104,7 @@ class Turns(dict[str, Turn]):
 
 
 def corrections(outcomes: Sequence[Outcome]) -> list[str]:
-    """Returns what the model reads of outcomes that replace earlier ones."""
+    """Returns the text for the model about outcomes that replace earlier ones."""
     texts = []
     for each in outcomes:
         hunk = f", hunk {each.mutation.hunk.number}" if each.mutation.hunk is not None else ""
@@ -118,7 +118,7 @@ def corrections(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 async def stop(turns: Sequence[Turn]) -> None:
-    """Stop turns at once, and wait until nothing is edited any more."""
+    """Stops turns at once, and waits until nothing is being edited."""
     await asyncio.sleep(0)  # a task that has not begun would be cancelled without its end
     running = [turn.task for turn in turns if not turn.task.done()]
     for task in running:

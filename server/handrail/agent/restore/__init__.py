@@ -1,1 +1,1 @@
-"""Going back: documents as a checkpoint has them, and a conversation before a turn."""
+"""Restores: documents as they are in a checkpoint, and a conversation before a turn."""

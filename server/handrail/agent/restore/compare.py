@@ -1,8 +1,8 @@
 """
-Compare what a checkpoint keeps with what came of it, with another checkpoint, or with now.
+Compare a checkpoint with what its turn left, with another checkpoint, or with the current state.
 
-The result is a unified diff for people. What an editor holds counts as the document; what is not text, or has
-another mode only, is named without its content.
+The result is a unified diff for people. The editor's text counts as the document. A file that is not text, or
+whose mode alone differs, is named without its content.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
 
     Args:
         ports: The world.
-        checkpoint: The id of a turn or a step; the diff begins with what was there before it.
-        against: Another checkpoint, whose beginning is where the diff ends; `now`; or None for what the
-            turn, or the step and what follows it, left.
-        uri: The only document to look at; None for all.
+        checkpoint: The id of a turn or a step; the diff starts from the state before it.
+        against: Another checkpoint, up to whose beginning the diff goes; `now`; or None for what the turn, or
+            the step and the later ones of its turn, left.
+        uri: The only document to compare; None: all.
 
     Returns:
         A unified diff, empty if nothing differs. Raises CheckpointError.
@@ -44,7 +44,9 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
 
 
 def select_document(ports: Ports, checkpoints: Sequence[Checkpoint], uri: str) -> tuple[Checkpoint, ...]:
-    """The *checkpoints* that have a document, however its URI is spelled; it is their only path then."""
+    """
+    Returns the *checkpoints* that have a document, however its URI is spelled, reduced to that document.
+    """
     name = identity(ports, uri)
     narrowed = (
         replace(each, paths=tuple(path for path in each.paths if identity(ports, path.uri) == name))
@@ -54,24 +56,27 @@ def select_document(ports: Ports, checkpoints: Sequence[Checkpoint], uri: str) -
 
 
 def identity(ports: Ports, uri: str) -> str:
-    """What a document is called whatever the spelling of its URI."""
+    """Returns an identity for a document that does not depend on the spelling of its URI."""
     place = ports.workspace.resolve(uri)
     return uri if isinstance(place, Failure) else place.identity
 
 
 def unfollowed_identity(ports: Ports, uri: str) -> str:
-    """What a path is called, whatever the spelling of its folder; a symbolic link there is not followed."""
+    """
+    Returns an identity for a path that does not depend on the spelling of its folder; does not follow a link
+    there.
+    """
     folder, _, name = uri.rpartition("/")
     return f"{identity(ports, folder)}/{name}"
 
 
 async def read_kept(ports: Ports, checkpoint: str, uri: str, *, after: bool) -> Text | bytes | None:
     """
-    Returns what a document held before a turn or step, or what the turn left of it.
+    Returns the contents of a document before a turn or step, or as the turn left it.
 
     Returns:
-        A text, the bytes of a file that is not one, or None where there was no document. Raises
-        CheckpointError if the checkpoint does not have the document.
+        A text, the bytes of a file that is not text, or None if there was no document. Raises CheckpointError
+        if the checkpoint does not have the document.
     """
     name = identity(ports, uri)
     for kept, before, left in await _pairs_of_turn(ports, checkpoint):
@@ -85,7 +90,7 @@ Pair = tuple[KeptDocument, Side, Side]
 
 
 async def _pairs_of_turn(ports: Ports, checkpoint: str) -> Sequence[Pair]:
-    """What the turn found and what it left, as far as that is known."""
+    """Pairs the contents before the turn with those that it left, as far as they are known."""
     pairs: list[Pair] = []
     paths = {each.uri: each for each in await ports.checkpoints.kept_documents(checkpoint)}
     for each in await ports.checkpoints.restore_plan(checkpoint):
@@ -98,7 +103,7 @@ async def _pairs_of_turn(ports: Ports, checkpoint: str) -> Sequence[Pair]:
 
 
 async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair]:
-    """What is kept of one moment and of another; what nothing has touched since is as it is now."""
+    """Pairs the stored contents at two moments; a document that was not changed since is as it is now."""
     first = {each.uri: each for each in await ports.checkpoints.kept_documents(checkpoint)}
     other = {} if against == NOW else {e.uri: e for e in await ports.checkpoints.kept_documents(against)}
     pairs: list[Pair] = []
@@ -110,7 +115,7 @@ async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair
 
 
 async def _current_side(ports: Ports, uri: str, kept: Image) -> Side:
-    """What there is now of what was *kept*: a document, or what lies at a place."""
+    """Returns the current counterpart of what was *kept*: a document, or a file or link at a place."""
     image = await ports.editor.read_image(uri) if kept.is_link else None
     return await _current_document(ports, uri) if image is None else _side(image)
 
@@ -132,7 +137,7 @@ async def _current_document(ports: Ports, uri: str) -> Side:
 
 
 def _show(document: KeptDocument, before: Side, after: Side) -> str:
-    """One document's part of the diff."""
+    """Returns one document's part of the diff."""
     path = document.path
     if isinstance(before, bytes) or isinstance(after, bytes):
         return "" if before == after else f"Binary files a/{path} and b/{path} differ\n"

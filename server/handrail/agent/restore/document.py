@@ -1,9 +1,9 @@
 """
-Take one path back, without losing what was typed since.
+Restore one path without losing what was typed since.
 
-It is compared three ways: what it held before, what the turn left, what is there now. What the user changed
-since stays, or is a conflict and is left alone. Open documents change through the editor, so undo works; what
-is not text, or a symbolic link, is taken back as a whole or not at all.
+Three texts are compared: the one before the turn, the one that the turn left, and the current one. The user's
+later changes stay, or are a conflict and are left unchanged. Open documents change through the editor, so its
+undo works. A file that is not text, or a symbolic link, is restored as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ KILLED = "handrail ended while writing this document and cannot tell your change
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
     """
-    A document that was left as it is, and why.
+    A document that was not restored, and why.
 
     Attributes:
-        diff: Both texts, as a unified diff from what is there to what the checkpoint has; empty for none.
+        diff: A unified diff from the current text to the checkpoint's; may be empty.
     """
 
     uri: str
@@ -57,7 +57,7 @@ class InPart:
     A document of which only a part was restored, and why.
 
     Attributes:
-        diff: What is missing, as a unified diff from what is there to what the checkpoint has.
+        diff: What is missing, as a unified diff from the current text to the checkpoint's.
     """
 
     uri: str
@@ -71,8 +71,8 @@ class Tally:
     The outcome of a restore so far, by URI.
 
     Attributes:
-        refused: The updates that the editor did not make, or not whole.
-        count: How many documents there are.
+        refused: The updates that the editor did not make, or made in part.
+        count: The number of documents.
     """
 
     restored: list[str] = field(default_factory=list)
@@ -85,13 +85,13 @@ class Tally:
 
     @property
     def done(self) -> int:
-        """How many it has come to."""
+        """The number of documents that are done."""
         alone = (self.restored, self.unchanged, self.deleted, self.partial, self.conflicts)
         return sum(len(each) for each in alone)
 
 
 async def take_back(ports: Ports, each: Restoration, tally: Tally) -> None:
-    """Takes a document, or what lies at a place, back; *tally* is told what became of it."""
+    """Restores a document, or a file or link at a place; records the result in *tally*."""
     if each.is_unfollowed:
         await _take_back_unfollowed(ports, each, tally)
     elif each.identity and identity(ports, each.uri) != each.identity:
@@ -130,7 +130,7 @@ async def _take_back_document(ports: Ports, each: Restoration, tally: Tally) -> 
 
 
 def _is_more_than_text(each: Restoration) -> bool:
-    """Whether the turn changed the line ends or the encoding as well, which texts are compared without."""
+    """Whether the turn also changed the line endings or the encoding, which are not compared."""
     if each.gaps or each.after is None or each.before.unsaved is not None:
         return False
     texts = [Text.parse(raw) for raw in (each.before.raw, each.after.raw) if raw is not None]
@@ -147,7 +147,7 @@ async def _is_as_left(ports: Ports, each: Restoration) -> bool:
 
 
 async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: Tally) -> None:
-    """What the turn changed in some lines of a document; what it made or deleted has none to go back to."""
+    """Restores some lines of a document; impossible for a document that the turn created or deleted."""
     now = await ports.editor.read(each.uri)
     each = each if isinstance(now, Failure) else _cut_after(each, now.text)
     before = None if isinstance(now, Failure) else _text(each.before, now.text)
@@ -162,7 +162,7 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: 
 
 
 async def _take_back_unfollowed(ports: Ports, each: Restoration, tally: Tally) -> None:
-    """Where a link lies, or lay, all of it is taken back, if no one has changed it since."""
+    """Restores a place with a link, before or now, as a whole, if no one has changed it since."""
     now, document = await ports.editor.read_image(each.uri), await ports.editor.read(each.uri)
     has_mode = not each.is_shared or (now is not None and now.mode == each.before.mode)
     if now is not None and _is_same(now, each.before) and has_mode:
@@ -202,7 +202,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, tally: 
 
 
 async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
-    """Gives a file that holds again what it held the permissions back that the turn took; whether it did."""
+    """Restores the permissions of a file with restored contents; returns whether it changed them."""
     before, after = each.before, each.after
     if before.raw is None or after is None or after.raw is None or after.mode == before.mode:
         return False
@@ -213,7 +213,7 @@ async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
 
 
 def _cut_after(each: Restoration, now: Text) -> Restoration:
-    """Up to the step that left what is there *now*: those that follow it have been taken back already."""
+    """Returns the steps up to the one that left the text *now*: later ones have already been restored."""
     for one in (each, *each.earlier):
         left = _text(one.after, now)
         if left is not None and left.content == now.content:
@@ -223,10 +223,9 @@ def _cut_after(each: Restoration, now: Text) -> Restoration:
 
 def _text(image: Image | None, now: Text) -> Text | None:
     """
-    The text of an image, to be compared with *now*: the editor's if it was unsaved.
-
-    None if there was none, or no text. Some editors hold LF whatever the file has, so where both have one
-    kind of line end, the text gets that of *now*.
+    Returns the text of an image for comparison with *now*: the editor's if it was unsaved; None if it is not
+    text. Some editors hold LF whatever the file has, so where both have one kind of line end, the text gets
+    that of *now*.
     """
     text: Text | Failure | None = None
     if image is not None and image.unsaved is not None:
@@ -242,7 +241,7 @@ def _text(image: Image | None, now: Text) -> Text | None:
 
 
 async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
-    """The document is gone: the turn deleted it, or someone has since."""
+    """Handles a document that no longer exists: the turn deleted it, or someone has since."""
     raw = each.before.raw
     if each.before.unsaved is not None:  # no editor holds it any more, so the file has to
         text = each.before.unsaved.text
@@ -263,7 +262,9 @@ async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
 
 
 async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
-    """Takes back what a command did to the file beneath a document with unsaved text; whether it had."""
+    """
+    Restores the file of a document with unsaved text that a command changed; returns whether there was one.
+    """
     before, after = each.before, each.after
     if after is None or after.unsaved is None or after.raw == before.raw:
         return False
@@ -274,20 +275,20 @@ async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
 
 
 async def _put_file_back(ports: Ports, each: Restoration) -> bool:
-    """Makes the file that the turn deleted while an editor holds the document; whether it was missing."""
+    """Creates the file that the turn deleted while the document is open; returns whether it was missing."""
     raw = each.before.raw
     if raw is None or each.after is None or each.after.raw is not None:
         return False
     bytes_as_text = Text(raw.decode("latin-1"), "latin-1")
     (landing,) = await ports.editor.apply([Create(uri=each.uri, text=bytes_as_text)], LABEL)
     if not isinstance(landing, Applied):
-        return False  # it is there again, and someone else's
+        return False  # someone else has created it again
     await ports.editor.put(each.uri, raw, raw, each.before.mode)
     return True
 
 
 async def _remove(ports: Ports, each: Restoration, now: Document, tally: Tally) -> None:
-    """The turn made this document: remove it, unless someone has worked on it since."""
+    """Removes a document that the turn created, unless someone has edited it since."""
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
         reason = "The turn created this file, and it has changed since. It was kept."
@@ -335,11 +336,11 @@ async def _write_back(
     hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
     is_whole = await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), tally.restored, tally)
     if is_whole and now.is_open and not now.unsaved and each.before.unsaved is None:
-        await ports.editor.save([now.uri])  # what was saved before, and is now, stays so
+        await ports.editor.save([now.uri])  # a document that was saved before and is saved now stays saved
 
 
 def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], reason: str) -> Conflict:
-    """A conflict, with what is there and what was there before."""
+    """Returns a conflict, with the current and the earlier text."""
     place, (now, before) = ports.workspace.resolve(each.uri), texts
     path = each.uri if isinstance(place, Failure) else place.path
     if before is None:
@@ -350,19 +351,19 @@ def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], rea
 
 
 def _why(each: Restoration, reason: str) -> str:
-    """The reason of a conflict, if the turn is known to have come so far."""
+    """Returns the reason for a conflict, if the turn is known to have got that far."""
     return reason if each.is_seen else KILLED
 
 
 def _was_deleted(each: Restoration) -> bool:
-    """Whether the turn is known to have left no document."""
+    """Whether the turn is known to have removed the document."""
     return each.after is not None and each.after.raw is None and each.after.unsaved is None
 
 
 def _way_back(
     each: Restoration, now: Text, before: Text, lines: Lines | None = None
 ) -> tuple[edit.TextEdit, ...] | None:
-    """The edits of *now* that undo what the turn did; what others did between two of its steps stays."""
+    """Returns the edits of *now* that undo the turn's changes; others' changes between its steps stay."""
     after = _text(each.after, now) or now
     ends = [before]
     for image in (*(image for gap in each.gaps for image in gap), None):
@@ -374,7 +375,7 @@ def _way_back(
 
 
 async def _apply(ports: Ports, change: Change, done: list[str], tally: Tally) -> bool:
-    """Makes *change*; whether all of it landed."""
+    """Makes *change*; returns whether all of it landed."""
     (landing,) = await ports.editor.apply([change], LABEL)
     if isinstance(change, Update) and not isinstance(landing, Applied):
         tally.refused.append(change)
@@ -389,7 +390,7 @@ async def _apply(ports: Ports, change: Change, done: list[str], tally: Tally) ->
 
 
 async def _in_part(ports: Ports, change: Change, failure: Failure) -> InPart:
-    """What is missing of a change that landed in part."""
+    """Returns what is missing of a change that landed in part."""
     place, now = ports.workspace.resolve(change.uri), await ports.editor.read(change.uri)
     path, shown = change.uri if isinstance(place, Failure) else place.path, ""
     if isinstance(change, Update) and isinstance(now, Document):

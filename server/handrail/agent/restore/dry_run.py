@@ -1,8 +1,8 @@
 """
-What taking one path back is about to write: played to an editor that only listens.
+Find out what restoring one path would write, with an editor port that only records.
 
-Reading is real, writing is noted. So what comes of a document is decided in one place, `document`, and is
-known before anything is written, for the checkpoint that a restore is preceded by.
+Reads are real, writes are recorded. So the result for a document is decided in one place, `document`, and is
+known before anything is written, for the checkpoint that a restore takes first.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ THERE = Failure(code=Code.FILE_EXISTS, message="The file already exists.")
 
 
 async def rehearse(ports: Ports, each: Restoration, lines: Lines | None) -> Intended | None:
-    """What taking *each* back, or some lines of it, will make of the document; None if nothing."""
+    """
+    Returns what the document will be after *each*, or some lines of it, is restored; None if it does not
+    change.
+    """
     listener = Listener(editor=ports.editor)
     if lines is None:
         await take_back(replace(ports, editor=listener), each, Tally())
@@ -33,10 +36,10 @@ async def rehearse(ports: Ports, each: Restoration, lines: Lines | None) -> Inte
 
 async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, tally: Tally) -> None:
     """
-    Tells *tally* what taking *each* back, or some lines of it, would come to.
+    Records in *tally* the result that restoring *each*, or some lines of it, would have.
 
     Args:
-        tally: What restoring the documents before it would come to.
+        tally: The results for the documents before it.
     """
     is_below_link = any(each.uri.startswith(f"{link}/") for link in tally.deleted)
     is_gone = is_below_link or _is_emptied(each, tally)
@@ -50,7 +53,9 @@ async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, tall
 
 
 def _is_emptied(each: Restoration, tally: Tally) -> bool:
-    """Whether a folder in the place of *each* would be removed, with all that the turn made in it."""
+    """
+    Whether a folder in the place of *each* would be removed, with everything that the turn created in it.
+    """
     below = f"{each.uri}/"
     left = [*tally.unchanged, *tally.restored, *(each.uri for each in tally.conflicts)]
     left += [each.uri for each in tally.partial]
@@ -61,12 +66,12 @@ def _is_emptied(each: Restoration, tally: Tally) -> bool:
 @dataclass(kw_only=True)
 class Listener:
     """
-    An editor for one restoration, which notes what is asked of it and says that it is done.
+    An editor for one restore, which records all requests and reports success.
 
     Attributes:
-        editor: Asked for what there is.
-        coming: What the document will be.
-        gone: The URI of a place where nothing will be by then.
+        editor: The real editor, for reading.
+        coming: The future contents of the document.
+        gone: The URI of a place that will be empty by then.
     """
 
     editor: Editor
@@ -80,7 +85,7 @@ class Listener:
         return await self.editor.read(uri)
 
     def when_shown(self, change: Change, tell: Callable[[Landing], None]) -> None:
-        """Nothing is really changed, so nothing shows late."""
+        """Does nothing: nothing is changed, so nothing shows late."""
 
     async def open_documents(self) -> tuple[Document, ...]:
         """As they are."""
@@ -95,7 +100,7 @@ class Listener:
         return Image(raw=None) if uri == self.gone else await self.editor.read_image(uri)
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
-        """Notes what becomes of the text; a file that is there cannot be made."""
+        """Records the new text; an existing file cannot be created."""
         landings: list[Landing] = []
         for change in changes:
             if isinstance(change, Create) and await self.editor.read_bytes(change.uri) is not None:
@@ -106,7 +111,7 @@ class Listener:
         return tuple(landings)
 
     async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
-        """Notes what the file will be; an editor that has the document open keeps its text."""
+        """Records the file's new contents; an open document keeps its text."""
         now = await self.editor.read(uri)
         unsaved = None
         if isinstance(now, Document) and now.version is not None:
@@ -115,18 +120,20 @@ class Listener:
         return None
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
-        """Nothing is: what a text is does not depend on that."""
+        """Saves nothing: the text does not depend on it."""
         return frozenset()
 
     async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
-        """A place is taken back whole or not at all, so nothing has to be known beforehand."""
+        """
+        Does nothing: a place is restored as a whole or not at all, so nothing has to be known beforehand.
+        """
         return None
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
-        """Folders hold no text."""
+        """Does nothing: folders have no text."""
 
     def _note(self, coming: Intended | None) -> None:
-        """After what was noted before: an edit in the editor leaves the file as that has made it."""
+        """Records a result after earlier ones: an edit in the editor leaves the file as they made it."""
         if coming is not None and coming.leaves_file and self.coming is not None:
             coming = replace(coming, raw=self.coming.raw, leaves_file=self.coming.leaves_file)
         self.coming = coming

@@ -1,8 +1,8 @@
 """
-Take a checkpoint back, path by path, without losing what was typed since.
+Restore a checkpoint, path by path, without losing what was typed since.
 
-What is to be taken back is chosen here, and the restore is preceded by a checkpoint of its own, so it can be
-taken back as well. How one path is taken back is decided in `document`.
+This module chooses what to restore, and takes a checkpoint first, so that the restore can be undone too. How
+one path is restored is decided in `document`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STOPPED = "The restore was stopped before it reached this document. The document
 
 
 def always(done: int, of: int) -> bool:
-    """It reports nothing, and is never stopped."""
+    """Reports nothing and never stops."""
     return True
 
 
@@ -46,12 +46,11 @@ class Conversation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
-    The outcome of a restore: the URI of each path, or of what was asked for, stands in exactly one of the
-    five.
+    The outcome of a restore: the URI of each path, or of what was asked for, is in exactly one of the five.
 
     Attributes:
         checkpoint: The id of the checkpoint taken before; None if nothing was touched.
-        conversation: The session that has gone back as well, as it is now; None if none was to.
+        conversation: The session that was rewound too; None if that was not requested.
     """
 
     restored: tuple[str, ...]
@@ -66,16 +65,12 @@ class RestoreReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """
-    What is to be restored.
-
-    Attributes:
-        checkpoint: The id of a turn, or of a step: that step and what follows in its turn.
-        uris: The documents; None for all.
-        following: Whether all later turns are to be taken back as well.
-        files: Whether documents are to be restored at all.
-        conversation: Whether the session is to go back as well, to before the turn or the step.
-        lines: Of the one document in *uris*, as it is now: only what touches them is taken back.
-        go_on: Asked before each document; once it says no, the others are conflicts.
+    What to restore. Attributes:
+        checkpoint: The id of a turn, or of a step: that step and the later ones of its turn. uris: The
+        documents; None for all. following: Whether to restore all later turns too. files: Whether to restore
+        documents at all. conversation: Whether to rewind the session too, to before the turn or the step.
+        lines: Lines of the one document in *uris*, as it is now: only changes that touch them are restored.
+        go_on: Called before each document; once it returns False, the others are conflicts.
     """
 
     checkpoint: str
@@ -97,10 +92,10 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
         wish: What is to be restored.
 
     Raises:
-        CheckpointError: The checkpoint is not known, or the one before the restore could not be taken.
+        CheckpointError: The checkpoint is unknown, or the one before the restore could not be taken.
     """
     plan, tally = await _plan(ports, wish)
-    # What the turn made goes first: it may lie where something else has to, or lead elsewhere.
+    # Files that the turn created are removed first: they may be in the way of others, or be links.
     made = tuple(each for each in plan if each.before.raw is None)
     before = await _restore(ports, step, wish, made, tally) if made else None
     rest = tuple(each for each in plan if each.before.raw is not None)
@@ -121,10 +116,10 @@ async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
     Returns what `restore` would report, as far as that does not depend on the editor; changes nothing.
 
     Raises:
-        CheckpointError: The checkpoint is not known, or cannot be read.
+        CheckpointError: The checkpoint is unknown, or cannot be read.
     """
     plan, tally = await _plan(ports, wish)
-    # In the order of `restore`: a file may have its place only once what the turn made there is gone.
+    # In the order of `restore`: a file may get its place only after the turn's own file there is removed.
     for each in sorted(plan, key=lambda each: each.before.raw is not None):
         if wish.go_on(tally.done, tally.count):
             await foresee_one(ports, each, wish.lines, tally)
@@ -134,7 +129,7 @@ async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
 
 
 async def _plan(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], Tally]:
-    """What a wish means, and what is known already of documents that cannot be restored."""
+    """Resolves a wish, and finds documents that cannot be restored."""
     plan: tuple[Restoration, ...] = ()
     tally = Tally()
     if wish.files:
@@ -159,7 +154,9 @@ def _report(tally: Tally, checkpoint: str | None) -> RestoreReport:
 
 
 def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) -> None:
-    """The editor shows what it had refused: the checkpoint before the restore has what was there."""
+    """
+    Called if the editor shows an update that it had refused: corrects the checkpoint before the restore.
+    """
     document = Document(uri=update.uri, text=update.base, version=0, unsaved=True)
     before, sent, told = {update.uri: document}, [update], [landing]
     kept = keep_late(ports, step, before, written_texts(before, sent, told), names(sent, told))
@@ -171,7 +168,7 @@ def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) ->
 def _choose(
     ports: Ports, plan: Sequence[Restoration], uris: Sequence[str]
 ) -> tuple[tuple[Restoration, ...], list[str]]:
-    """What of a plan *uris* mean, and those that mean nothing of it; a link is meant by its own name."""
+    """Selects the parts of a plan for *uris*; returns URIs that match none. A link goes by its own name."""
     named = [(uri, identity(ports, uri), unfollowed_identity(ports, uri)) for uri in dict.fromkeys(uris)]
     chosen, met = [], set[str]()
     for each in plan:
@@ -186,7 +183,7 @@ def _choose(
 async def _restore(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
 ) -> str:
-    """Restores part of it, preceded by a checkpoint, whose id is returned."""
+    """Takes a checkpoint, restores part of the plan, and returns the checkpoint's id."""
     plan, before, coming = await _keep(ports, step, wish, plan, tally)
     left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.open_documents()}
     for each in plan:
@@ -207,11 +204,12 @@ async def _restore(
 
 async def _left_target(ports: Ports, each: Restoration, coming: Intended | None, tally: Tally) -> Target:
     """
-    What a restore has left of a path, without what others write there in the meantime.
+    Returns what a restore left of a path, without what others wrote there since.
 
     Args:
-        coming: What a file was about to become; None of what an editor holds, which may have formatted it.
-        tally: What became of all paths so far.
+        coming: The planned contents of a file; None for an open document, which the editor may have
+            formatted.
+        tally: The results of all paths so far.
     """
     if each.is_unfollowed:
         return Target(uri=each.uri, is_unfollowed=True)
@@ -242,10 +240,10 @@ async def _keep(
     ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
 ) -> tuple[tuple[Restoration, ...], str, Mapping[str, Intended]]:
     """
-    Takes the checkpoint before a restore; what cannot be kept is a conflict and leaves the plan.
+    Takes the checkpoint before a restore; a path that cannot be stored becomes a conflict.
 
     Returns:
-        The plan, the checkpoint's id, and what each document is about to become, as far as that is known.
+        The rest of the plan, the checkpoint's id, and the planned contents of documents, if known.
     """
     coming = await _plan_documents(ports, wish, plan)
     try:

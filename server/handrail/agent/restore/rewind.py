@@ -1,9 +1,9 @@
 """
-Find where a session goes back to when a checkpoint is restored with its conversation.
+Find the point to which a session is rewound when a checkpoint is restored with its conversation.
 
-A turn's place is where it began, a step's is before the message that made its calls, and that of a restore is
-before it went back itself, so that going back can be taken back. Whether the session has such a place is for
-`archive` to say.
+For a turn, this is its beginning; for a step, the point before the message that made its calls; for a
+restore, the point before it rewound the session, so that a rewind can be undone. Whether the session has such
+a point is decided by `archive`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from handrail.ports import CheckpointError, Ports
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
     """
-    How a wish is granted.
+    How a wish is carried out.
 
     Attributes:
-        step: Of the restore itself, as it belongs to the session of what is restored.
-        wish: What is to be restored of documents.
-        back: How that session goes back; None if it is not to.
+        step: The step of the restore itself, in the session that is restored.
+        wish: The documents to restore.
+        back: How the session is rewound; None if it is not.
     """
 
     step: StepId
@@ -35,15 +35,14 @@ class Way:
 
 def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
     """
-    Names a restore, and its place in the conversation.
+    Determines the label of a restore, and its point in the conversation.
 
     Args:
         known: All checkpoints.
-        wish: What is to be restored.
-        own: The step of the restore itself, without session and label.
+        wish: What to restore. own: The step of the restore itself, without session and label.
 
     Returns:
-        None if there is no such checkpoint. Raises CheckpointError if it has no session to go back.
+        None if the checkpoint does not exist. Raises CheckpointError if it has no session to rewind.
     """
     for checkpoint in known:
         for name, call in ((checkpoint.id, ""), *((step.id, step.call) for step in checkpoint.steps)):
@@ -71,12 +70,12 @@ def way_of_turn(
     known: Iterable[Checkpoint], wish: Wish, own: StepId, session: str, turns: Sequence[str]
 ) -> Way:
     """
-    Names a restore of a turn that changed nothing, and so has no checkpoint.
+    Determines the same for a turn that changed nothing and therefore has no checkpoint.
 
     Args:
         known, wish, own: As for `way`.
-        session: The one that the turn belongs to.
-        turns: All that were begun in it, in order.
+        session: The session of the turn.
+        turns: All turns that were started in it, in order.
 
     Returns:
         With what follows, documents go back from the first later turn on that changed any.
@@ -98,11 +97,11 @@ async def find_way(
     own: StepId,
 ) -> Way:
     """
-    How a wish is granted; one of an unknown checkpoint is for the restore to refuse.
+    Determines how to carry out a wish; the restore itself refuses an unknown checkpoint.
 
     Args:
         ports: The world.
-        of_turn: Finds the session in which a turn was begun, and all turns of that.
+        of_turn: Finds the session in which a turn was started, and all its turns.
         wish, own: As for `way`.
     """
     known = await ports.checkpoints.list()

@@ -1,8 +1,8 @@
 """
-Tell which failed mutations a restore has made pointless: those of what it took back.
+Find the failed mutations that a restore has made obsolete: those of what it undid.
 
-What failed in a turn that is restored was meant for documents as they are no more. A part of a document, and
-a document that was left alone, keeps its failures.
+A failed edit of a restored turn was meant for a state of the document that no longer exists. A document that
+was restored only in part, or not at all, keeps its failures.
 """
 
 from __future__ import annotations
@@ -19,13 +19,10 @@ from handrail.ports import Ports
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
     """
-    What a restore took back.
-
-    Attributes:
-        turn, step: The turn, from which step on.
-        turns: Others that were taken back, or are out of their conversation.
-        only: The identities of the documents that were asked for; None for all.
-        left: Those of documents that were not restored, or not all of them.
+    What a restore undid. Attributes:
+        turn, step: The turn, and its first step that was undone. turns: Other turns that were undone, or
+        removed from their conversation. only: The identities of the documents that were asked for; None for
+        all. left: The identities of documents that were not restored, or only in part.
     """
 
     turn: str
@@ -35,7 +32,7 @@ class Undone:
     left: Collection[str]
 
     def has(self, mutation: Mutation) -> bool:
-        """Whether *mutation* is among what was taken back."""
+        """Whether *mutation* is among what was undone."""
         if mutation.identity in self.left or (self.only is not None and mutation.identity not in self.only):
             return False
         if mutation.turn == self.turn:
@@ -45,13 +42,9 @@ class Undone:
 
 def collect_undone(ports: Ports, wish: Wish, report: RestoreReport, turns: Collection[str]) -> Undone | None:
     """
-    What a restore took back.
-
-    Args:
-        ports: The world.
-        wish: What was to be restored.
-        report: What came of it.
-        turns: Those that were taken back besides the one that is named, or are out of their conversation.
+    Determines what a restore undid. Args:
+        ports: The world. wish: What should be restored. report: Its outcome. turns: Other turns that were
+        undone, or removed from their conversation.
 
     Returns:
         None if it was only some lines.

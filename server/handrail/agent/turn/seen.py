@@ -1,8 +1,8 @@
 """
-The documents that the model has read in a session, as it knows them: it is told when one changes otherwise.
+Track the documents that the model has read in a session, and tell it when others change one.
 
-What its own calls change is known to the model. Line ends do not count: editors show them otherwise than the
-disk has them. A document whose reading was asked about is not looked at again in a later turn.
+Changes by the model's own calls are not reported. Line endings do not count, because editors may have others
+than the file. A document that needed a question to be read is not checked again in a later turn.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ LIMIT_TOLD = 10  # documents at once, with the place of the change; of others on
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """
-    A document as the model knows it.
+    A document as the model last saw it.
 
     Attributes:
-        digest: What tells its text from others.
-        text: With LF; None if only the digest is known any more, as the server has been restarted.
+        digest: A digest of its text.
+        text: Its text with LF; None if only the digest is known because the server was restarted.
     """
 
     place: Place
@@ -41,7 +41,7 @@ class Reading:
 
     @classmethod
     def of(cls, place: Place, text: str) -> Reading:
-        """A document that holds *text*."""
+        """Returns the reading of a document with *text*."""
         return cls(place=place, digest=_digest(text), text=text)
 
 
@@ -49,7 +49,7 @@ Known = dict[str, Reading]  # by identity
 
 
 def known_documents(documents: Sequence[tuple[str, str]], workspace: Workspace) -> Known:
-    """What is known of documents, given their URIs and the digests of their texts."""
+    """Returns readings for the URIs and text digests of documents."""
     places = [(workspace.resolve(uri), digest) for uri, digest in documents]
     return {
         place.identity: Reading(place=place, digest=digest, text=None)
@@ -61,7 +61,7 @@ def known_documents(documents: Sequence[tuple[str, str]], workspace: Workspace) 
 @dataclass(kw_only=True)
 class Seen:
     """
-    What the model knows of documents.
+    What the model knows about documents.
 
     Attributes:
         known: From earlier turns of the session; it is kept up to date for later ones.
@@ -77,7 +77,7 @@ class Seen:
                 del self.known[name]
 
     async def read(self, places: Iterable[Place]) -> None:
-        """The model reads these documents now."""
+        """Notes that the model reads these documents."""
         places = list(places)
         self.touch(places)
         for place in places:
@@ -90,16 +90,16 @@ class Seen:
             size -= len(self.known.pop(next(iter(self.known))).text or "")
 
     def touch(self, places: Iterable[Place]) -> None:
-        """The model reads or edits these documents now."""
+        """Notes that the model reads or edits these documents."""
         self._touched |= {place.identity: place for place in places}
 
     def take_touched(self) -> list[Place]:
-        """The documents that the model has read or edited since this was last asked."""
+        """Takes the documents that the model has read or edited since the last call."""
         touched, self._touched = list(self._touched.values()), {}
         return touched
 
     def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Calls of this turn have changed documents; one whose text is not told is no longer followed."""
+        """Notes that calls of this turn changed documents; one without a text is no longer tracked."""
         for each in outcomes:
             known = self.known.get(each.mutation.identity)
             if known is None or each.status is not Status.LANDED:
@@ -111,10 +111,10 @@ class Seen:
 
     async def changes(self, identities: Iterable[str] | None = None) -> list[str]:
         """
-        What the model is told of documents that have changed since it knew them, once for each change.
+        Returns the messages about documents that have changed since the model saw them, once per change.
 
         Args:
-            identities: Those that are meant; None for all.
+            identities: The documents to check; None: all.
         """
         names = (
             list(self.known) if identities is None else [each for each in identities if each in self.known]
@@ -122,7 +122,7 @@ class Seen:
         texts = await asyncio.gather(*(self._text(self.known[name].place) for name in names))
         changed = list[tuple[str, str | None, str]]()
         for name, now in zip(names, texts, strict=True):
-            if name not in self.known:  # a call has changed it meanwhile
+            if name not in self.known:  # a call has changed it since
                 continue
             was = self.known[name]
             if now is None:
@@ -151,7 +151,7 @@ def _describe_change(path: str, was: str | None, now: str) -> str:
 
 
 def _place(was: str, now: str) -> str:
-    """The lines in which a text differs from an earlier one."""
+    """Returns the lines in which a text differs from an earlier one."""
     blocks = edit.opcodes(split_lines(was), split_lines(now))
     first = min(k for _, _, k, _ in blocks) + 1
     last = max(first, *(m for _, _, _, m in blocks))

@@ -38,27 +38,27 @@ CUT = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
     """
-    A conversation, and where its current turn stands.
+    A conversation, and the state of its current turn.
 
     Attributes:
-        id: Names the session.
+        id: The session's id.
         messages: The whole history, well-formed between steps.
-        streak: What went wrong in a row in this turn.
-        trail: What was done lately in this turn.
+        streak: The consecutive troubles of this turn.
+        trail: The latest steps of this turn.
         offered: The tools for the next call; none while they are withheld.
-        text: What the model last said in this turn; `since` is what it has said since the last result.
-        tried, done: How many calls of this turn were to change something, and how many of them did.
+        text: The model's last text in this turn; `since` is its text since the last result.
+        tried, done: The number of calls of this turn that should change something, and of those that did.
         touched: The paths of all documents that the session has changed, in order.
-        todos: The list of what is to be done, as the model last gave it.
-        usage: Of this turn.
-        earlier: Of the session's turns before it.
+        todos: The model's latest todo list.
+        usage: The usage of this turn.
+        earlier: The usage of the session's earlier turns.
         gauge: How large the conversation is.
-        edited: The open documents that the agent has changed: what each was saved as then, by URI.
-        seen: The documents that the model has read, as it knows them.
-        window: How many tokens of it the model's server has shown to read, where `believed_window` was
-            expected; 0 for no less than that.
-        asked: What the user wants of this turn.
-        system: What the model is told before the conversation.
+        edited: The open documents that the agent has changed, by URI, with their last save at that time.
+        seen: The documents that the model has read, as it last saw them.
+        window: The number of tokens that the model's server has been observed to read, if fewer than
+            `believed_window`; otherwise 0.
+        asked: The user's request for this turn.
+        system: The text before the conversation.
         was_told: Whether the user has been told in this turn that the server does not read all of it.
     """
 
@@ -86,7 +86,7 @@ class Session:
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing has been said in this turn but what the user wants."""
+        """Whether this turn has no message yet except the user's request."""
         return bool(self.messages) and self.messages[-1] is self.asked
 
     @property
@@ -96,22 +96,22 @@ class Session:
 
     @property
     def told(self) -> tuple[Message, ...]:
-        """All that the model is told."""
+        """Everything that the model is sent."""
         return (SystemMessage(text=self.system), *self.messages)
 
     @property
     def spent(self) -> Usage:
-        """What all turns of it have used."""
+        """The usage of all its turns."""
         return self.earlier.plus(self.usage)
 
     @property
     def tokens(self) -> int:
-        """How large all that is, with the tools, as far as is known."""
+        """The estimated size of everything that is sent, including the tools."""
         return self.gauge.tokens(self.told, self.offered)
 
     @property
     def least_tokens(self) -> int:
-        """How large it is without any message."""
+        """The estimated size without any messages."""
         return self.gauge.tokens([SystemMessage(text=self.system)], self.offered)
 
     @property
@@ -127,7 +127,7 @@ class Session:
         return frozenset(call.id for calls in made for call in calls)
 
     def begin(self, message: UserMessage, tools: tuple[ToolOffer, ...]) -> Session:
-        """The session as a turn begins."""
+        """Returns the session at the beginning of a turn."""
         return Session(
             id=self.id,
             messages=(*self.messages, message),
@@ -143,24 +143,27 @@ class Session:
         )
 
     def narrow(self, window: int | None, believed: int) -> Session:
-        """The session once the model's server may have shown to read only *window* tokens."""
+        """Returns the session after the model's server was observed to read only *window* tokens."""
         if window is None or window >= believed:
             return self
         return replace(self, window=window, believed=believed)
 
     def widen(self, read: int) -> Session:
-        """The session once the server has read more than it had shown to read."""
+        """Returns the session after the server has read more than was observed before."""
         return replace(self, window=0) if read > 1.1 * self.window > 0 else self
 
     def withdrawn(self) -> Session:
-        """The session in which the request of the turn is only a note, as it is too long to be sent again."""
+        """
+        Returns the session with the turn's request replaced by a note, because it is too long to be sent
+        again.
+        """
         if self.asked is None:
             return self
         note = compact.withdrawn(self.asked)
         return replace(self, messages=tuple(note if each is self.asked else each for each in self.messages))
 
     def add_response(self, response: Response, decision: Decision, tools: tuple[ToolOffer, ...]) -> Session:
-        """The session once the model has answered and it is decided what that means."""
+        """Returns the session after the model's answer and the decision about it."""
         calls = decision.calls if isinstance(decision, RunTools) else ()
         messages: list[Message] = [*self.messages]
         if response.text.strip() or calls:
@@ -180,7 +183,7 @@ class Session:
         )
 
     def steer(self, said: Sequence[Said]) -> Session:
-        """The session once the user has said something during the turn."""
+        """Returns the session with a message that the user sent during the turn."""
         if not said:
             return self
         new = (each if isinstance(each, UserMessage) else UserMessage(text=each) for each in said)
@@ -189,7 +192,7 @@ class Session:
     def with_results(
         self, calls: Sequence[ToolCall], results: ToolMessage, touched: Sequence[str]
     ) -> Session:
-        """The session once the calls of the last message have run, and have changed these documents."""
+        """Returns the session after the calls of the last message have run and changed these documents."""
         came = [
             result.failure is None
             for call, result in zip(calls, results.results, strict=True)
@@ -207,11 +210,11 @@ class Session:
 
     def close(self, interrupted: ToolMessage | None, spoken: str = "") -> Session:
         """
-        The session with a well-formed history.
+        Returns the session with a well-formed history.
 
         Args:
-            interrupted: Its last results, if the turn was stopped while they came.
-            spoken: What the model had said of an answer that was stopped.
+            interrupted: Its last results, if the turn was stopped while they arrived.
+            spoken: The beginning of an answer that was stopped.
         """
         messages = (*self.messages, interrupted) if interrupted is not None else self.messages
         closed = replace(self, messages=pair_results(messages, CUT))

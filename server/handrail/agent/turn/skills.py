@@ -1,8 +1,8 @@
 """
-Skills that a project brings: the model is told their names and what they are for, and reads one when needed.
+A project's skills: the model gets their names and descriptions, and reads one when it needs it.
 
-They are `.agents/skills/NAME/SKILL.md`, which begin with lines such as `description: ...` between `---`. What
-stands there is bounded, and is data. Each turn looks at the files, and reads those that have changed.
+They are `.agents/skills/NAME/SKILL.md`, which begin with lines such as `description: ...` between `---`.
+Their size is limited, and they are data. Each turn looks at the files, and reads those that have changed.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _FOLDED = re.compile(r"[>|][+-]?[ \t]*\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skills:
     """
-    The skills that the model is told of, by their paths.
+    The skills that the model is told about, by path.
 
     Attributes:
-        more: How many folders in `.agents/skills` were not looked into.
+        more: The number of folders in `.agents/skills` that were skipped.
         unreadable: The paths of those that are not UTF-8.
     """
 
@@ -49,7 +49,7 @@ class Skills:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the user should know of those that the model is not told of, as sentences."""
+        """Sentences for the user about skills that the model is not told about."""
         sentences = list[str]()
         if self.more:
             sentences.append(
@@ -67,10 +67,10 @@ class Skills:
 
 
 async def skills(ports: Ports) -> Skills | None:
-    """Those that the model may read without a question; None if that takes too long."""
+    """Returns the skills that the model may read without a question; None if that takes too long."""
     finding = asyncio.ensure_future(_find_skills(ports))
     done, _ = await asyncio.wait([finding], timeout=LIMIT_S)
-    return finding.result() if done else None  # what is late is left alone: it ends by itself
+    return finding.result() if done else None  # a late search is not waited for: it ends by itself
 
 
 async def _find_skills(ports: Ports) -> Skills:
@@ -98,12 +98,12 @@ async def _find_skills(ports: Ports) -> Skills:
 
 
 def _is_allowed(tool: str, place: Place, rights: Rights) -> bool:
-    """Whether the model could look there without a question."""
+    """Whether the model may read there without a question."""
     return isinstance(verdict(Request(tool=tool, kind=ToolKind.READ, places=(place,)), rights), Allow)
 
 
 async def _held_texts(ports: Ports) -> dict[str, str]:
-    """The texts of skills that the editor holds, by their identities."""
+    """Returns the texts of skills that are open in the editor, by identity."""
     result = dict[str, str]()
     for document in await ports.editor.open_documents():
         if document.uri.endswith(f"/{FILE}"):
