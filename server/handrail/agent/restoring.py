@@ -145,9 +145,7 @@ async def _way(host: Host, wish: Wish, checkpoint: str) -> Way:
 def _close_undone(host: Host, wish: Wish, report: RestoreReport, gone: Collection[str]) -> None:
     """Closes the failures of what was restored, and of turns that are *gone* from a conversation."""
     turn = host.turns.get(wish.checkpoint.partition(".")[0])
-    began = (
-        turn.began if turn is not None else 0
-    )  # a turn of another process was before all turns of this one
+    began = turn.began if turn is not None else 0  # another process's turn was before all of ours
     later = {each.id for each in host.turns.values() if each.began > began or turn is None}
     undone = collect_undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
     failures = {each.id for each in host.ledger.mutations if undone is not None and undone.has(each)}

@@ -1,4 +1,4 @@
-"""The model that the user has chosen, as the settings say."""
+"""The model that the user has chosen in the settings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from handrail.lsp import settings
 from handrail.lsp.settings import Settings
 from handrail.ports import ModelChoice, Reasoning, provider_of
 
-WITHOUT_ADDRESS = frozenset(("paste", "editor", "scripted"))  # models that no base URL leads to
+WITHOUT_ADDRESS = frozenset(("paste", "editor", "scripted"))  # models without a base URL
 
 
 def model(values: Settings) -> ModelChoice:
-    """The model, and how it is asked."""
+    """Returns the model and the options for its requests."""
     reasoning = values.text(settings.REASONING)
     return ModelChoice(
         model=values.text(settings.MODEL),
@@ -30,23 +30,23 @@ def model(values: Settings) -> ModelChoice:
 
 
 class Settled(Protocol):
-    """What has settings, of which it may not know yet."""
+    """Something with settings that may not have arrived yet."""
 
     settings: Settings
     has_settled: bool
 
 
 def model_name(known: Settled) -> str:
-    """The model's name for people; empty while the client has not told its settings."""
+    """Returns the model's display name; empty until the client has sent its settings."""
     return known.settings.text(settings.MODEL) if known.has_settled else ""
 
 
 def with_model(values: Settings, model: str) -> Settings:
     """
-    The settings with another model; the same ones if that is empty.
+    Returns the settings with another model; unchanged if that is empty.
 
-    A model of another provider is asked at that provider's own address, with its own key: the base URL and
-    the key's name in the settings belong to the provider of the model there.
+    A model of another provider uses that provider's own address and key: the base URL and the key name in the
+    settings belong to the provider of the model in the settings.
     """
     if not model:
         return values
@@ -56,29 +56,29 @@ def with_model(values: Settings, model: str) -> Settings:
 
 
 def at_own_address(values: Settings) -> Settings:
-    """The settings without a base URL and a key's name: the provider's own count."""
+    """Returns the settings without a base URL and a key name: the provider's own apply."""
     return replace(values, values={**values.values, settings.BASE_URL.name: "", settings.KEY_NAME.name: ""})
 
 
 def at_base_url(values: Settings, model: str, base_url: str) -> Settings:
-    """The settings with another model, which is asked at this base URL, with its provider's own key."""
+    """Returns the settings with another model at this base URL, with its provider's own key."""
     moved = with_model(values, model)
     return replace(moved, values={**moved.values, settings.BASE_URL.name: base_url})
 
 
 PASSWORD = re.compile(r"//[^/?#]*@")  # and user, in an address
-# What belongs to one provider: an address, and the name of the key that is sent there.
+# The settings that belong to one provider: an address, and the name of the key that is sent there.
 OF_A_PROVIDER = (settings.BASE_URL, settings.KEY_NAME)
 
 
 class Belongings:
     """
-    What is known of the settings that belong to one provider.
+    What is known about the settings that belong to one provider.
 
     Attributes:
         told: The latest values, by the setting's name.
-        pointed_out: Provider, setting and value of those that were ignored, of which the user knows.
-        settled: The latest settings, with those that are ignored.
+        pointed_out: Provider, setting and value of ignored settings that the user has been told about.
+        settled: The latest settings, including ignored ones.
     """
 
     def __init__(self) -> None:
@@ -88,13 +88,13 @@ class Belongings:
 
 
 def provider(values: Settings) -> str:
-    """Whose model is chosen; empty for models that need neither an address nor a key."""
+    """Returns the provider of the chosen model; empty for models that need neither an address nor a key."""
     kind = provider_of(values.text(settings.MODEL))
     return "" if kind in WITHOUT_ADDRESS else kind
 
 
 def drop_settings(settings: Settings, names: Iterable[str]) -> Settings:
-    """The settings without these values."""
+    """Returns the settings without these values."""
     return replace(settings, values={**settings.values, **dict.fromkeys(names, "")})
 
 
@@ -133,7 +133,7 @@ def name_use(settings: Settings, names: Sequence[str]) -> str:
 
 
 def mode(values: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:
-    """The mode of a turn whose client *stated* one, or none; in an untrusted workspace turns can only ask."""
+    """Returns the mode of a turn, which its client may have *stated*; in an untrusted workspace, only ask."""
     return Mode.ASK if untrusted else stated or Mode(values.text(settings.MODE))
 
 

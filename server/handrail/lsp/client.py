@@ -1,8 +1,8 @@
 """
-What the client at the other end can do, read once from `initialize`.
+What the client can do, read once from `initialize`.
 
-The rest of `lsp` asks this value and never looks at raw capabilities, so that what differs between
-editors stands in one place.
+The rest of `lsp` asks this value and never looks at raw capabilities, so that the differences between editors
+are in one place.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from lsprotocol import types as lsp
 
 from handrail.lsp.wire import flat
 
-HEADLESS = "handrail headless"  # the name that our client for terminals says
+HEADLESS = "handrail headless"  # the name that our client for terminals reports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,23 +23,23 @@ class Client:
     A client's abilities.
 
     Attributes:
-        apply_edit: Whether it takes `workspace/applyEdit` at all.
+        apply_edit: Whether it supports `workspace/applyEdit` at all.
         versioned: Whether edits may name a document's version (`documentChanges`).
-        least_version: The least version that it compares with its own.
-        takes_version_0: Whether an edit of version 0 is made in whatever it holds by then.
-        keeps_cr: Whether a carriage return in the text of an edit stays.
-        creates, deletes: Resource operations it takes.
-        related, data: What of a diagnostic it understands.
-        progress, configuration: Standard requests it takes.
-        virtual_documents: Whether it asks for the text of documents that are no files.
+        least_version: The lowest version that it compares with its own.
+        takes_version_0: Whether it applies an edit of version 0 to any version.
+        keeps_cr: Whether it keeps carriage returns in the text of an edit.
+        creates, deletes: Resource operations that it supports.
+        related, data: Parts of a diagnostic that it supports.
+        progress, configuration: Standard requests that it supports.
+        virtual_documents: Whether it requests the text of documents that are not files.
         shows_documents: Whether it opens a document when asked to.
         has_notebooks: Whether it shows notebooks as such, and not as the text of their files.
         watches: Whether it watches files when asked to (dynamic registration).
-        hints: Whether it shows inlay hints, and no code lenses.
+        hints: Whether it shows inlay hints but no code lenses.
         lenses: Whether it shows code lenses.
-        refreshes_lenses, refreshes_hints: Whether it asks for these again when told to.
-        turn_updates, approvals, unattended, untrusted, services: What it said (protocol.md, Discovery).
-        settings: Given with `initializationOptions`, flat, without the `handrail.` in front.
+        refreshes_lenses, refreshes_hints: Whether it refreshes these when told to.
+        turn_updates, approvals, unattended, untrusted, services: Its opt-ins (protocol.md, Discovery).
+        settings: Those in `initializationOptions`, flat, without the prefix `handrail.`.
         is_headless: Whether it is our own client for terminals, which does not show documents.
     """
 
@@ -72,7 +72,7 @@ class Client:
 
     @staticmethod
     def of(params: lsp.InitializeParams) -> Client:
-        """Read a client's abilities."""
+        """Reads a client's abilities."""
         workspace = params.capabilities.workspace or lsp.WorkspaceClientCapabilities()
         document = params.capabilities.text_document or lsp.TextDocumentClientCapabilities()
         window = params.capabilities.window or lsp.WindowClientCapabilities()
@@ -130,9 +130,8 @@ class Client:
 
 def told_encodings(params: lsp.InitializeParams) -> None:
     """
-    Have a client that counts otherwise than LSP says, and does not say so, say what it counts in.
-
-    lsp-mode before version 9 counts characters, as Emacs does; LSP's own default are units of UTF-16.
+    Declares the position encoding of a client that deviates from LSP without saying so. lsp-mode before
+    version 9 counts characters, as Emacs does; the default of LSP is UTF-16 units.
     """
     general = params.capabilities.general or lsp.GeneralClientCapabilities()
     if _is_lsp_mode(params) and general.position_encodings is None:
@@ -141,13 +140,13 @@ def told_encodings(params: lsp.InitializeParams) -> None:
 
 
 def _is_lsp_mode(params: lsp.InitializeParams) -> bool:
-    """Whether it is Emacs's lsp-mode, which says the name and version of Emacs."""
+    """Whether it is Emacs's lsp-mode, which reports the name and version of Emacs."""
     said = params.client_info
     return said is not None and said.name == "emacs" and (said.version or "").startswith("GNU Emacs")
 
 
 def _opt_ins(params: lsp.InitializeParams) -> Mapping[str, object]:
-    """What the client said of handrail: in its experimental capabilities, or its initialization options."""
+    """Returns the client's opt-ins: in its experimental capabilities, or its initialization options."""
     result: dict[str, object] = {}
     for source in (params.capabilities.experimental, params.initialization_options):
         if isinstance(source, Mapping) and isinstance(own := source.get("handrail"), Mapping):

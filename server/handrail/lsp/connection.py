@@ -1,9 +1,8 @@
 """
-One client's connection: pygls' protocol with our own mirror of documents, and an answer to all that is wrong.
+One client's connection: pygls' protocol with our own mirror of documents, and answers to invalid messages.
 
-`initialize` is answered before most of the server is imported: what can be offered stands in
-`capabilities.json`. The rest is loaded right after the answer, before the next message is taken. So this
-module must import little.
+`initialize` is answered before most of the server is imported: the capabilities are in `capabilities.json`.
+The rest is loaded right after the answer, before the next message is read. So this module must import little.
 """
 
 from __future__ import annotations
@@ -59,10 +58,10 @@ CAPABILITIES = Path(__file__).with_name("capabilities.json")  # made by scripts/
 
 
 class Incoming(Protocol):
-    """Where the messages of a client come from."""
+    """The source of a client's messages."""
 
     async def deliver(self, receive: Callable[[bytes], None], stopped: Callable[[], bool]) -> None:
-        """Call *receive* with the body of each message, until the client leaves or *stopped*."""
+        """Calls *receive* with the body of each message, until the client leaves or *stopped*."""
         ...
 
 
@@ -71,25 +70,25 @@ class AnsweredError(JsonRpcException):
 
 
 class UnreadableError(JsonRpcException):
-    """Something that is not a message, or a notification that cannot be read; no one waits for an answer."""
+    """Something that is not a message, or an unreadable notification; no one is waiting for an answer."""
 
 
 class Phase(Enum):
-    """Where a connection stands; LSP says what may be asked when."""
+    """The phase of a connection; LSP says which messages are allowed when."""
 
     NEW = auto()
-    GREETED = auto()  # `initialize` is answered; what stands behind the handlers is being loaded
+    GREETED = auto()  # `initialize` is answered; the code behind the handlers is being loaded
     READY = auto()
     LEAVING = auto()
 
 
 class LspProtocol(LanguageServerProtocol):
-    """pygls' protocol with our own mirror, our capabilities, and an answer to each request that is wrong."""
+    """pygls' protocol with our own mirror, our capabilities, and an answer to each invalid request."""
 
     _server: Server
 
     def receive(self, body: bytes) -> None:
-        """Do what a message asks; what goes wrong is logged and told, and never raised."""
+        """Handles a message; errors are logged and reported, and never raised."""
         try:
             known = notifications.decode(body) if self._server.phase is Phase.READY else None
             if known is None:
@@ -107,7 +106,7 @@ class LspProtocol(LanguageServerProtocol):
             self._server._report_server_error(failed, FeatureNotificationError)  # which never raises
 
     def handle_message(self, message: Any) -> None:
-        """Do what a message asks, if it comes when LSP lets it come; else a request is answered with why."""
+        """Handles a message if LSP allows it in this phase; otherwise answers a request with an error."""
         if not hasattr(message, "jsonrpc"):
             raise UnreadableError(message="it is not a JSON-RPC message")
         method = getattr(message, "method", None)
@@ -133,7 +132,7 @@ class LspProtocol(LanguageServerProtocol):
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, Any]:
-        """Greet the client; offer it what the server will answer to once it is loaded."""
+        """Answers with the capabilities that the server will have once it is loaded."""
         told_encodings(params)
         result = yield from super().lsp_initialize(params)
         client, encoding = Client.of(params), _position_encoding(result.capabilities)
@@ -143,7 +142,7 @@ class LspProtocol(LanguageServerProtocol):
 
     @lsp_method(lsp.SHUTDOWN)
     def lsp_shutdown(self, *args: Any) -> Generator[Any, Any, None]:
-        """End everything; unlike pygls', one request that ends at once does not keep the others going."""
+        """Ends everything; unlike in pygls, a request that ends at once does not keep the others running."""
         handler = self.fm.features.get(lsp.SHUTDOWN)
         if handler is not None:
             yield handler, args, None
@@ -169,7 +168,9 @@ class LspProtocol(LanguageServerProtocol):
         self._server.mirror[lsp.TEXT_DOCUMENT_DID_CLOSE](self._server.state, params)
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """Read a message; a request that cannot be read is answered, not dropped, and an answer is a no."""
+        """
+        Parses a message; an unreadable request is answered, not dropped, and an unreadable answer is a no.
+        """
         if _is_null(data) and self._result_types.get(data["id"]) is lsp.ApplyWorkspaceEditResponse:
             del self._result_types[data["id"]]  # as some clients answer, whatever became of the edit
         try:
@@ -188,7 +189,7 @@ class LspProtocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: str | int, result: Any | None = None, error: ResponseError | None = None
     ) -> None:
-        """Answer a request; what an error quotes of its params is kept within bounds."""
+        """Answers a request; shortens what an error quotes of its params."""
         if error is not None:
             error.message = surfaces.shorten(error.message, LIMIT_ERROR_CHARS)
         super()._send_response(msg_id, result, error)
@@ -199,13 +200,13 @@ class Server(LanguageServer):
     A handrail server for one client.
 
     Args:
-        load: Called once `initialize` is answered: imports and sets what stands behind the handlers.
+        load: Called once `initialize` is answered: imports and sets the code behind the handlers.
         secrets: The values of keys, which must not be shown to anyone.
 
     Attributes:
         state: Everything behind the handlers; set by *load*, as is `mirror`.
-        mirror: What becomes of the notifications that fill our mirror of the editor's documents.
-        greet: Hands what the client said in `initialize` to the state.
+        mirror: Handles the notifications that fill our mirror of the editor's documents.
+        greet: Passes the client's `initialize` to the state.
         client_left: Called when the client says `exit`.
     """
 
@@ -232,7 +233,7 @@ class Server(LanguageServer):
         return self.phase is Phase.LEAVING
 
     def converse(self, incoming: Incoming, sink: BinaryIO) -> None:
-        """Do what the client asks and write answers to *sink*, until the client leaves or says `exit`."""
+        """Handles messages and writes answers to *sink*, until the client leaves or sends `exit`."""
         self._stop_event = stopped = Event()
         protocol: LspProtocol = self.protocol  # type: ignore[assignment]  # as it was given
         protocol.set_writer(StdoutWriter(sink))
@@ -246,7 +247,7 @@ class Server(LanguageServer):
             self.shutdown()
 
     def complete(self) -> None:
-        """Load what stands behind the handlers; if that fails, say so and end."""
+        """Loads the code behind the handlers; if that fails, reports it and ends."""
         try:
             self._load(self)
             self.greet()
@@ -260,12 +261,12 @@ class Server(LanguageServer):
             self.phase = Phase.READY
 
     def say(self, message: str, kind: lsp.MessageType = lsp.MessageType.Warning) -> None:
-        """Tell the user something that needs a person."""
+        """Shows a message to the user."""
         said = surfaces.message(redact(message, self.secrets()), SAID_CHARS)
         self.window_show_message(lsp.ShowMessageParams(type=kind, message=f"handrail: {said}"))
 
     def shutdown(self) -> None:
-        """End; hang up first, as what is read from the client ends only with its answer to that."""
+        """Ends the server; hangs up first, because reading from the client ends only then."""
         writer = self.protocol.writer
         if writer is not None:
             with suppress(OSError):
@@ -273,7 +274,7 @@ class Server(LanguageServer):
         super().shutdown()  # type: ignore[no-untyped-call]  # pygls does not say
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Log what went wrong on our side; the user is told once, a request is answered with its error."""
+        """Logs an internal error; tells the user once, and answers a request with the error."""
         if source is FeatureRequestError or isinstance(error, AnsweredError):
             logger.warning("A request failed: %s", surfaces.shorten(str(error), LIMIT_ERROR_CHARS))
             return
@@ -287,10 +288,10 @@ class Server(LanguageServer):
 
 
 def offered_capabilities(client: Client, encoding: str) -> dict[str, Any]:
-    """Returns the capabilities that a client is told of, as JSON."""
+    """Returns the capabilities for a client, as JSON."""
     capabilities: dict[str, Any] = json.loads(CAPABILITIES.read_bytes())
     capabilities["positionEncoding"] = encoding
-    if not client.lenses:  # each editor is offered what it shows, and not both
+    if not client.lenses:  # each editor is offered the one that it shows, not both
         del capabilities["codeLensProvider"]
     if not client.hints:
         del capabilities["inlayHintProvider"]

@@ -1,8 +1,8 @@
 """
-Between our values and LSP's: offsets and positions, edits, diagnostics, outcomes and reports.
+Convert between our values and LSP's: offsets and positions, edits, diagnostics, outcomes and reports.
 
-A position never lies inside a character or beyond its line. What has no place in a text is shown at the
-document's first line.
+A position never lies inside a character or beyond its line. Something without a place in a text is shown at
+the document's first line.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ SEVERITIES = {
 
 
 def position(text: Text, offset: int, encoding: str) -> lsp.Position:
-    """The position of *offset*; one inside a CRLF is that of its line's end."""
+    """Returns the position of *offset*; inside a CRLF, that of the line's end."""
     line = text.line_at(offset)
     row = text.rows[line] if line < len(text.rows) else ""
     return lsp.Position(line=line, character=to_units(row, offset - text.starts[line], encoding))
 
 
 def offset(text: Text, place: lsp.Position | protocol.Position, encoding: str) -> int:
-    """The offset of a position; one beyond the text is clamped."""
+    """Returns the offset of a position; one beyond the text is clamped."""
     if place.line >= len(text.starts):
         return len(text.content)
     row = text.rows[place.line] if place.line < len(text.rows) else ""
@@ -50,7 +50,7 @@ def offset(text: Text, place: lsp.Position | protocol.Position, encoding: str) -
 
 
 def range_of(given: lsp.Range) -> protocol.Range:
-    """A range of the client's as our requests have it."""
+    """Returns a client's range in the form of our requests."""
     start, end = given.start, given.end
     return protocol.Range(
         start=protocol.Position(line=start.line, character=start.character),
@@ -59,24 +59,24 @@ def range_of(given: lsp.Range) -> protocol.Range:
 
 
 def lines(span: protocol.Range) -> tuple[int, int]:
-    """The first and the last line that a range has anything of, or lies in."""
+    """Returns the first and the last line that a range covers, at least in part."""
     first, last = span.start.line, span.end.line
     return first, max(first, last - 1 if span.end.character == 0 else last)
 
 
 def line(number: int) -> lsp.Range:
-    """The beginning of a line, counted from 0."""
+    """Returns the beginning of a line, counted from 0."""
     place = lsp.Position(line=number, character=0)
     return lsp.Range(start=place, end=place)
 
 
 def lsp_range(text: Text, span: Span, encoding: str) -> lsp.Range:
-    """The range of a span."""
+    """Returns the range of a span."""
     return lsp.Range(start=position(text, span.start, encoding), end=position(text, span.end, encoding))
 
 
 def text_edits(text: Text, edits: Sequence[TextEdit], encoding: str) -> list[lsp.TextEdit]:
-    """Edits of *text* as LSP's, all relative to it."""
+    """Converts edits of *text* to LSP's, all relative to it."""
     return [
         lsp.TextEdit(range=lsp_range(text, edit.span, encoding), new_text=edit.new)
         for edit in (_before_last_terminator(text, each) for each in edits)
@@ -85,9 +85,8 @@ def text_edits(text: Text, edits: Sequence[TextEdit], encoding: str) -> list[lsp
 
 def _before_last_terminator(text: Text, edit: TextEdit) -> TextEdit:
     """
-    Lines put behind the last one, as an insertion at that line's end.
-
-    The line behind a final terminator is none to Neovim: what is inserted there is followed by one more.
+    Converts lines after the last one to an insertion at that line's end. For Neovim, the end of a text after
+    its final terminator is not a line, and it adds another terminator to text inserted there.
     """
     end, eol = len(text.content), text.eols[-1] if text.eols else ""
     if edit.span.start != end or not eol or not edit.new.endswith(eol):
@@ -106,9 +105,9 @@ class Converter:
 
     Attributes:
         encoding: The position encoding agreed on.
-        related, data: What of a diagnostic the client understands.
+        related, data: Parts of a diagnostic that the client supports.
         ledger: The open failures, whose places move along with the text.
-        spelled: Gives the URI by which the client knows a document.
+        spelled: Returns the URI by which the client knows a document.
     """
 
     encoding: str
@@ -118,7 +117,7 @@ class Converter:
     spelled: Callable[[str], str] = str
 
     def diagnostic(self, known: report.Diagnostic) -> lsp.Diagnostic:
-        """An open failure as the editor shows it."""
+        """Converts an open failure to a diagnostic."""
         near = known.near if known.text is not None else ()
         return lsp.Diagnostic(
             range=self._range(known.text, near[0].span) if near else START,
@@ -154,7 +153,7 @@ class Converter:
         )
 
     def failure(self, known: OpenFailure) -> protocol.Failure:
-        """An open failure as clients are told."""
+        """Converts an open failure."""
         return self._failure(known.mutation, known.failure, known.seen, known.attempts)
 
     def _failure(
@@ -179,7 +178,7 @@ class Converter:
         )
 
     def outcome(self, outcome: Outcome) -> protocol.Outcome:
-        """What came of one mutation, as clients are told."""
+        """Converts the outcome of a mutation."""
         mutation, failure = outcome.mutation, outcome.failure
         wire = self._failure(mutation, failure, outcome.text, 1) if failure is not None else None
         known = self.ledger().find(mutation.id)
@@ -198,7 +197,7 @@ class Converter:
         )
 
     def turn_report(self, told: report.TurnReport) -> protocol.TurnReport:
-        """A turn's report, as clients are told."""
+        """Converts a turn's report."""
         return protocol.TurnReport(
             session=told.session,
             turn=told.turn,
@@ -212,7 +211,7 @@ class Converter:
         )
 
     def event(self, event: report.Told) -> protocol.TurnEvent:
-        """An event, as clients are told."""
+        """Converts an event."""
         match event:
             case report.Started(prompt=prompt, mode=mode, instructions=paths):
                 return protocol.StartedEvent(
@@ -273,7 +272,7 @@ def _fields(value: protocol.Outcome | protocol.Usage) -> dict[str, Any]:
 
 
 def usage(usage: Usage) -> protocol.Usage:
-    """Usage, as clients are told."""
+    """Converts usage."""
     return protocol.Usage(
         steps=usage.steps,
         input_tokens=usage.input_tokens,
@@ -284,7 +283,7 @@ def usage(usage: Usage) -> protocol.Usage:
 
 
 def checkpoint(checkpoint: Checkpoint) -> protocol.Checkpoint:
-    """A checkpoint, as clients are told."""
+    """Converts a checkpoint."""
     return protocol.Checkpoint(
         id=checkpoint.id,
         session=checkpoint.session,
@@ -302,13 +301,13 @@ def checkpoint(checkpoint: Checkpoint) -> protocol.Checkpoint:
 
 
 def session(name: str, turns: Sequence[ToldTurn]) -> protocol.SessionResumeResult:
-    """A session with its turns."""
+    """Converts a session with its turns."""
     told = [protocol.SessionTurn(turn=each.turn, prompt=each.prompt, state=each.state) for each in turns]
     return protocol.SessionResumeResult(session=name, turns=told)
 
 
 def restore_report(report: RestoreReport) -> protocol.RestoreReport:
-    """What a restore came to, as clients are told."""
+    """Converts the report of a restore."""
     now = report.conversation
     return protocol.RestoreReport(
         restored=list(report.restored),

@@ -1,4 +1,4 @@
-"""Show the user each place as it is edited, if that is wanted; of those that wait, only the latest."""
+"""Show the user each place as it is edited, if wanted; of several waiting places, only the latest."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Follow:
     Follows the agent's edits in one client.
 
     Attributes:
-        documents: That the client holds.
+        documents: The client's open documents.
         answer_s: How long the client may take.
-        begin: Does something beside all else.
-        wanted: Whether the user wants that, and the client can.
+        begin: Starts a background task.
+        wanted: Whether the user wants this, and the client supports it.
     """
 
     server: LanguageServer
@@ -40,7 +40,7 @@ class Follow:
     _is_showing: bool = False
 
     def note(self, event: object) -> None:
-        """Something has happened in a turn: an edit may have landed."""
+        """Called with an event of a turn: an edit may have landed."""
         if not isinstance(event, Outcome) or event.status is not Status.LANDED or not self.wanted():
             return
         if event.text is None or not event.mutation.uri:

@@ -1,5 +1,5 @@
 """
-Tell the client what happens in a turn: `handrail/turn/update` to those who opted in, and standard work
+Report to the client what happens in a turn: `handrail/turn/update` to those who opted in, and standard work
 done progress to all who can show it.
 
 Every turn's progress is cancellable and is ended on every path.
@@ -27,20 +27,20 @@ from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
 
-OUTPUT_S = 0.1  # so long a command's output is gathered; no one reads faster
-OUTPUT_CHARS = 4_000  # of what is gathered are told, its end; the rest is in the result
+OUTPUT_S = 0.1  # how long a command's output is collected; no one reads faster
+OUTPUT_CHARS = 4_000  # of the collected output are sent, its end; the rest is in the result
 SAID_CHARS = 2_000  # of a warning
 REPORT_CHARS = 400  # of a progress message
 PROMPT_CHARS = 60
 LINE_CHARS = 120  # of the last line, where only one is shown
-SLOW_S = 1.0  # from then on people wonder whether anything happens
-KEPT_TURNS = 100  # ended ones of which outcomes may still be corrected
+SLOW_S = 1.0  # by then, people wonder whether anything is happening
+KEPT_TURNS = 100  # ended turns whose outcomes may still be corrected
 GATHER_S = 0.025  # as long as a frame or two: no eye sees it, and the client has less to do
 
 
 @dataclass(slots=True)
 class _Shown:
-    """What has been told of one turn."""
+    """What has been reported about one turn."""
 
     seq: int = 0
     outcomes: dict[str, tuple[Status, bool]] = field(default_factory=dict)
@@ -56,7 +56,7 @@ class _Shown:
 
 @dataclass(kw_only=True)
 class Progress:
-    """Tells one client of all turns."""
+    """Reports all turns to one client."""
 
     server: LanguageServer
     client: Client
@@ -64,7 +64,7 @@ class Progress:
     shown: dict[str, _Shown] = field(default_factory=dict)
 
     def tell(self, session: str, turn: str, event: report.Event) -> None:
-        """Tell of one event; text and output are gathered for a moment, since they come in crumbs."""
+        """Reports an event; text and output are collected for a moment, since they arrive in small pieces."""
         state = self.shown.setdefault(turn, _Shown())
         match event:
             case report.CallFailed():
@@ -119,7 +119,7 @@ class Progress:
                 )
             )
         if isinstance(event, report.Ended):
-            state.has_ended = True  # an outcome may still be corrected, and goes on counting
+            state.has_ended = True  # an outcome may still be corrected, and continues to count
             ended = [name for name, each in self.shown.items() if each.has_ended]
             for name in ended[:-KEPT_TURNS]:
                 del self.shown[name]
@@ -161,7 +161,7 @@ class Progress:
         self._notify(turn, lsp.WorkDoneProgressBegin(title="handrail", message=first, cancellable=True))
 
     def wait(self, turn: str, waits: str) -> None:
-        """From now on a turn waits for the user as *waits* says, or no longer if that is empty."""
+        """Shows that a turn is waiting for the user, as *waits* says; no longer if that is empty."""
         state = self.shown.get(turn)
         if state is None:
             return
@@ -190,15 +190,15 @@ class Progress:
 @dataclass(kw_only=True)
 class Slow:
     """
-    Standard progress of what may take long, from when people begin to wonder; they can stop it.
+    Standard progress for work that may take long; it appears after a moment, and can be cancelled.
 
     Attributes:
         server: Tells the client.
-        shows_progress: Whether the client can; else it is told once, by `say`.
-        title: What is being done.
+        shows_progress: Whether the client supports it; otherwise one message is shown, with `say`.
+        title: The name of the work.
         say: Shows a message.
-        token: Names the progress.
-        work: Is cancelled when the user stops it; work without this asks `go_on`.
+        token: The token of the progress.
+        work: Cancelled when the user stops it; work without a task calls `go_on`.
     """
 
     server: LanguageServer
@@ -223,13 +223,13 @@ class Slow:
             self._notify(lsp.WorkDoneProgressEnd())
 
     def stop(self) -> None:
-        """The user stops it."""
+        """Called when the user stops it."""
         self.is_stopped = True
         if self.work is not None:
             self.work.cancel()
 
     def go_on(self, done: int, of: int) -> bool:
-        """So many are *done*; whether no one has stopped it."""
+        """Reports the number *done*; returns whether to continue."""
         now = asyncio.get_running_loop().time()
         if self._is_shown and now - self._told_at >= OUTPUT_S:
             self._told_at = now
@@ -255,14 +255,14 @@ class Slow:
 
 
 def _more(before: report.CallOutput | None, output: report.CallOutput) -> report.CallOutput:
-    """Both together; of much the end."""
+    """Joins both; of a long text keeps the end."""
     text = output.text if before is None else before.text + output.text
     skipped = max(len(text) - OUTPUT_CHARS, 0)
     return replace(output, text=text[skipped:], skipped=skipped + (before.skipped if before else 0))
 
 
 def _counts(state: _Shown) -> str:
-    """What became of the edits, and how many files commands have changed."""
+    """Counts the outcomes of edits, and the files that commands changed."""
     changed = (Status.LANDED, True)
     of = Counter(status for status, is_command in state.outcomes.values() if (status, is_command) != changed)
     by_commands = list(state.outcomes.values()).count(changed)

@@ -1,9 +1,9 @@
 """
-A served document that the client may open and type in: written as a file, and from then on kept true by small
-edits.
+A served document that the user may open and type in: it is written as a file, and then kept up to date by
+small edits.
 
-The user's own lines in it are never touched. What they are follows from the texts that it has had: so an undo
-in the editor, which brings our own earlier lines back, writes nothing.
+The user's own lines in it are never changed. Which lines these are is derived from the earlier texts of the
+document: if the editor's undo restores earlier lines of ours, these do not count as typed by the user.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from handrail.ports.served import ServedDocuments
 logger = logging.getLogger(__name__)
 
 PAUSE_S = 0.5  # between two updates
-LIMIT_STATES = 50  # texts that it has had
-RECENT = 3  # of them, and of those that were sent, from which a new one may follow
-LIMIT_TRIES = 5  # to bring it up to date, one after the other
-FOREIGN = "foreign"  # the part of lines of which nothing is known
+LIMIT_STATES = 50  # earlier texts that are kept
+RECENT = 3  # of these, and of texts that were sent, that are compared with a new one
+LIMIT_TRIES = 5  # attempts in a row to bring it up to date
+FOREIGN = "foreign"  # the part of unknown lines
 Edit = Callable[[Page], Page]
 
 
 def unchanged_page(page: Page) -> Page:
-    """The page as it is."""
+    """Returns the page unchanged."""
     return page
 
 
@@ -48,15 +48,14 @@ class ServedPage(ABC):
 
     Attributes:
         served: Writes it.
-        opened: The documents that the client holds.
-        editor: Changes it while the client holds it.
-        say: Tells the user something.
-        begin: Does something beside all else.
-        shown: Has the client ask anew what stands at its lines.
-        takes_edits: Whether the client can be asked to edit it; else the file is written, to be reloaded.
-        name: The file's.
-        uri: Where it is, once it was opened.
-        is_loaded: Whether what was known of it at an earlier time was read.
+        opened: The client's open documents.
+        editor: Changes it while it is open.
+        say: Shows a message to the user.
+        begin: Starts a background task.
+        shown: Asks the client to refresh what it shows at the document's lines.
+        takes_edits: Whether the client accepts edits of it; otherwise the file is written, to be reloaded.
+        name: The file's name. uri: Its URI, once it was opened.
+        is_loaded: Whether its stored state was read.
     """
 
     served: ServedDocuments
@@ -83,7 +82,7 @@ class ServedPage(ABC):
     @property
     @abstractmethod
     def page(self) -> Page:
-        """What it holds, as far as is known."""
+        """Its current page, as far as is known."""
 
     @page.setter
     @abstractmethod
@@ -92,54 +91,56 @@ class ServedPage(ABC):
     @property
     @abstractmethod
     def parts(self) -> Sequence[Part]:
-        """What of it is ours."""
+        """The parts that are ours."""
 
     def parts_in(self, page: Page) -> Sequence[Part]:
-        """What of it is ours, where it holds *page* so far."""
+        """Returns the parts that are ours, given the current *page*."""
         return self.parts
 
     @abstractmethod
     async def prepare(self, page: Page) -> None:
-        """Make the parts what they should be by now, for a page with these lines of the user's."""
+        """Updates the parts, for a page with these lines of the user's."""
 
     def clean(self, page: Page) -> Page:
-        """The page without those lines of the user's that are done with."""
+        """Returns the page without lines of the user's that are no longer needed."""
         return page
 
     def assign(self, page: Page) -> Page:
-        """Correct whose the lines of a page are, where the comparison of texts cannot tell."""
+        """Corrects the owners of a page's lines where comparing texts is not enough."""
         return page
 
     @abstractmethod
     def as_json(self) -> str:
-        """What else is to be kept of it."""
+        """Returns what else to store about it."""
 
     @abstractmethod
     def take_up(self, kept: str) -> None:
-        """Take over what was kept of it at an earlier time. Raises ValueError."""
+        """Restores its stored state. Raises ValueError."""
 
     def has_news(self) -> bool:
-        """Whether the client has to ask anew what can be done at its lines, once they were edited."""
+        """Whether the client must refresh the actions at its lines after an edit."""
         return True
 
     @property
     def tells_itself(self) -> bool:
-        """Whether what is ours follows from what is kept elsewhere, so that it is known again by its rows."""
+        """
+        Whether our lines can be derived from state that is stored elsewhere, and recognised by their text.
+        """
         return False
 
     @property
     def owns_copies(self) -> bool:
-        """Whether a sentence of ours that appears once more is ours, not something that the user wrote."""
+        """Whether a second copy of a line of ours is ours too, and not something that the user wrote."""
         return True
 
     @staticmethod
     def reading(line: Line) -> Counted:
-        """By what a line is known again when an editor has laid the document out anew."""
+        """Returns the rule by which a line is recognised after an editor has reformatted the document."""
         return page_reading.plain(line)
 
     @property
     def pause_s(self) -> float:
-        """How long to wait before the next update."""
+        """The time to wait before the next update."""
         return PAUSE_S
 
     # ---- What the client tells --------------------------------------------------------------------
@@ -152,38 +153,38 @@ class ServedPage(ABC):
         return uri == self.uri if document is None else self.opened.find(uri) is document
 
     async def on_open(self, uri: str) -> None:
-        """A document was opened that may be it, from an earlier time: bring it up to date."""
+        """Called when a document was opened that may be an earlier version of it: brings it up to date."""
         if await self.recognise(uri):
             await self.update()
 
     async def recognise(self, uri: str) -> bool:
-        """Whether a document that was opened is this one; from then on it is known as such."""
+        """Recognises an opened document as this one; returns whether it is."""
         there = await self.served.read(self.name) if uri.endswith(self.name) else None
         document = self.opened.find(there[0]) if there is not None else None
         if document is None:
             return False
         self.uri = document.uri
-        if not self.is_loaded:  # what can be done at its lines is known before it is brought up to date
+        if not self.is_loaded:  # the actions at its lines are known before it is up to date
             async with self._one_at_a_time:
                 await self._load(is_there=True)
         return True
 
     def look(self) -> None:
-        """Take over what the user has written, if the client holds the document."""
+        """Reads what the user has written, if the document is open."""
         document = self._open()
         if document is not None and self.is_loaded:
             was_unread = self._unread is not None
             self._observe(document.rows)
             if was_unread and self._unread is None and not self._is_true():
-                self.on_change()  # it was typed in before it was reloaded: the file is to have both
+                self.on_change()  # the user typed before the reload: the file must have both
 
     def on_save(self) -> None:
-        """The client has saved the document."""
+        """Called when the client has saved the document."""
         self.look()
         self._saved = self.page
 
     def on_change(self) -> None:
-        """What it shows has changed: bring it up to date in a moment, if the client holds it."""
+        """Called when its contents have changed: brings it up to date in a moment, if it is open."""
         if self._open() is not None and not self._is_waiting:
             self._is_waiting = True
             self.begin(self._bring_later())
@@ -195,21 +196,21 @@ class ServedPage(ABC):
             await self.update()
 
     async def update(self) -> None:
-        """Bring it up to date, if that can be."""
+        """Brings it up to date, if possible."""
         try:
             await self.bring()
         except ServedError as error:
             logger.warning("%s", error)
 
     async def recall(self) -> None:
-        """Take over what is known of it, from an earlier time or by what it holds now; nothing is written."""
+        """Restores its state from storage or from its current text; writes nothing."""
         async with self._one_at_a_time:
             there = await self.served.read(self.name)
             await self._take_over(there)
             await self.prepare(self.page)
 
     async def rename(self, name: str) -> None:
-        """Have its file another name, if there is something to know it by and the client does not hold it."""
+        """Renames its file, if it can be recognised under the new name and is not open."""
         async with self._one_at_a_time:
             if self._open() is not None:
                 return
@@ -222,17 +223,17 @@ class ServedPage(ABC):
             uri = await self.served.rename(self.name, name)
             if uri is None:
                 return
-            await self.served.keep(name, note)  # the other one stays, for an editor that comes with that name
+            await self.served.keep(name, note)  # the other file stays, for an editor that opens that name
             self.name, self.uri = name, self._client_uri(uri)
 
     # ---- Bringing it up to date -------------------------------------------------------------------
 
     async def bring(self, edit: Edit = unchanged_page) -> str:
         """
-        Have it show what it should show now.
+        Makes it show its current contents.
 
         Args:
-            edit: What is done to it before, as its user would do it.
+            edit: A change to make first, as if the user made it.
 
         Returns:
             Its URI. Raises ServedError if it cannot be written.
@@ -246,7 +247,7 @@ class ServedPage(ABC):
             return self.uri or ""
 
     async def _take_over(self, there: tuple[str, str] | None) -> None:
-        """Take over what is known of it, and what its file or the client holds; None if there is no file."""
+        """Restores its state, and reads the file or the open document; None if there is no file."""
         if there is not None and self._open() is None:
             self.uri = self._client_uri(there[0])
         await self._load(is_there=there is not None)
@@ -256,7 +257,7 @@ class ServedPage(ABC):
             self._observe(split_lines(there[1]))
 
     async def _write(self, edit: Edit, on_disk: str | None) -> None:
-        self.look()  # it may have been typed in since
+        self.look()  # the user may have typed in it since
         document, before = self._open(), self.page
         after = edit(self.clean(before))
         now = pages.update(after, self.parts_in(after))
@@ -276,49 +277,49 @@ class ServedPage(ABC):
             self._unread = (rows, now)
             self._sent = [*self._sent, now][-RECENT:]
             self.page = now
-            self.look()  # it may have been typed in while the file was written
+            self.look()  # the user may have typed in it while the file was written
             return
         edits = pages.edits(before, now)
         was_clean = self._saved is not None and before.text == on_disk
         if edits:
             whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=edits)
             update = Update(uri=document.uri, base=document.text, hunks=(whole,))
-            self._remember(now)  # it may show at any time from now on, also after more typing
+            self._remember(now)  # it may show at any time from now on, even after more typing
             self._sent = [*self._sent, now][-RECENT:]
             await self.editor.apply([update], f"handrail: {self.name.removesuffix('.md')}")
         self.look()
         if edits and self.has_news():
             self.shown()
         self._tries = self._tries + 1 if edits and not self._is_true() else 0
-        if 0 < self._tries <= LIMIT_TRIES:  # it was refused, or typed in just then
+        if 0 < self._tries <= LIMIT_TRIES:  # it was refused, or the user was just typing
             self.on_change()
         if edits and was_clean and self._open() is document:
             await self.editor.save([document.uri])
 
     def _is_read(self) -> bool:
-        """Whether a client that takes no edits holds what was written for it."""
+        """Whether a client that accepts no edits has loaded the written text."""
         return self._unread is None and self._is_true()
 
     def _is_true(self) -> bool:
-        """Whether it shows what it should, as far as is known."""
+        """Whether it is up to date, as far as is known."""
         page = self.clean(self.page)
         return not pages.edits(self.page, pages.update(page, self.parts_in(page)))
 
     def _client_uri(self, uri: str) -> str:
-        """The URI by which the client holds it, if it does."""
+        """The URI under which it is open, if it is."""
         document = self.opened.find(uri)
         return uri if document is None else document.uri
 
     @property
     def is_open(self) -> bool:
-        """Whether the client holds it."""
+        """Whether it is open."""
         return self._open() is not None
 
     def _open(self) -> OpenDocument | None:
         return self.opened.find(self.uri) if self.uri is not None else None
 
     def _observe(self, rows: Sequence[str]) -> None:
-        """Take over what the document holds by now, as it follows from one of its latest texts."""
+        """Reads the document's current text, as a change of one of its latest texts."""
         rows = tuple(rows)
         if self._unread is not None and rows == tuple(self._unread[0]):
             self.page = self._unread[1]  # the client has not reloaded it yet
@@ -345,7 +346,7 @@ class ServedPage(ABC):
     # ---- Keeping it -------------------------------------------------------------------------------
 
     async def _load(self, *, is_there: bool) -> None:
-        """Take over what was known of it at an earlier time."""
+        """Loads its stored state."""
         if self.is_loaded:
             return
         note = await self.served.kept_note(self.name)
@@ -359,22 +360,22 @@ class ServedPage(ABC):
             page = None
         if page is not None:
             self.page = page
-        elif is_there and not self.tells_itself:  # nothing is known of its lines: they are shown no longer
+        elif is_there and not self.tells_itself:  # nothing is known about its lines: they are no longer shown
             there = await self.served.read(self.name)
             rows = split_lines(there[1]) if there is not None else ()
             self.page = Page(
                 lines=tuple(Line(text=row, part=FOREIGN, number=number) for number, row in enumerate(rows))
             )
-        if self.tells_itself:  # what was kept last may be older than what the document holds
+        if self.tells_itself:  # the stored state may be older than the document
             await self.prepare(self.page)
             self._sent.append(pages.update(Page(), self.parts))
-        self.is_loaded = True  # and not before: what is typed while this waits is looked at once, and now
+        self.is_loaded = True  # not earlier: typing during the wait is examined once, now
         document = self._open()
         if document is not None:
             self._observe(document.rows)
 
     async def keep(self) -> None:
-        """Write down what is known of it."""
+        """Stores its state."""
         async with self._one_at_a_time:
             await self._keep()
 

@@ -1,5 +1,5 @@
 """
-The language server: one table of what it answers to, which is the table of contents of `lsp`.
+The language server: one table of all requests that it answers, which is the table of contents of `lsp`.
 
 Every request of the protocol is registered twice, as a command and as a custom request. `connection`
 is the transport and the life cycle.
@@ -113,7 +113,7 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.WORKSPACE_TRUST, configuration.trust),
 )
 
-# What is said to the user after a command, whose result editors drop.
+# Messages to the user after a command, because editors ignore its result.
 TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.FAILURE_APPLY: failure.tell,
     protocol.FAILURE_DIFF: virtual.show,
@@ -135,7 +135,7 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.CHAT_FORK: chat.show,
 }
 
-# Commands that edit are answered soon: an editor may stand still until then, and show the edit after that.
+# Commands that edit are answered soon: some editors block until then, and show the edit only afterwards.
 EDITING = frozenset({*TOLD, protocol.CHAT_SEND, protocol.CHAT_RETRY, protocol.CHAT_SAY, protocol.CHAT_CHOOSE})
 
 SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
@@ -143,13 +143,13 @@ SHOWN_CHARS = 2_000  # of the message of an error
 
 
 class RequestFailed(JsonRpcException):
-    """A request that was understood and cannot be done."""
+    """A valid request that cannot be carried out."""
 
     CODE = -32803
     MESSAGE = "Request failed"
 
 
-# What becomes of the notifications that fill our mirror of the editor's documents, however they are decoded.
+# Handlers of the notifications that fill our mirror of the editor's documents, however they are decoded.
 MIRROR: Mapping[str, Callable[[State, Any], None]] = {
     lsp.TEXT_DOCUMENT_DID_OPEN: sync.did_open,
     lsp.TEXT_DOCUMENT_DID_CHANGE: sync.did_change,
@@ -168,7 +168,7 @@ def furnish(server: Server, world: World) -> None:
 
 
 def register(server: Server) -> None:
-    """Has a server answer to everything in this module; its state is asked for when a message comes."""
+    """Registers all handlers of this module with a server; its state is looked up when a message arrives."""
     server.mirror = MIRROR
     for request, handler in HANDLERS:
         _register(server, request, handler)
@@ -179,9 +179,8 @@ def register(server: Server) -> None:
 
 def capabilities(server: Server) -> dict[str, Any]:
     """
-    Returns what a server offers to a client that can do everything, as JSON.
-
-    `scripts/generate.py` writes it down, since a server offers it before this module is imported.
+    Returns the capabilities for a client that supports everything, as JSON. `scripts/generate.py` stores them
+    in a file, because a server sends them before this module is imported.
     """
     features = server.protocol.fm
     builder = ServerCapabilitiesBuilder(
@@ -231,7 +230,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
 
 
 def _refusal(request: protocol.Request, error: Exception) -> JsonRpcException:
-    """What the client is told of a request that is wrong, or cannot be done."""
+    """Returns the error for a request that is invalid or cannot be carried out."""
     if isinstance(error, HandrailError):
         return RequestFailed(message=_show(str(error)))
     return JsonRpcInvalidParams(message=_show(f"{request.name}: {error}"))
@@ -307,7 +306,7 @@ def _register_standard(server: Server) -> None:
         model.take_keys(server.state)
         server.state.begin(configuration.pull(server.state))
         await configuration.register(server.state, server.client_capabilities)
-        server.state.begin(server.state.host.reviews.refresh())  # what is pending since an earlier time
+        server.state.begin(server.state.host.reviews.refresh())  # changes that were pending earlier
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE, lsp.SaveOptions(include_text=False))
     def did_save(params: lsp.DidSaveTextDocumentParams) -> None:

@@ -1,7 +1,6 @@
 """
-The settings in force, from what a client gives and tells; `settings_table` has all that there are.
-
-A value of the wrong kind is reported and the default holds.
+The settings in force, from what a client sends; `settings_table` lists all settings. A value of the wrong
+type is reported, and the default applies.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """The settings in force, and what was wrong with the values that were given."""
+    """The settings in force, and the problems of the given values."""
 
     values: Mapping[str, Value] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
     def text(self, setting: Setting) -> str:
-        """The value of a setting that is a string."""
+        """Returns the value of a string setting."""
         return str(self.values.get(setting.name, setting.default))
 
     def flag(self, setting: Setting) -> bool:
-        """The value of a setting that is true or false."""
+        """Returns the value of a boolean setting."""
         return self.values.get(setting.name, setting.default) is True
 
     def rules(self, setting: Setting) -> tuple[Rule, ...]:

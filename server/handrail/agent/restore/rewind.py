@@ -39,7 +39,8 @@ def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
 
     Args:
         known: All checkpoints.
-        wish: What to restore. own: The step of the restore itself, without session and label.
+        wish: What to restore.
+        own: The step of the restore itself, without session and label.
 
     Returns:
         None if the checkpoint does not exist. Raises CheckpointError if it has no session to rewind.

@@ -1,1 +1,1 @@
-"""Conversations as documents of the client."""
+"""Conversations as documents in the editor."""

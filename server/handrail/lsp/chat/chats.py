@@ -16,19 +16,18 @@ from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
 from handrail.ports.served import ServedDocuments
 
-CLOSED_S = 1.0  # a document that is opened again before was not closed: some editors reload one so
+CLOSED_S = 1.0  # a document that is reopened so soon was not closed: some editors reload this way
 
 
 @dataclass(kw_only=True)
 class Chats:
     """
-    The documents of conversations, by their sessions.
+    The documents of conversations, by session.
 
     Attributes:
-        served: Has them.
-        page: Makes the page of a session.
-        paths: Of the workspace's files.
-        others: Follows what other windows write down of the conversations that are shown.
+        served: Stores them. page: Creates the page of a session.
+        paths: The paths of the workspace's files.
+        others: Follows what other windows record of the shown conversations.
         latest: The session that was opened, or sent to, last.
     """
 
@@ -43,12 +42,12 @@ class Chats:
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def of_session(self, session: str) -> ChatPage:
-        """The page of a session, made if it has none yet."""
+        """Returns the page of a session; creates it if necessary."""
         self.latest = session
         self._closed.pop(session, None)
         async with self._one_at_a_time:
             page = self._pages.get(session)
-            if page is None:  # it hears of all that happens from now on
+            if page is None:  # it is notified of everything from now on
                 page = self._make_page(session, naming.first_name(session))
                 await page.load()
                 await self._name_by_title(page)
@@ -83,15 +82,15 @@ class Chats:
         return page
 
     def has(self, session: str) -> bool:
-        """Whether there is a document of a session."""
+        """Whether a session has a document."""
         return session in self._pages
 
     def of_uri(self, uri: str) -> ChatPage | None:
-        """The page of a document, if it is one."""
+        """Returns the page of a document, if it is a conversation."""
         return next((page for page in self._pages.values() if page.is_it(uri)), None)
 
     async def on_open(self, uri: str) -> None:
-        """A document was opened that may be a conversation, from an earlier time."""
+        """Called when a document was opened that may be an earlier conversation."""
         async with self._one_at_a_time:
             known, name = self.of_uri(uri), uri.rpartition("/")[2]
             if known is None and naming.NAME.fullmatch(name):
@@ -103,7 +102,7 @@ class Chats:
             self.follow()
 
     async def _from_note(self, name: str) -> ChatPage | None:
-        """The page of a file, by what was kept of it; None if it is not ours."""
+        """Returns the page of a file from its stored state; None if it is not ours."""
         session = await self._session_of(name)
         if session is None:
             return None
@@ -111,12 +110,12 @@ class Chats:
         if page is None:
             page = self._make_page(session, name)
             self.latest = session
-        elif page.name != name:  # the client has kept it by a name that it had before
+        elif page.name != name:  # the client still has it under an earlier name
             await page.rename(name)
         return page if page.name == name else None
 
     async def _session_of(self, name: str) -> str | None:
-        """The session of which a file is the document, by what was kept of it."""
+        """Returns the session of a conversation's file from its stored state."""
         try:
             _, _, session = json.loads(await self.served.kept_note(name) or "")
         except (ValueError, TypeError):
@@ -124,27 +123,27 @@ class Chats:
         return session if isinstance(session, str) and session else None
 
     async def knows(self, uri: str) -> None:
-        """Wait until it is known whether a document is a conversation, if it may be one."""
+        """Waits until it is known whether a document is a conversation, if it may be one."""
         if naming.NAME.fullmatch(uri.rpartition("/")[2]):
             await self.settle()
 
     async def settle(self) -> None:
-        """Wait until it is known of all documents that were opened whether they are conversations."""
+        """Waits until it is known which opened documents are conversations."""
         async with self._one_at_a_time:
             pass
 
     def follow(self) -> None:
-        """Follow what other windows write down of the conversations that the client shows by now."""
+        """Follows what other windows record of the conversations that the client shows now."""
         self.others.follow(page for page in self._pages.values() if page.is_shown)
 
     def on_change(self) -> None:
-        """Something has changed that calls of any conversation may be about, such as failures."""
+        """Called when something has changed that may concern calls of any conversation, such as failures."""
         for page in self._pages.values():
             if page.feed is not None:
                 page.feed.note()
 
     def hear(self, session: str, entries: Sequence[Entry]) -> None:
-        """Something is written down of a session."""
+        """Called when an entry of a session is recorded."""
         page = self._pages.get(session)
         if page is not None:
             page.hear(entries)
@@ -152,13 +151,13 @@ class Chats:
             self._before[session].wrote(entries)
 
     def on_load(self, session: str, entries: Sequence[Entry]) -> None:
-        """The journal of a session was read."""
+        """Called when the journal of a session was read."""
         page = self._pages.get(session)
         if page is not None:
             page.renew(entries)
 
     def tell(self, session: str, turn: str, event: Event) -> None:
-        """Something happens in a turn."""
+        """Called with an event of a turn."""
         page = self._pages.get(session)
         if isinstance(event, Ended):
             self.follow()  # the folder of journals may not have been there before

@@ -1,7 +1,6 @@
 """
-What the user writes at the end of a conversation: its lines, and our heading above them.
-
-The heading is ours whatever the user has made of it, and what was typed in its row is a part of the draft.
+The draft: what the user writes at the end of a conversation, below our heading. The heading stays ours even
+if the user changes it; text that was typed in its line is part of the draft.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _TYPED_IN = re.compile(re.escape(YOU) + r"(?:[ \t]*:)?[ \t]*(?=[^ \t\r\n])")  # 
 
 
 def remove_draft(page: Page, sent: Sequence[Line]) -> Page:
-    """The page without the lines of a draft that was sent."""
+    """Returns the page without the lines of a draft that was sent."""
     if not sent:
         return page
     left = Counter(_cut_heading(line.text).rstrip() for line in sent)
@@ -38,11 +37,12 @@ def remove_draft(page: Page, sent: Sequence[Line]) -> Page:
 
 def remove_said(page: Page, sent: Collection[int], said: Collection[str]) -> Page:
     """
-    The page without the lines of a draft that was sent before; they stay if one of them is not shown above.
+    Returns the page without the lines of a draft that was sent before; they stay if one of them is not shown
+    above.
 
     Args:
         sent: The identities of lines that were sent.
-        said: The letters of the rows that are shown as said by the user.
+        said: The letters of the lines that are shown as the user's messages.
     """
     at = draft_start(page.lines)
     again = {id(line) for line in page.lines[at:] if line.part is None and id(line) in sent}
@@ -53,9 +53,9 @@ def remove_said(page: Page, sent: Collection[int], said: Collection[str]) -> Pag
 
 
 def with_draft(page: Page, text: str) -> Page:
-    """The page with *text* at the end of what the user writes."""
+    """Returns the page with *text* at the end of the draft."""
     lines = page.lines
-    if not any(line.part == ASK for line in lines):  # nothing is written yet
+    if not any(line.part == ASK for line in lines):  # the draft is empty
         lines = (*lines, *PLACE.lines)
     written = any(line.part is None and line.text.strip() for line in lines[draft_start(lines) :])
     rows = ["", *text.split("\n")] if written else text.split("\n")
@@ -63,7 +63,9 @@ def with_draft(page: Page, text: str) -> Page:
 
 
 def draft_start(lines: Sequence[Line]) -> int:
-    """Where the user's lines begin below our last heading; if it is gone, below our last line."""
+    """
+    Returns where the user's lines begin: below our last heading or, if that is gone, below our last line.
+    """
     heading = next((at for at, line in enumerate(lines) if line.part == ASK and line.text.strip()), None)
     if heading is not None:
         return heading + 1
@@ -84,12 +86,12 @@ def without_added_blanks(page: Page) -> Page:
 
 
 def has_heading(lines: Sequence[Line]) -> bool:
-    """Whether our last heading stands as it was written."""
+    """Whether our last heading is unchanged."""
     return any(line.part == ASK and line.text.strip() for line in reversed(lines))
 
 
 def is_last_heading(line: Line) -> bool:
-    """Whether a line is what the user has left of our last heading, with nothing typed in it."""
+    """Whether a line is what is left of our last heading, without typed text."""
     over = line.over
     is_of_it = line.part is None and over is not None and over.part == ASK and not over.number
     return is_of_it and bool(line.text.strip()) and not line.typed
@@ -97,9 +99,8 @@ def is_last_heading(line: Line) -> bool:
 
 def with_own_draft(page: Page) -> Page:
     """
-    The page with every line of the draft as the user's, including blank ones that were ours.
-
-    Our last heading is ours again if the user has written it once more above the draft.
+    Returns the page with all lines of the draft as the user's, even blank lines that were ours. Our last
+    heading is ours again if the user typed it again above the draft.
     """
     at = draft_start(page.lines)
     lines = [
@@ -114,7 +115,9 @@ def with_own_draft(page: Page) -> Page:
 
 
 def with_heading(page: Page) -> Page:
-    """The page with our last heading above the draft, even if the user has removed it or typed in its row."""
+    """
+    Returns the page with our last heading above the draft, even if the user removed it or typed in its line.
+    """
     at = draft_start(page.lines)
     is_there = has_heading(page.lines)
     if is_there or (at == len(page.lines) and not any(map(is_last_heading, page.lines))):
@@ -124,18 +127,18 @@ def with_heading(page: Page) -> Page:
 
 
 def message(page: Page, written: Sequence[Line]) -> str:
-    """What the user says with these lines of the draft, without blank lines around it."""
+    """Returns the message in these lines of the draft, without blank lines around it."""
     rows = written if has_heading(page.lines) else _without_heading(written)
     return "\n".join(line.text.rstrip("\r\n") for line in rows).strip("\n")
 
 
 def _without_heading(written: Sequence[Line]) -> list[Line]:
-    """The lines of a draft, the first of which may stand in the row of our heading."""
+    """Returns the lines of a draft, the first of which may be in the line of our heading."""
     if not written or _cut_heading(written[0].text) == written[0].text:
         return [*written]
     return [Line(text=_cut_heading(written[0].text), part=None), *written[1:]]
 
 
 def _cut_heading(row: str) -> str:
-    """A row without our heading, if there is more in it."""
+    """Returns a line without our heading, if it has more text."""
     return _TYPED_IN.sub("", row, count=1) if _TYPED_IN.match(row) else row

@@ -30,7 +30,7 @@ class Follower:
     task: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until it is cancelled."""
         clock = asyncio.get_running_loop()
         while True:
             await self._wait_for_news()
@@ -57,7 +57,7 @@ class OtherWindows:
 
     Attributes:
         watch: Watches files.
-        uri: Where the journal of a session is.
+        uri: Returns the URI of a session's journal.
     """
 
     watch: Watch
@@ -65,7 +65,7 @@ class OtherWindows:
     _followers: dict[str, Follower] = field(default_factory=dict)
 
     def follow(self, pages: Iterable[ChatPage]) -> None:
-        """Follow the journals of these pages from now on, and of no others."""
+        """Follows the journals of these pages from now on, and of no others."""
         wanted = {uri: page for page in pages if (uri := self.uri(page.session)) is not None}
         for uri in [uri for uri in self._followers if uri not in wanted]:
             self._stop(uri)
@@ -85,7 +85,7 @@ class OtherWindows:
             task.cancel()
 
     def close(self) -> None:
-        """Follow nothing any more."""
+        """Stops following."""
         for uri in list(self._followers):
             self._stop(uri)
         self.watch.close()

@@ -1,8 +1,8 @@
 """
-Tells a client what changes in a conversation that it has read.
+Sends a client the changes of a conversation that it has read.
 
-A change holds what is new or different, and of text that grows only its new end. It is told at once after a
-quiet time, and ten times a second at most.
+A change contains what is new or different and, for growing text, only the new end. It is sent at once after a
+quiet time, and at most ten times a second.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Feed:
     The conversation of one session, as one client knows it.
 
     Attributes:
-        items, status: What it is by now.
+        items, status: Return its current state.
         tell: Sends a change.
-        revision: Of what was told last.
+        revision: The number of the last change that was sent.
     """
 
     session: str
@@ -38,7 +38,7 @@ class Feed:
     _timer: asyncio.TimerHandle | None = None
 
     def read(self) -> ChatTranscript:
-        """All of it; changes count from here on."""
+        """Returns the whole conversation; later changes are relative to it."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -47,7 +47,7 @@ class Feed:
         return ChatTranscript(session=self.session, revision=self.revision, status=self._status, items=items)
 
     def note(self) -> None:
-        """Something has changed: tell it soon."""
+        """Called when something has changed: sends it soon."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             wait_s = max(self._told_at + PAUSE_S - loop.time(), 0.0)
@@ -79,7 +79,7 @@ class Feed:
 
 @dataclass(kw_only=True)
 class Difference:
-    """What leads from the items that a client knows to those that there are; see `ChatChanged`."""
+    """The difference between the items that a client knows and the current ones; see `ChatChanged`."""
 
     items: list[ChatItem] = field(default_factory=list)
     grown: list[ChatGrowth] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Difference:
 
 
 def difference(known: Mapping[str, ChatItem], now: Sequence[ChatItem]) -> Difference | None:
-    """What has changed since a client was told the items that are *known*; None if nothing has."""
+    """Returns what has changed since a client was sent the items *known*; None if nothing has."""
     result, ids = Difference(), [each.id for each in now]
     for each in now:
         before = known.get(each.id)

@@ -1,4 +1,4 @@
-"""A conversation as values of the protocol, item by item; an item that has not changed is not made anew."""
+"""A conversation as values of the protocol, item by item; an unchanged item is not created again."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from handrail.core.results import sanitize
 from handrail.lsp import protocol
 from handrail.lsp.protocol import ChatItem
 
-LIMIT_CHARS = 8_000  # of what a call has printed; all of it is shown on demand
+LIMIT_CHARS = 8_000  # of a call's output; all of it is shown on demand
 STATES = ("finished", "stopped", "cancelled", "failed")
 
 
 @dataclass(kw_only=True)
 class Now:
     """
-    What is so at a moment and stands in no transcript.
+    The current state that is not in the transcript.
 
     Attributes:
-        questions: The open questions, by id, and when they end as a no.
-        commands: The ids of background commands that run, by the call that has begun them.
-        awaited: The calls that run a command that a turn waits for.
-        failures, hunks: The open failures of edits, and the changes that are pending, by turn and call.
-        queued: What the user said for later, by the turn that it will begin; and whether that may still be.
-        told: What commands to handrail have answered.
+        questions: The open questions, by id, and when they time out.
+        commands: The ids of running background commands, by the call that started them.
+        awaited: The calls with a command that a turn is waiting for.
+        failures, hunks: The open failures of edits, and the pending changes, by turn and call.
+        queued: The queued messages, by the turn that each will start; and whether it still can.
+        told: The answers of slash commands.
     """
 
     questions: Mapping[str, tuple[protocol.Approval, str]] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Now:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beside:
-    """What of a call is so now: the command that runs, what did not land, and what is pending."""
+    """The current state of a call: its running command, its failures, and its pending changes."""
 
     command: str | None
     awaited: bool
@@ -58,11 +58,9 @@ class Beside:
 @dataclass(kw_only=True)
 class Items:
     """
-    Makes the items of a transcript.
-
-    Attributes:
-        redact: Takes keys out of a text.
-        place: The URI of a path that a model wrote, if it may be opened.
+    Creates the items of a transcript. Attributes:
+        redact: Removes keys from a text. place: Returns the URI of a path that a model wrote, if it may be
+        opened.
     """
 
     redact: Callable[[str], str]
@@ -70,7 +68,7 @@ class Items:
     _known: dict[str, tuple[object, ChatItem]] = field(default_factory=dict)
 
     def make_items(self, transcript: Transcript, now: Now) -> list[ChatItem]:
-        """The items as they are now, in order."""
+        """Returns the current items, in order."""
         known, self._known = self._known, {}
         items = list[ChatItem]()
         for name, state, make in self._wanted_items(transcript, now):
@@ -82,7 +80,7 @@ class Items:
         return items
 
     def _wanted_items(self, transcript: Transcript, now: Now) -> Iterator[_Wanted]:
-        """The name of each item, what it depends on, and what makes it."""
+        """Returns the name of each item, what it depends on, and the function that creates it."""
         for one in transcript.rounds:
             yield from self._round(one, now)
         begun = {one.turn for one in transcript.rounds}
@@ -101,7 +99,7 @@ class Items:
             name = f"{one.turn}:{number}"
             state, make = self._item(name, one, item, now)
             yield name, state, make
-        if one.coming.strip():  # the words get this name once they are whole
+        if one.coming.strip():  # the text gets this name when it is complete
             name, coming = f"{one.turn}:{len(one.items)}", one.coming
             yield name, (Words, coming), lambda: self._words(name, one.turn, coming)
         for number, text in enumerate(one.steered):
@@ -210,11 +208,11 @@ class Items:
         )
 
     def _came_to(self, call: Call) -> tuple[str, str]:
-        """The first line of a call's result, and what it has printed."""
+        """Returns the first line of a call's result, and its output."""
         if call.result is None:
             return "", self.redact(call.output).strip("\n")
         first, more = headline(call.result, self.redact)
-        if call.output:  # it goes on in the background
+        if call.output:  # it continues in the background
             return first, self.redact(call.output).strip("\n")
         says_enough = call.result.failure is None and (needs_one_line(call.tool) or bool(call.todos))
         return first, "" if says_enough else more.strip("\n")

@@ -1,4 +1,4 @@
-"""What stands in a conversation's document of the messages that its user has sent."""
+"""The user's sent messages in a conversation's document."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ def is_heading(line: Line) -> bool:
 
 
 def words(lines: Sequence[Line]) -> str:
-    """What is said, without its layout."""
+    """Returns the words of a text, without its layout."""
     said = (counting_rule(line)(line.text) for line in lines if not is_heading(line))
     return " ".join(filter(None, said))
 
 
 def are_changed(there: Sequence[Line], sent: Sequence[Line]) -> bool:
-    """Whether the lines of a message have other words by now than those that were sent."""
+    """Whether the words of a message differ from those that were sent."""
     return tuple(there) != tuple(sent) and words(there) != words(sent)
 
 
 def counting_rule(line: Line) -> Counted:
-    """What counts of a line of a message: its words, and in code all of them as they are."""
+    """Returns the rule for comparing lines of a message: by words, and in code exactly."""
     is_code = line.is_code or (line.over is not None and line.over.is_code)
     return layout.message_code if is_code else layout.message
 
 
 def keep_left(part: Part, there: Sequence[Line]) -> Part:
-    """What is left of the rows of a part; the rows around it are there in any case."""
+    """Returns what is left of the lines of a part; the lines around it always stay."""
     around = {0, 1, len(part.rows) - 1}
     kept = sorted(around | {line.number for line in there if line.part == part.key})
     return Part(key=part.key, rows=tuple(part.rows[at] for at in kept), numbers=tuple(kept))
 
 
 def owned_lines(page: Page) -> Iterator[tuple[str, Line]]:
-    """Each line with the key of the part that it is in, or is written in."""
+    """Returns each line with the key of the part that it is in."""
     key, below = "", drafts.draft_start(page.lines)
     for at, line in enumerate(page.lines):
         key = ASK if at == below else line.part or (line.over.part if line.over is not None else None) or key
@@ -49,7 +49,7 @@ def owned_lines(page: Page) -> Iterator[tuple[str, Line]]:
 
 
 def restore_part(page: Page, part: Part) -> Page:
-    """The page with a part as it was, and without what the user has written in it."""
+    """Returns the page with a part restored, and without what the user has written in it."""
     lines, is_there = list[Line](), False
     for key, line in owned_lines(page):
         if key != part.key:

@@ -2,8 +2,8 @@
 The names of conversations' files.
 
 A conversation that begins empty has no title yet, and an editor keeps its file open under the first name. So
-the file takes its title's name once it was closed, or when handrail opens it again. An editor that brings
-back the first name, with a buffer that it has kept, gives the file that name again.
+the file is renamed after its title when it has been closed, or when handrail opens it again. If an editor
+reopens it under the first name, from a buffer that it has kept, the file gets that name back.
 """
 
 from __future__ import annotations

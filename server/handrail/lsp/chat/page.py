@@ -23,10 +23,10 @@ from handrail.ports import Question
 from handrail.ports.sessions import Sessions
 
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
-SHARE = 9  # so many times as long as an update takes nothing is done, so that it takes a tenth at most
-SAID = "you:"  # how the keys of the parts begin that show what the user said
-LIMIT_GONE = 2_000  # lines that were sent, of which is known that they were
-KEEP_S = 1.0  # so often it is written down, at most, what is whose while a turn runs
+SHARE = 9  # pauses are this many times as long as an update, which so takes a tenth of the time at most
+SAID = "you:"  # prefix of the keys of parts that show the user's messages
+LIMIT_GONE = 2_000  # sent lines that are remembered
+KEEP_S = 1.0  # how often, at most, the owners of lines are stored while a turn runs
 
 
 def _unset() -> View:
@@ -36,21 +36,13 @@ def _unset() -> View:
 @dataclass
 class ChatPage(ServedPage):
     """
-    A conversation.
-
-    Attributes:
-        session: Its id.
-        journals: Where it is written down.
-        running: The turns of the session that run in this server.
-        asked: The open questions of these turns.
-        view: Shows it.
-        transcript: What was said and done.
-        shown_now: What of that is shown.
-        mode: Of its turns, as the user has chosen it; else that of the settings.
-        told: What a command has to say.
-        sending: Held while the user's text is sent, so that none is sent twice.
-        queued: What the user said for later, by the turn that it will begin; and whether that may still be.
-        feed: Tells the client of changes, if it shows the conversation in a view of its own.
+    The document of one conversation. Attributes: session: Its id.
+        journals: Stores its journal. running: The turns of the session that run in this server. asked: The
+        open questions of these turns. view: Renders it. transcript: Its content. shown_now: The current state
+        that is shown. mode: The mode that the user chose for its turns; otherwise that of the settings. told:
+        The answers of slash commands. sending: Held while the user's text is sent, so that nothing is sent
+        twice. queued: The queued messages, by the turn that each will start; and whether it still can. feed:
+        Sends changes to the client, if it shows the conversation in a view of its own.
     """
 
     session: str = ""
@@ -68,21 +60,19 @@ class ChatPage(ServedPage):
     _page: Page = field(default_factory=Page)
     before: Before | None = field(default_factory=Before)  # the journal was read
     _said: object = None
-    _back: list[str] = field(default_factory=list)  # of the user's, what no turn has read
-    _sent_lines: list[Line] = field(default_factory=list)  # of the user's, which still stand in the document
-    _gone_lines: list[Line] = field(
-        default_factory=list
-    )  # and which do no longer, unless the user undoes that
+    _back: list[str] = field(default_factory=list)  # the user's messages that no turn has read
+    _sent_lines: list[Line] = field(default_factory=list)  # sent lines that are still in the document
+    _gone_lines: list[Line] = field(default_factory=list)  # sent lines that were removed from it
     _may_be_laid_out: bool = False  # by a formatter, since it was saved
     _took_s: float = 0.0
     _kept_keys: tuple[str, ...] = ()
     _kept_at: float = float("-inf")
     _read_bytes: int = 0  # of the journal
-    _read_again: str = ""  # the turn without an end for which the journal was read once more
+    _read_again: str = ""  # the unfinished turn for which the journal was read again
 
     @property
     def page(self) -> Page:
-        """What it holds, as far as is known."""
+        """Its current page, as far as is known."""
         return self._page
 
     @page.setter
@@ -91,11 +81,11 @@ class ChatPage(ServedPage):
 
     @property
     def parts(self) -> Sequence[Part]:
-        """Turns, and what came of them; at the end the place where the user writes."""
+        """The turns and their results, and at the end the place where the user writes."""
         return self.shown_now.parts
 
     def parts_in(self, page: Page) -> Sequence[Part]:
-        """A message that the user has changed stays as it is, until it is sent again or restored."""
+        """Leaves a message that the user has changed as it is, until it is sent again or restored."""
         changed = self._changed_messages(page)
         return [
             messages.keep_left(part, changed[part.key]) if part.key in changed else part
@@ -103,26 +93,31 @@ class ChatPage(ServedPage):
         ]
 
     def assign(self, page: Page) -> Page:
-        """Without our last heading, what was typed below our last line is the draft, blank lines included."""
+        """
+        If our last heading is missing, everything below our last line is the draft, including blank lines.
+        """
         return page if drafts.has_heading(page.lines) else drafts.with_own_draft(page)
 
     def clean(self, page: Page) -> Page:
-        """The page with our last heading above the draft, even if the user has removed it."""
+        """Returns the page with our last heading above the draft, even if the user has removed it."""
         return drafts.with_heading(page)
 
     @property
     def tells_itself(self) -> bool:
-        """The journal tells all that is ours."""
+        """True: all our lines can be derived from the journal."""
         return True
 
     @property
     def owns_copies(self) -> bool:
-        """A message may repeat an earlier one, or a sentence of the model's."""
+        """False: a message may repeat an earlier one, or a sentence of the model."""
         return False
 
     @staticmethod
     def reading(line: Line) -> Counted:
-        """The words of what the user has said; the letters of what is ours, since all of it is made anew."""
+        """
+        Compares the user's messages by words, and our own lines by letters, since they are all generated
+        again.
+        """
         if line.part is None or (line.part == ASK and line.number):
             return page_reading.plain(line)
         if line.part == ASK:
@@ -131,23 +126,25 @@ class ChatPage(ServedPage):
 
     @property
     def pause_s(self) -> float:
-        """How long to wait before the next update: the longer it takes, the more seldom."""
+        """The time to wait before the next update: the longer an update takes, the longer the pause."""
         return min(max(LEAST_PAUSE_S, self._took_s * SHARE), MOST_PAUSE_S)
 
     async def prepare(self, page: Page) -> None:
-        """Read the journal, if it was not read yet, and show what is known by now."""
+        """Reads the journal, if necessary, and updates the parts."""
         await self.load()
         await self._look_elsewhere()
         self.shown_now = self.view.render(self.transcript, self.told)
 
     def on_change(self) -> None:
-        """Something has changed: bring the document up to date, and tell whoever has read it."""
+        """Called when something has changed: updates the document, and notifies clients that have read it."""
         super().on_change()
         if self.feed is not None:
             self.feed.note()
 
     def has_news(self) -> bool:
-        """Whether a turn, a question or a command has begun or ended; what moves, an editor moves itself."""
+        """
+        Whether a turn, a question or a command has begun or ended; the editor itself moves existing marks.
+        """
         running = self.transcript.running
         said = (
             running and running.turn,
@@ -159,14 +156,14 @@ class ChatPage(ServedPage):
         return said != before
 
     def as_json(self) -> str:
-        """The session."""
+        """Returns the session."""
         return self.session
 
     def take_up(self, kept: str) -> None:
-        """The session is known."""
+        """Does nothing: the session is known."""
 
     async def bring(self, edit: Edit = unchanged_page) -> str:
-        """Have it show the conversation as it is now. Returns its URI; raises ServedError."""
+        """Makes it show the current conversation. Returns its URI; raises ServedError."""
         clock = asyncio.get_running_loop()
         began = clock.time()
         self._back += self.transcript.unread()
@@ -193,7 +190,7 @@ class ChatPage(ServedPage):
         return brought
 
     def _remove_gone(self, page: Page) -> Page:
-        """The page without what was sent, and stands there again because the user has undone our edit."""
+        """Returns the page without sent text that is there again because the user undid our edit."""
         gone = {id(line) for line in self._gone_lines}
         if not any(id(line) in gone for line in page.lines):
             return page
@@ -201,7 +198,7 @@ class ChatPage(ServedPage):
         return drafts.remove_said(page, gone, frozenset(map(layout.letters, said)))
 
     def on_save(self) -> None:
-        """The client has saved the document, which a formatter may have laid out anew."""
+        """Called when the client has saved the document, which a formatter may have changed."""
         super().on_save()
         self._may_be_laid_out = True
 
@@ -212,7 +209,7 @@ class ChatPage(ServedPage):
             await super()._keep()
 
     async def ready(self) -> None:
-        """Take over what the user has written, without changing anything. Raises ServedError."""
+        """Reads what the user has written, without changing anything. Raises ServedError."""
         if self.is_loaded:
             self.look()
         else:
@@ -221,7 +218,7 @@ class ChatPage(ServedPage):
     # ---- The conversation -------------------------------------------------------------------------
 
     async def load(self) -> None:
-        """Read the journal."""
+        """Reads the journal."""
         if self.before is None or self.journals is None:
             return
         entries, size = await self.journals.read(self.session) or ((), 0)
@@ -240,7 +237,7 @@ class ChatPage(ServedPage):
             self.transcript.tell(each.turn, event)
 
     async def catch_up(self) -> None:
-        """Show what another process has written down of the session."""
+        """Shows what another process has recorded of the session."""
         if self.before is not None or any(self.running()):
             return
         await self._read_news()
@@ -256,7 +253,7 @@ class ChatPage(ServedPage):
             self.renew(entries)
 
     async def _look_elsewhere(self) -> None:
-        """See whether another process runs the turn that has no end, or has written its end by now."""
+        """Checks whether another process is running the unfinished turn, or has recorded its end."""
         last = next((each for each in self.transcript.rounds[-1:] if not each.state), None)
         if last is None or self.journals is None or last.is_running or any(self.running()):
             return
@@ -273,7 +270,7 @@ class ChatPage(ServedPage):
             await self._read_news()
 
     def hear(self, entries: Sequence[Entry]) -> None:
-        """Something is written down of the session."""
+        """Called when an entry of the session is recorded."""
         if self.before is not None:
             self.before.hear(entries)
         else:
@@ -281,7 +278,7 @@ class ChatPage(ServedPage):
             self.on_change()
 
     def renew(self, entries: Sequence[Entry]) -> None:
-        """The journal was read: if others have written to it, all of it is shown."""
+        """Called when the journal was read: if others have written to it, all of it is shown."""
         if self.before is None and len(entries) > self.transcript.count:
             self.transcript = Transcript()
             self.transcript.add(entries)
@@ -289,7 +286,7 @@ class ChatPage(ServedPage):
             self.on_change()
 
     def tell(self, turn: str, event: Event) -> None:
-        """Something happens in a turn of the session."""
+        """Called with an event of a turn of the session."""
         if isinstance(event, Ended) and turn in self.queued:
             self.queued[turn] = (self.queued[turn][0], False)
         if self.before is not None:
@@ -302,7 +299,7 @@ class ChatPage(ServedPage):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether another process runs its turn, as far as is known."""
+        """Whether another process is running its turn, as far as is known."""
         return any(each.is_elsewhere for each in self.transcript.rounds[-1:])
 
     @property
@@ -312,22 +309,21 @@ class ChatPage(ServedPage):
 
     @property
     def draft(self) -> tuple[Line, ...]:
-        """The user's lines below our last heading that were not sent."""
+        """The user's unsent lines below our last heading."""
         rows, sent = self._page.lines, {id(line) for line in self._sent_lines}
         return tuple(
             each for each in rows[drafts.draft_start(rows) :] if each.part is None and id(each) not in sent
         )
 
     def note_sent(self, sent: Sequence[Line]) -> None:
-        """These lines were sent: they go with the next update that the editor takes."""
+        """Notes that these lines were sent: the next update that the editor accepts removes them."""
         self._sent_lines += sent
 
     @property
     def place(self) -> int:
         """
-        The line, counted from 0, where the user writes or goes on.
-
-        It is one that every editor shows: Vim has no line behind the last line end.
+        The line, counted from 0, where the user writes. Every editor shows it: Vim has no line after the last
+        line ending.
         """
         rows = self._page.lines
         said = [at for at, line in enumerate(rows) if line.text.strip()]
@@ -341,22 +337,22 @@ class ChatPage(ServedPage):
         return line < len(rows) and rows[line].part is not None
 
     def begins_at(self, line: int) -> bool:
-        """Whether what the user writes begins at a line, counted from 0."""
+        """Whether the draft begins at a line, counted from 0."""
         rows = self._page.lines
         first = drafts.draft_start(rows)
         return first <= line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
 
     def changed_message(self) -> Round | None:
-        """The first turn whose message has other words by now than those that were sent."""
+        """Returns the first turn whose message now differs in words from what was sent."""
         changed = self._changed_messages(self._page)
         return next((one for one in self.transcript.rounds if f"you:{one.turn}" in changed), None)
 
     def is_changed(self, turn: str) -> bool:
-        """Whether the user's message of a turn has other words by now than those that were sent."""
+        """Whether the user's message of a turn now differs in words from what was sent."""
         return f"you:{turn}" in self._changed_messages(self._page)
 
     def message(self, turn: str) -> str:
-        """What the user's message of a turn is in the document by now."""
+        """Returns the current text of a turn's message in the document."""
         key = f"you:{turn}"
         rows = (
             line.text
@@ -366,7 +362,7 @@ class ChatPage(ServedPage):
         return "\n".join(row.rstrip("\r\n") for row in rows).strip("\n")
 
     def _changed_messages(self, page: Page) -> dict[str, list[Line]]:
-        """By part the lines of the user's messages that have other words by now than were sent."""
+        """Returns, by part, the lines of the user's messages whose words were changed."""
         there = dict[str, list[Line]]()
         for key, line in messages.owned_lines(page):
             if key.startswith(SAID):

@@ -9,20 +9,19 @@ from dataclasses import dataclass, field
 from handrail.agent.chat.path_index import PathIndex
 from handrail.core.failure import Failure
 
-FRESH_S = 5.0  # for so long a list counts as new,
-FRESH_TIMES = 20  # or for so many times as long as it took
+FRESH_S = 5.0  # a list counts as fresh for so long,
+FRESH_TIMES = 20  # or for so many times as long as it took to make
 Listing = Callable[[], Awaitable[tuple[str, ...] | Failure]]
 
 
 @dataclass(kw_only=True)
 class Paths:
     """
-    They are listed when they are first asked for. Whoever asks later is answered at once, while they are
-    listed anew.
+    The paths, which are listed on first use. Later calls return at once, while the list is renewed.
 
     Attributes:
-        listing: Lists them, which may be slow.
-        begin: Does something beside all else.
+        listing: Lists the paths, which may be slow.
+        begin: Starts a background task.
     """
 
     listing: Listing
@@ -31,7 +30,7 @@ class Paths:
     _running: asyncio.Task[None] | None = None
 
     async def index(self) -> PathIndex:
-        """All of them, as far as is known."""
+        """Returns the paths, as far as they are known."""
         now = asyncio.get_running_loop().time()
         if self._running is None and now > self._stale_at:
             self._running = asyncio.create_task(self._list())
