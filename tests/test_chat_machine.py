@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from e2e.client import Editor
-from e2e.habits import EVERY_EDITOR, Habits, opting_in
+from e2e.habits import EVERY_EDITOR, Habits, opt_in
 from e2e.servers import Servers
 from handrail.testing import answer, script
 
@@ -67,7 +67,7 @@ class Player:
         self.server = servers().start(["serve"], environment, self.base / "log")
         self.editor = Editor(self.habits, self.root)
         await self.editor.connect(self.server)
-        await self.editor.greet(options=opting_in(approvals=True, settings={"model": model}))
+        await self.editor.greet(options=opt_in(approvals=True, settings={"model": model}))
         if self.held is not None:
             self.editor.desk.open(self.uri, self.held)
         found = await self.editor.call("handrail/chat/open", self.session())

@@ -35,7 +35,7 @@ from hypothesis.stateful import (
 
 from checkpoint_model import NAMES, PLACES, Change, Content, Image, Model, raw
 from e2e.client import Editor
-from e2e.habits import VSCODE, opting_in
+from e2e.habits import VSCODE, opt_in
 from e2e.prompts import patch
 from e2e.servers import Servers
 from e2e.shadow import Shadow
@@ -104,7 +104,7 @@ class Machine(RuleBasedStateMachine):
         }
         services = ("save",) if self.model.saves else ()
         await self.editor.connect(self.server)
-        await self.editor.greet(options=opting_in(*services, approvals=True, settings=own))
+        await self.editor.greet(options=opt_in(*services, approvals=True, settings=own))
         for name, content in self.model.buffers.items():
             self.editor.desk.open(self.uri(name), raw(content).decode())
 
@@ -117,7 +117,7 @@ class Machine(RuleBasedStateMachine):
         """After a `kill -9`: what the server had sent still arrives, then another one is started."""
         self.editor.has_left = True
         with suppress(ConnectionError):  # it had not read all that the editor said
-            await self.editor.ended()
+            await self.editor.wait_closed()
         self.editor.hang_up()
 
     def uri(self, name: str) -> str:

@@ -35,7 +35,7 @@ from hypothesis.stateful import (
 )
 
 from e2e.client import Editor
-from e2e.habits import EVERY_EDITOR, Habits, opting_in
+from e2e.habits import EVERY_EDITOR, Habits, opt_in
 from e2e.prompts import patch, statuses, v4a
 from e2e.servers import Servers
 from git_user import git
@@ -108,7 +108,7 @@ class Machine(RuleBasedStateMachine):
             "approvals": [{"tool": "terminal", "match": "*", "verdict": "allow"}],
         }
         await self.editor.connect(self.server)
-        await self.editor.greet(options=opting_in(approvals=True, settings=own))
+        await self.editor.greet(options=opt_in(approvals=True, settings=own))
         for name in NAMES[:2]:
             self.editor.desk.open(self.uri(name), self.held.get(name))
         self.editor.desk.tell()
@@ -506,7 +506,7 @@ class Machine(RuleBasedStateMachine):
             self.server.kill()
             self.editor.has_left = True
             with suppress(ConnectionError):
-                self.runner.run(self.editor.ended())
+                self.runner.run(self.editor.wait_closed())
             self.editor.hang_up()
         else:
             self.runner.run(self.stop())

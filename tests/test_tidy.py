@@ -298,9 +298,6 @@ def test_plain_sentences_pass(sentence: str) -> None:
 # ---- Names ------------------------------------------------------------------------------------------
 
 # A function is named by a verb or by the noun that it returns: `keep`, `kept_lines`, never `kept`.
-#
-# The kit for tests is left out: its names are read in the tests of others, as sentences (`after(typing)`).
-KIT = PACKAGE / "testing"
 STANDARD = frozenset({"now", "on"})  # what every clock has, and every connection with handlers
 PARTICIPLES = frozenset(
     """
@@ -353,9 +350,8 @@ def nameless(module: Path) -> list[str]:
 
 
 def test_functions_are_named_by_verbs_or_nouns() -> None:
-    modules = [module for module in MODULES if KIT not in module.parents]
-    assert len(modules) > 300
-    assert not [line for module in modules for line in nameless(module)], "name what it does or returns"
+    assert len(MODULES) > 300
+    assert not [line for module in MODULES for line in nameless(module)], "name what it does or returns"
 
 
 @pytest.mark.parametrize(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from lsprotocol import types as lsp
 
 from handrail.testing.buffers import Buffers
-from handrail.testing.editor import UNKNOWN, Behaviour, refused
+from handrail.testing.editor import UNKNOWN, Behaviour, expect_error
 from handrail.testing.handrail_editor import NOWHERE, HandrailEditor
 from handrail.testing.profiles import ClientProfile
 from handrail.testing.wire import TIMEOUT_S, RefusedError
 
-__all__ = ["NOWHERE", "TIMEOUT_S", "UNKNOWN", "Behaviour", "Editor", "RefusedError", "refused"]
+__all__ = ["NOWHERE", "TIMEOUT_S", "UNKNOWN", "Behaviour", "Editor", "RefusedError", "expect_error"]
 
 
 class Editor(HandrailEditor):

@@ -135,7 +135,7 @@ async def stage(
     tmp_path: Path, servers: Servers, request: pytest.FixtureRequest, client: str
 ) -> AsyncIterator[Stage]:
     editors = request.node.stash[EDITORS_OF_TEST] = []
-    found = Stage(folder=tmp_path, servers=servers, editors=editors, manner=variations.named(client))
+    found = Stage(folder=tmp_path, servers=servers, editors=editors, manner=variations.manner_of(client))
     found.root.mkdir()
     yield found
     problems: list[Exception] = []

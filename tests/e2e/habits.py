@@ -1,6 +1,6 @@
 """The profiles in which these tests play."""
 
-from handrail.testing.handrail_editor import opting_in
+from handrail.testing.handrail_editor import opt_in
 from handrail.testing.profiles import (
     EDITORS,
     EMACS,
@@ -27,5 +27,5 @@ __all__ = [
     "VSCODE",
     "Habits",
     "Stale",
-    "opting_in",
+    "opt_in",
 ]

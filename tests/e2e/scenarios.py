@@ -56,7 +56,7 @@ class Play:
         self.pieces = count(1)
         self.at_end: list[asyncio.Event] = []
         self.gates: list[asyncio.Event] = []
-        editor.desk.manner = variations.named(scene.telling)
+        editor.desk.manner = variations.manner_of(scene.telling)
         self.is_early = self.has_ended = False
         self.documents = [self.document(at, kind) for at, kind in enumerate(scene.documents)]
 
@@ -346,7 +346,7 @@ class Play:
         failed = [each for each in report["outcomes"] if each["status"] == "failed" and each["uri"] in mine]
         if Counter(each["id"] for each in open_failures) != Counter(each["failure"]["id"] for each in failed):
             found.append("the open failures are not those of the report")
-        shown = sum(len(self.editor.shown(uri)) for uri in mine)
+        shown = sum(len(self.editor.shown_diagnostics(uri)) for uri in mine)
         if shown != len(failed):
             found.append("the diagnostics are not those of the report")
         events = [each["event"] for each in self.editor.updates if each["turn"] == report["turn"]]

@@ -9,7 +9,7 @@ import pytest
 from adapters.model_server import Raw, Say, model_server
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 
 pytestmark = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 OLD, NEW = "sk-of-the-gateway-0123456789", "sk-of-anthropic-0123456789"
@@ -41,7 +41,7 @@ async def test_a_model_chosen_in_a_conversation_is_asked_at_its_own_providers_ad
             habits,
             settings=gateway(old.url("openai-chat")),
             environment=keys(new.url("anthropic")),
-            options=opting_in("save", "chat"),
+            options=opt_in("save", "chat"),
         )
         session = (await editor.turn("Hello?"))["session"]
         await editor.request("chat.choose", session=session, model="anthropic:m")
@@ -97,7 +97,7 @@ async def test_no_key_is_sent_to_the_address_that_was_set_for_another_provider(
         model_server(Say(text="New."), Say(text="New again.")) as new,
     ):
         usual = gateway(old.url("openai-chat"))
-        both = {"environment": keys(new.url("anthropic")), "options": opting_in("save", "chat")}
+        both = {"environment": keys(new.url("anthropic")), "options": opt_in("save", "chat")}
         editor = await stage.start(habits, settings=usual, **both)
         await editor.turn("Hello?")
         await change(editor, **{**usual, "model": "anthropic:m"})
@@ -124,7 +124,7 @@ async def test_an_address_that_is_set_again_counts_for_the_provider_that_is_chos
             habits,
             settings=gateway(base_url),
             environment=keys("http://127.0.0.1:9"),
-            options=opting_in("save"),
+            options=opt_in("save"),
         )
         await editor.request("model.list", like="paste")  # answered when the settings are known
         await change(editor, model="anthropic:m", baseUrl=base_url)
@@ -139,7 +139,7 @@ async def test_a_client_that_sets_no_models_is_told_how_an_address_is_set_again(
     stage: Stage, habits: Habits
 ) -> None:
     usual = gateway("http://127.0.0.1:9")
-    editor = await stage.start(habits, settings=usual, options=opting_in())
+    editor = await stage.start(habits, settings=usual, options=opt_in())
     await editor.request("model.list", like="paste")  # answered when the settings are known
     await change(editor, **{**usual, "model": "anthropic:m"})
     (warning,) = warnings(editor)
@@ -157,7 +157,7 @@ async def test_an_address_of_another_provider_is_used_once_the_user_clicks_that(
     async with model_server() as refused, model_server() as wanted:
         refused.pages = wanted.pages = LISTS
         usual = {"model": "openai:m", "baseUrl": refused.url("openai-chat")}
-        both = {"environment": keys("http://127.0.0.1:9"), "options": opting_in("save", "chat")}
+        both = {"environment": keys("http://127.0.0.1:9"), "options": opt_in("save", "chat")}
         editor = await stage.start(habits, settings=usual, **both)
         await editor.request("model.list", like="paste")  # answered when the settings are known
         editor.answers = [answer, "Use it for anthropic"]
@@ -190,7 +190,7 @@ async def test_where_settings_are_written_in_a_file_what_stands_there_at_the_sta
 ) -> None:
     """A command line, or an editor without lists of models: it could not be set again."""
     async with model_server(Say(text="Old.")) as there:
-        options = {"environment": {"GATEWAY_KEY": OLD}, "options": opting_in()}
+        options = {"environment": {"GATEWAY_KEY": OLD}, "options": opt_in()}
         usual = gateway(there.url("openai-chat"))
         first = await stage.start(habits, settings=usual, **options)
         await first.turn("Hello?")

@@ -13,7 +13,7 @@ import pytest
 
 from adapters.model_server import Call, Say, model_server
 from adapters.namespaces import allowed
-from e2e.client import TIMEOUT_S, Editor, refused
+from e2e.client import TIMEOUT_S, Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
 from e2e.test_terminal import opted, outputs
@@ -68,9 +68,9 @@ async def test_the_user_sees_it_and_ends_it(stage: Stage) -> None:
     (listed,) = await editor.request("command.list", session=report["session"])
     assert (listed["command"], listed["line"], listed["running"]) == ("b1", LINE, True)
     assert await editor.request("command.list", session="s-other") == []
-    with refused(REQUEST_FAILED, "b1", "Stop it first"):
+    with expect_error(REQUEST_FAILED, "b1", "Stop it first"):
         await editor.request("checkpoint.restore", checkpoint=report["turn"])
-    with refused(REQUEST_FAILED, "Background command 'b2' does not exist", "b1"):
+    with expect_error(REQUEST_FAILED, "Background command 'b2' does not exist", "b1"):
         await editor.request("command.stop", command="b2")
     for _ in range(2):
         stopped = await editor.request("command.stop", command="b1")
@@ -131,7 +131,7 @@ async def test_it_ends_with_its_server_and_what_it_changed_is_kept(stage: Stage,
     first.has_left = True
     stage.running[-1].kill()
     with suppress(ConnectionError):
-        await first.ended()
+        await first.wait_closed()
     first.hang_up()
     await until(lambda: not runs())
     settings = stage.script(answer("Done."))

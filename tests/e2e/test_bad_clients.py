@@ -33,7 +33,7 @@ def uri(stage: Stage, editor: Editor) -> str:
 @pytest.mark.parametrize(
     ("behaviour", "code"),
     [
-        (behaviours.never, "edit-rejected"),
+        (behaviours.hang, "edit-rejected"),
         (behaviours.refuse, "edit-rejected"),
         (behaviours.claim, "not-as-written"),
     ],
@@ -46,7 +46,7 @@ async def test_nothing_is_applied(
     report = await editor.turn(PROMPT)
     assert statuses(report) == [code]
     assert editor.desk[uri] == TEXT
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert shown["code"] == code
     assert shown["range"]["start"]["line"] == 1, "where it should have landed"
     actions = await editor.quick_fixes(uri, shown["range"])
@@ -58,7 +58,7 @@ async def test_nothing_is_applied(
     (outcome,) = await editor.choose(actions[0])
     assert outcome["status"] == "landed"
     assert editor.desk[uri] == TEXT.replace("two", "TWO")
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 async def test_what_was_refused_lands_when_it_is_sent_again(editor: Editor, uri: str) -> None:
@@ -66,7 +66,7 @@ async def test_what_was_refused_lands_when_it_is_sent_again(editor: Editor, uri:
     await editor.turn(PROMPT)
     report = await editor.turn(PROMPT)
     assert statuses(report) == ["landed"]
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 async def test_half_is_applied(editor: Editor, uri: str) -> None:
@@ -77,7 +77,7 @@ async def test_half_is_applied(editor: Editor, uri: str) -> None:
     )
     assert statuses(report) == ["landed", "not-as-written"]
     assert editor.desk[uri] == TEXT.replace("one", "1")
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert shown["code"] == "not-as-written"
     assert shown["range"]["start"]["line"] == 3
     assert [each["hunk"] for each in await _failed(editor, report)] == [2]
@@ -92,7 +92,7 @@ async def _failed(editor: Editor, report: Json) -> list[Json]:
 
 async def test_applied_but_never_answered(editor: Editor, uri: str) -> None:
     """As Vim's ALE does."""
-    editor.behaviours = [behaviours.silent, behaviours.silent]
+    editor.behaviours = [behaviours.apply_without_answer, behaviours.apply_without_answer]
     report = await editor.turn(PROMPT + block("a.txt", "four", "4"))
     assert statuses(report) == ["landed", "landed"]
     assert editor.desk[uri] == "one\nTWO\nthree\n4\nfive\n"
@@ -102,12 +102,12 @@ async def test_applied_but_never_answered(editor: Editor, uri: str) -> None:
 async def test_an_answer_after_the_time_is_up(editor: Editor, uri: str) -> None:
     """It is a failure until it lands after all; then it is none."""
     gate = asyncio.Event()
-    editor.behaviours = [behaviours.late(gate)]
+    editor.behaviours = [behaviours.wait_for(gate)]
     report = await editor.turn(block("a.txt", "two", "two and a half"))
     assert statuses(report) == ["edit-rejected"]
-    assert editor.shown(uri)
+    assert editor.shown_diagnostics(uri)
     gate.set()
-    await editor.until(lambda: not editor.shown(uri))
+    await editor.until(lambda: not editor.shown_diagnostics(uri))
     assert editor.desk[uri] == TEXT.replace("two", "two and a half")
     assert await editor.request("failure.list") == []
 
@@ -127,7 +127,7 @@ async def test_an_answer_that_cannot_be_read(stage: Stage, habits: Habits, resul
         editor.desk.tell()
         number = editor.last_request("workspace/applyEdit")
         editor.send(id=number, **result)
-        return await behaviours.never(editor, given)
+        return await behaviours.hang(editor, given)
 
     editor.behaviours = [babble]
     async with asyncio.timeout(6):
@@ -153,7 +153,7 @@ async def test_a_client_that_cannot_save_what_it_opened(stage: Stage, habits: Ha
 
 
 @pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
-@pytest.mark.parametrize("behaviour", [behaviours.never, behaviours.refuse, behaviours.claim])
+@pytest.mark.parametrize("behaviour", [behaviours.hang, behaviours.refuse, behaviours.claim])
 async def test_a_closed_document_that_the_editor_does_not_edit(
     stage: Stage, habits: Habits, behaviour: behaviours.Behaviour
 ) -> None:
@@ -163,7 +163,7 @@ async def test_a_closed_document_that_the_editor_does_not_edit(
     report = await editor.turn(PROMPT)
     assert statuses(report) in (["edit-rejected"], ["not-as-written"])
     assert path.read_text() == TEXT
-    (shown,) = editor.shown(path.as_uri())
+    (shown,) = editor.shown_diagnostics(path.as_uri())
     assert shown["range"]["start"]["line"] == 1
 
 
@@ -175,7 +175,7 @@ async def test_a_document_that_is_closed_while_another_is_edited(
     other = editor.desk.open(path)
     editor.desk.type(other, "zero\n", before="one")
     editor.desk.tell()
-    editor.behaviours = [behaviours.after(lambda: editor.desk.close(other))]
+    editor.behaviours = [behaviours.act_after(lambda: editor.desk.close(other))]
     report = await editor.turn(PROMPT + block("b.txt", "two", "TWO"))
     assert statuses(report) == ["landed", "landed"]
     assert path.read_text() == "one\nTWO\n"
@@ -187,7 +187,7 @@ async def test_a_document_that_is_opened_while_another_is_edited(
     """Planned on the file; by then the editor holds it, so the editor edits it."""
     path = stage.put("b.txt", "one\r\ntwo\nthree\n")
     opened: list[str] = []
-    editor.behaviours = [behaviours.after(lambda: opened.append(editor.desk.open(path)))]
+    editor.behaviours = [behaviours.act_after(lambda: opened.append(editor.desk.open(path)))]
     report = await editor.turn(PROMPT + block("b.txt", "three", "THREE"))
     assert statuses(report) == ["landed", "landed"]
     (other,) = opened
@@ -197,7 +197,7 @@ async def test_a_document_that_is_opened_while_another_is_edited(
 
 async def test_a_file_that_another_program_changes_meanwhile(stage: Stage, editor: Editor, uri: str) -> None:
     path = stage.put("b.txt", "one\r\ntwo\nthree\n")
-    editor.behaviours = [behaviours.after(lambda: path.write_bytes(b"zero\r\none\r\ntwo\nthree\n"))]
+    editor.behaviours = [behaviours.act_after(lambda: path.write_bytes(b"zero\r\none\r\ntwo\nthree\n"))]
     report = await editor.turn(PROMPT + block("b.txt", "three", "THREE"))
     assert statuses(report) == ["landed", "landed"]
     assert path.read_bytes() == b"zero\r\none\r\ntwo\nTHREE\n"
@@ -213,7 +213,7 @@ async def test_the_model_is_told_what_really_happened(stage: Stage, habits: Habi
     report = await editor.turn("Edit.")
     assert statuses(report) == ["not-as-written", "landed"]
     assert editor.desk[uri] == TEXT.replace("two", "TWO")
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
     if habits.has_extension:
         summaries = [
             each["event"]["summary"] for each in editor.updates if each["event"]["kind"] == "toolResult"
@@ -232,7 +232,7 @@ async def test_half_a_call_is_taken_back_and_what_was_typed_stays(stage: Stage, 
     def types() -> None:
         editor.desk.type(first, "0\n", before="one")
 
-    editor.behaviours = [behaviours.after(types), behaviours.refuse]
+    editor.behaviours = [behaviours.act_after(types), behaviours.refuse]
     report = await editor.turn("Edit both.")
     assert statuses(report) == ["bad-patch", "edit-rejected"]
     await editor.until(lambda: editor.desk[first] == "0\n" + TEXT)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.client import UNKNOWN, Editor, refused
+from e2e.client import UNKNOWN, Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses, v4a
@@ -26,7 +26,7 @@ async def test_a_prompt_without_edit_blocks(stage: Stage, editor: Editor) -> Non
 
 async def test_an_empty_prompt(editor: Editor) -> None:
     for prompt in ("", " \n\t"):
-        with refused(-32602, "prompt"):
+        with expect_error(-32602, "prompt"):
             await editor.start_turn(prompt)
 
 

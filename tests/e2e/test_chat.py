@@ -8,9 +8,9 @@ from contextlib import suppress
 import pytest
 from lsprotocol import types as lsp
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import EVERY_EDITOR, VSCODE, Habits, opting_in
+from e2e.habits import EVERY_EDITOR, VSCODE, Habits, opt_in
 from e2e.prompts import v4a
 from handrail.testing import answer, behaviours, call
 from handrail.testing.texts import Json
@@ -63,7 +63,7 @@ async def killed(stage: Stage, editor: Editor) -> None:
     stage.running[-1].kill()
     editor.has_left = True
     with suppress(ConnectionError):
-        await editor.ended()
+        await editor.wait_closed()
     editor.hang_up()
 
 
@@ -90,7 +90,7 @@ async def test_what_is_written_is_sent_and_answered_below(stage: Stage, habits: 
 
 # ---- While a turn runs ----------------------------------------------------------------------------
 
-STANDARD = opting_in(approvals=False)  # questions are messages, which stay open
+STANDARD = opt_in(approvals=False)  # questions are messages, which stay open
 ASKS = answer("I'll make it.", call("terminal", command="touch made.txt"))
 
 
@@ -386,18 +386,18 @@ async def test_documents_are_named_with_an_at(stage: Stage, habits: Habits) -> N
 @vscode
 async def test_wrong_requests_are_told(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("Yes.")))
-    with refused(INVALID_PARAMS, "no conversation is open"):
+    with expect_error(INVALID_PARAMS, "no conversation is open"):
         await editor.request("chat.send")
     uri = await opened(editor)
-    with refused(INVALID_PARAMS, "the message is empty"):
+    with expect_error(INVALID_PARAMS, "the message is empty"):
         await editor.request("chat.send", uri=uri)
     other = stage.put("a.txt", "x\n")
-    with refused(INVALID_PARAMS, "a.txt is not the document of a conversation"):
+    with expect_error(INVALID_PARAMS, "a.txt is not the document of a conversation"):
         await editor.request("chat.send", uri=other.as_uri())
-    with refused(-32803, "does not exist"):
+    with expect_error(-32803, "does not exist"):
         await editor.request("chat.open", session="s-none")
     await says(editor, uri, "Say yes.\n")
-    with refused(-32803, "no turn 't-none'"):
+    with expect_error(-32803, "no turn 't-none'"):
         await editor.request("chat.resend", uri=uri, turn="t-none")
 
 
@@ -478,7 +478,7 @@ async def test_what_is_ours_is_known_by_the_journal(stage: Stage, habits: Habits
     held = editor.desk[uri]
     stage.running[-1].kill()
     editor.has_left = True
-    await editor.ended_quietly()
+    await editor.wait_closed_quietly()
     editor.hang_up()
     if loses == "all notes":
         note.unlink()
@@ -549,7 +549,7 @@ async def test_the_command_that_sends_is_answered_while_the_editor_stands_still(
     editor.desk.open(uri)
     write(editor, uri, "First.\n")
     gate = asyncio.Event()
-    editor.behaviours = [behaviours.late(gate)]
+    editor.behaviours = [behaviours.wait_for(gate)]
     assert await editor.command("handrail.chat.send", {"uri": uri}) is None
     await editor.until(lambda: not editor.behaviours)
     gate.set()
@@ -617,7 +617,7 @@ async def test_opened_in_the_middle_of_an_answer_it_has_all_words(stage: Stage, 
     editor = await stage.start(
         habits,
         settings={"model": "editor"},
-        options=opting_in("model"),
+        options=opt_in("model"),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     begun = await editor.request("turn.start", prompt="Tell.")
@@ -645,7 +645,7 @@ async def test_a_message_stays_changed_while_other_things_happen(stage: Stage, h
     assert "## You\n\nHello.\nWith less.\n\n## handrail" in text
     write(editor, uri, "Then.\n")
     if habits.has_extension:
-        with refused(INVALID_PARAMS, "you changed an earlier message"):
+        with expect_error(INVALID_PARAMS, "you changed an earlier message"):
             await editor.request("chat.send", uri=uri)
     else:  # of a command, the user is asked what to do
         assert await editor.request("chat.send", uri=uri) is None
@@ -712,7 +712,7 @@ async def test_what_was_said_before_a_stop_stays_said(stage: Stage, habits: Habi
     editor = await stage.start(
         habits,
         settings={"model": "editor"},
-        options=opting_in("model"),
+        options=opt_in("model"),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     uri = await opened(editor)

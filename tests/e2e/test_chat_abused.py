@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from e2e.client import refused
+from e2e.client import expect_error
 from e2e.conftest import Stage
 from e2e.habits import Habits
 from e2e.test_chat import (
@@ -99,7 +99,7 @@ async def test_what_is_sent_while_another_window_runs_a_turn_stays_a_draft(
     assert ELSEWHERE in second.desk[other]
     assert "did not finish" not in second.desk[other]
     write(second, other, "From the second window.\n")
-    with refused(REQUEST_FAILED, "another handrail, in another window", "then try again"):
+    with expect_error(REQUEST_FAILED, "another handrail, in another window", "then try again"):
         await second.request("chat.send", uri=other)
     assert second.desk[other].endswith("From the second window.\n")
     await first.request("turn.cancel", turn=turn)
@@ -121,7 +121,7 @@ async def test_a_turn_whose_window_was_killed_did_not_finish(stage: Stage, habit
     stage.running[0].kill()
     first.has_left = True
     with suppress(ConnectionError):
-        await first.ended()
+        await first.wait_closed()
     first.hang_up()
     await second.request("chat.open", session=session)
     assert ELSEWHERE not in second.desk[other]
@@ -161,7 +161,7 @@ async def test_how_a_turn_in_another_window_ends_is_shown_without_being_asked_fo
         stage.running[0].kill()
         first.has_left = True
         with suppress(ConnectionError):
-            await first.ended()
+            await first.wait_closed()
         first.hang_up()
     text = await shows(second, other, "The turn was cancelled" if end == "cancelled" else "did not finish")
     assert ELSEWHERE not in text
@@ -331,7 +331,7 @@ async def test_a_draft_of_which_nothing_can_be_seen_is_empty(stage: Stage, habit
     uri = await opened(editor)
     write(editor, uri, "\u200b \ufeff\n\t\u2060\n")
     assert "Send" not in await actions(editor, uri, "## You")
-    with refused(INVALID_PARAMS, "the message is empty"):
+    with expect_error(INVALID_PARAMS, "the message is empty"):
         await editor.request("chat.send", uri=uri)
     await says(editor, uri, "Say yes.\n")
     await shows(editor, uri, "Yes.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import Habits
 from e2e.test_chat import INVALID_PARAMS, every_editor, opened, shows, vscode, waiting, write
@@ -139,7 +139,7 @@ async def test_what_cannot_be_asked_is_said(
     known = {"PROTECTED": stage.put(".env", "KEY=1\n").as_uri(), "MISSING": (stage.root / "no.py").as_uri()}
     if params.get("uri") in known:
         params = {"uri": known[params["uri"]]}
-    with refused(REQUEST_FAILED if "session" in params else INVALID_PARAMS, said):
+    with expect_error(REQUEST_FAILED if "session" in params else INVALID_PARAMS, said):
         await editor.request("chat.ask", **params)
 
 

@@ -8,9 +8,9 @@ from datetime import datetime
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import Habits, opting_in
+from e2e.habits import Habits, opt_in
 from e2e.prompts import v4a
 from e2e.test_chat import INVALID_PARAMS, actions, every_editor, opened, says, shows, vscode, write
 from e2e.test_chat_ask import REQUEST_FAILED, between
@@ -268,7 +268,7 @@ async def test_what_is_wrong_with_a_command_is_said(
     editor = await stage.start(habits, settings=stage.script())
     uri = await opened(editor)
     write(editor, uri, f"{text}\n")
-    with refused(INVALID_PARAMS, said):
+    with expect_error(INVALID_PARAMS, said):
         await editor.request("chat.send", uri=uri)
     assert editor.desk[uri].endswith(f"{text}\n"), "it stays, to be mended"
 
@@ -330,7 +330,7 @@ async def test_commands_of_the_projects_that_cannot_be_used(stage: Stage, habits
     }.items():
         write(editor, uri, f"/{name}\n")
         if said:
-            with refused(INVALID_PARAMS, said):
+            with expect_error(INVALID_PARAMS, said):
                 await editor.request("chat.send", uri=uri)
         else:
             await says(editor, uri, "")
@@ -369,7 +369,7 @@ async def test_a_command_in_the_background_shows_what_it_prints_and_is_stopped_t
     runs = answer("", call("terminal", command=line, background=True))
     asks = answer("", call("ask_user", question="Enough?", choices=["Yes", "More"]))
     editor = await stage.start(
-        habits, settings=stage.script(runs, asks, answer("Good.")), options=opting_in(approvals=False)
+        habits, settings=stage.script(runs, asks, answer("Good.")), options=opt_in(approvals=False)
     )
     editor.answers = ["allow", None]
     uri = await opened(editor)
@@ -387,7 +387,7 @@ async def test_a_command_that_a_turn_waits_for_is_stopped_alone(stage: Stage, ha
     model = stage.script(
         answer("", call("terminal", command="echo begun; touch made.txt; sleep 60")), answer("I go on.")
     )
-    editor = await stage.start(habits, settings=model, options=opting_in(approvals=False))
+    editor = await stage.start(habits, settings=model, options=opt_in(approvals=False))
     editor.answers = ["allow"]
     uri = await opened(editor)
     write(editor, uri, "Serve.\n")
@@ -404,7 +404,7 @@ async def test_a_command_that_a_turn_waits_for_is_stopped_alone(stage: Stage, ha
 @vscode
 async def test_a_command_that_does_not_run_cannot_be_stopped(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script())
-    with refused(REQUEST_FAILED, "Call 'c1' has no running command"):
+    with expect_error(REQUEST_FAILED, "Call 'c1' has no running command"):
         await editor.request("command.interrupt", session="s1", call="c1")
 
 
@@ -508,5 +508,5 @@ async def test_a_turn_that_failed_is_tried_again(stage: Stage, habits: Habits) -
     assert text.endswith("## You\n\nA draft.\n")
     fork = (await actions(editor, uri, "First."))["Fork the conversation here"]
     (first,) = fork["command"]["arguments"]
-    with refused(INVALID_PARAMS, "only the last turn can be retried"):
+    with expect_error(INVALID_PARAMS, "only the last turn can be retried"):
         await editor.request("chat.retry", uri=uri, turn=first["turn"])

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import HOUR_S, Stage
-from e2e.habits import VSCODE, opting_in
+from e2e.habits import VSCODE, opt_in
 from e2e.prompts import v4a
 from e2e.test_chat import INVALID_PARAMS, opened, shows
 from editors.streaming_model import Answer, streaming_model
@@ -18,7 +18,7 @@ from handrail.lsp.protocol import ChatRemark, ChatWords
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
-VIEW = opting_in("save", "chat", approvals=True)
+VIEW = opt_in("save", "chat", approvals=True)
 KEY = "sk-very-secret-key-0123456789"
 
 
@@ -207,7 +207,7 @@ async def test_a_turn_that_runs_is_shown_no_pictures(stage: Stage) -> None:
     view.editor.answers = [None]
     await view.says("Make a file.")
     await view.editor.until(lambda: view.of("question"))
-    with refused(INVALID_PARAMS, "Queue the message"):
+    with expect_error(INVALID_PARAMS, "Queue the message"):
         await view.says("Like this.", images=[{"data": "aGVsbG8="}])
     assert view.of("told") == []
 
@@ -242,7 +242,7 @@ async def test_mode_model_and_commands(stage: Stage) -> None:
     assert view.of("remark")[0]["text"] == "The mode is plan."
     other = await view.says("/new")
     assert (other["turn"], other["session"] == view.session) == (None, False)
-    with refused(INVALID_PARAMS, "is not a mode"):
+    with expect_error(INVALID_PARAMS, "is not a mode"):
         await view.says("/mode loud")
 
 

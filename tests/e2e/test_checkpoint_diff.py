@@ -6,7 +6,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, fence, v4a
@@ -60,7 +60,7 @@ async def test_the_diff_of_one_document_is_shown_as_one(stage: Stage, habits: Ha
     found = await editor.request("checkpoint.diff", checkpoint=report["checkpoint"], uri=uri)
     assert found["text"] == f"--- a/{name}\n+++ b/{name}\n@@ -1,1 +1,1 @@\n-one\n+ONE\n"
     assert await opened(editor, found["uri"]) == found["text"]
-    with refused(-32602, "is not one of handrail's documents"):
+    with expect_error(-32602, "is not one of handrail's documents"):
         await opened(editor, found["uri"].partition("?")[0] + "?against=now")
 
 
@@ -96,11 +96,11 @@ async def test_checkpoints_are_checked_and_removed(stage: Stage, habits: Habits)
     first = await editor.turn(block("a.txt", "one", "ONE"))
     second = await editor.turn(block("a.txt", "ONE", "One"))
     assert await editor.request("checkpoint.verify") == {"checkpoints": 2, "problems": []}
-    with refused(-32803, "no checkpoint"):
+    with expect_error(-32803, "no checkpoint"):
         await editor.request("checkpoint.prune", checkpoints=["t-9"])
     pruned = await editor.request("checkpoint.prune", checkpoints=[first["checkpoint"]])
     assert pruned["removed"] == [first["checkpoint"]]
     assert pruned["bytesUsed"] > 0
     assert [each["id"] for each in await editor.request("checkpoint.list")] == [second["checkpoint"]]
-    with refused(-32803, "no checkpoint"):
+    with expect_error(-32803, "no checkpoint"):
         await editor.request("checkpoint.diff", checkpoint=first["checkpoint"])

@@ -9,7 +9,7 @@ import pytest
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
@@ -23,7 +23,7 @@ async def saving_during(stage: Stage, habits: Habits, line: str) -> tuple[Editor
         os.mkfifo(stage.folder / name)
     command = call("terminal", command=f"echo > ../begun; cat ../go; {line}")
     settings = stage.script(answer("", command), answer("Done."))
-    editor = await stage.start(habits, settings=settings, options=opting_in("save", approvals=True))
+    editor = await stage.start(habits, settings=settings, options=opt_in("save", approvals=True))
     editor.answers = ["allow"]
     uri = editor.desk.open(path)
     turn = asyncio.create_task(editor.turn("Run it."))

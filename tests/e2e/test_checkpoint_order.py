@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, opting_in
+from e2e.habits import VSCODE, opt_in
 from e2e.prompts import patch
 from e2e.shadow import Shadow
 from handrail.testing import answer, call, script
@@ -29,7 +29,7 @@ def run(request: pytest.FixtureRequest, stage: Stage) -> Run:
     """Runs a turn with the answers of a scripted model, and gives its report."""
 
     async def in_editor(answers: list[Json]) -> Json:
-        unattended = opting_in(unattended=True)
+        unattended = opt_in(unattended=True)
         editor = await stage.start(VSCODE, settings=stage.script(*answers), options=unattended)
         return await editor.turn("Do it.")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
 from e2e.prompts import block, v4a
@@ -74,17 +74,17 @@ async def test_a_restore_is_undone_by_its_name_and_redone_again(stage: Stage, ed
     assert path.read_bytes() == b"ONE\ntwo\n"
     await editor.request("checkpoint.redo")
     assert path.read_bytes() == b"ONE\nTWO\n"
-    with refused(FAILED, "Nothing to redo"):
+    with expect_error(FAILED, "Nothing to redo"):
         await editor.request("checkpoint.redo")
     labels = [each["label"] for each in await editor.request("checkpoint.list")]
     assert [label.partition(":")[0] for label in labels[:4]] == ["Before redoing"] * 2 + [
         "Before restoring"
     ] * 2
-    with refused(FAILED, "not made by a restore"):
+    with expect_error(FAILED, "not made by a restore"):
         await editor.request("checkpoint.redo", checkpoint=first["checkpoint"])
-    with refused(FAILED, "no checkpoint"):
+    with expect_error(FAILED, "no checkpoint"):
         await editor.request("checkpoint.redo", checkpoint="r-unknown")
-    with refused(FAILED, "Nothing to redo"):
+    with expect_error(FAILED, "Nothing to redo"):
         await editor.request("checkpoint.redo", dryRun=True)
     # By its id, whatever was redone since.
     third = await editor.request("checkpoint.restore", checkpoint=second["checkpoint"])
@@ -156,7 +156,7 @@ async def test_the_texts_that_a_checkpoint_keeps_are_read(stage: Stage, editor: 
     after = await editor.request("checkpoint.read", uri=a, after=True, **read)
     assert after == {"text": "one\nTWO\n", "exists": True}
     assert await editor.request("checkpoint.read", uri=made, **read) == {"text": None, "exists": False}
-    with refused(FAILED, "is not in checkpoint"):
+    with expect_error(FAILED, "is not in checkpoint"):
         await editor.request("checkpoint.read", uri=(stage.root / "c.txt").as_uri(), **read)
 
 

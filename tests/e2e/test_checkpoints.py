@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from e2e.prompts import block, fence, patch, statuses, v4a
 from e2e.shadow import Shadow
 from handrail.testing import answer, behaviours, call, snapshot
@@ -71,7 +71,7 @@ async def test_a_blocked_call_leaves_no_trace(stage: Stage, habits: Habits, outs
 async def test_blocked_alone_takes_no_checkpoint(stage: Stage, habits: Habits, outside: Path) -> None:
     calls = [call("write_file", path=path, content="evil") for path in OUTSIDE.values()]
     settings = stage.script(answer("", *calls), answer("Done."))
-    editor = await stage.start(habits, settings=settings, options=opting_in(unattended=True))
+    editor = await stage.start(habits, settings=settings, options=opt_in(unattended=True))
     before = snapshot(stage.folder / "workspace"), outside.read_bytes()
     report = await editor.turn("Write.")
     assert statuses(report) == ["blocked"] + ["outside-workspace"] * 3
@@ -238,7 +238,7 @@ async def test_what_was_typed_between_two_edits_of_an_answer_is_kept(stage: Stag
     edits = answer("", patch("a.txt", "one", "ONE"), patch("a.txt", "four", "FOUR"))
     editor = await stage.start(habits, settings=stage.script(edits, answer("Done.")))
     uri = editor.desk.open(stage.put("a.txt", "one\ntwo\nthree\nfour\n"))
-    editor.behaviours = [behaviours.after(lambda: editor.desk.type(uri, "typed ", before="two"))]
+    editor.behaviours = [behaviours.act_after(lambda: editor.desk.type(uri, "typed ", before="two"))]
     report = await editor.turn("Edit it twice.")
     assert editor.desk[uri] == "ONE\ntyped two\nthree\nFOUR\n"
     restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
@@ -297,7 +297,7 @@ async def test_a_command_beneath_unsaved_text(stage: Stage, habits: Habits) -> N
         answer("", call("terminal", command=line)),
         answer("Done."),
     )
-    options = opting_in(approvals=True)  # nobody saves
+    options = opt_in(approvals=True)  # nobody saves
     editor = await stage.start(habits, settings=settings, options=options)
     editor.answers = ["allow"]
     uri = editor.desk.open(path)
@@ -324,7 +324,7 @@ async def test_only_some_lines_are_taken_back(stage: Stage, editor: Editor) -> N
     restored = await editor.request("checkpoint.restore", **wanted, range=span)
     assert (restored["restored"], restored["conflicts"]) == ([uri], [])
     assert editor.desk[uri] == "ONE\ntyped\ntwo\nthree\nfour\n"
-    with refused(-32602, "params.range"):
+    with expect_error(-32602, "params.range"):
         await editor.request("checkpoint.restore", checkpoint=report["checkpoint"], range=span)
 
 
@@ -360,7 +360,7 @@ async def test_a_command_that_takes_long_is_answered_and_goes_on(stage: Stage, h
     await editor.until(lambda: editor.desk[uri] == "one\ntwo\n")
     editor.behaviours = [behaviours.refuse]
     report = await editor.turn(block("a.txt", "one", "ONE"))
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     fix, *_ = await editor.quick_fixes(uri, shown["range"])
     editor.behaviours = [behaviours.refuse]
     assert await editor.choose(fix) is None
@@ -380,7 +380,7 @@ async def test_one_step_of_a_turn_is_taken_back(stage: Stage, habits: Habits) ->
     first, second = [each["id"] for each in checkpoint["steps"]]
     await editor.request("checkpoint.restore", checkpoint=second)
     assert editor.desk[uri] == "1\ntwo\n"
-    with refused(-32803, "no checkpoint"):
+    with expect_error(-32803, "no checkpoint"):
         await editor.request("checkpoint.restore", checkpoint=first + "7")
 
 

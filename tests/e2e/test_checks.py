@@ -18,7 +18,7 @@ import pytest
 from adapters.namespaces import allowed
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, opting_in
+from e2e.habits import VSCODE, opt_in
 from e2e.test_background import until
 from e2e.test_feedback import pass_on, results
 from handrail.testing import answer, call
@@ -62,7 +62,7 @@ async def begin(
     return await stage.start(
         VSCODE,
         settings=stage.script(*answers) | {"checks": list(checks), **settings},
-        options=opting_in("save"),
+        options=opt_in("save"),
         environment=AUTO if environment is None else environment,
     )
 
@@ -267,7 +267,7 @@ async def test_where_the_client_passes_diagnostics_on_no_check_runs(stage: Stage
             "checks": [{"command": f"touch {ran}", "format": "lines"}],
             "approvals": [{"tool": "terminal", "match": "touch *", "verdict": "allow"}],
         },
-        options=opting_in("save", "diagnostics"),
+        options=opt_in("save", "diagnostics"),
         configure=configure,
     )
     editor.desk.open(stage.root / "poem.txt")

@@ -274,7 +274,7 @@ async def test_what_another_program_makes_meanwhile_is_never_lost(stage: Stage) 
     (told,) = [each for each in notices if each.startswith(".vscode")]
     lies_in = Path(told.partition("30 days: ")[2])
     await editor.leave()
-    await editor.ended_quietly()
+    await editor.wait_closed_quietly()
     assert (lies_in / "settings.json").read_text() == "{}\n"
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pytest
 
 from adapters.model_server import Call, ModelServer, Say, model_server
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
 from e2e.test_chat import INVALID_PARAMS, opened, says, shows
@@ -323,7 +323,7 @@ async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door
     stage.put(".agents/commands/fix_it.md", OWN)
     async with scene(stage, 0) as here:
         count = len(here.model.asked)
-        with refused(INVALID_PARAMS, WRONG[prompt]):
+        with expect_error(INVALID_PARAMS, WRONG[prompt]):
             await door(here.editor, prompt)
         assert len(here.model.asked) == count
 
@@ -335,7 +335,7 @@ async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door
 async def test_a_command_of_conversations_is_no_prompt(stage: Stage, name: str, typed: str) -> None:
     async with scene(stage, 0) as here:
         count = len(here.model.asked)
-        with refused(INVALID_PARAMS, "is a command of conversations, and not a prompt for the model"):
+        with expect_error(INVALID_PARAMS, "is a command of conversations, and not a prompt for the model"):
             await here.editor.request(name, prompt=typed)
         assert len(here.model.asked) == count
 

@@ -75,14 +75,14 @@ async def test_what_a_rule_blocks_is_a_failure(stage: Stage, habits: Habits) -> 
     assert uri != path.as_uri()
     report = await editor.turn("Edit.")
     assert statuses(report) == ["blocked"]
-    assert [each["code"] for each in editor.shown(uri)] == ["blocked"]
-    assert editor.shown(path.as_uri()) == []
+    assert [each["code"] for each in editor.shown_diagnostics(uri)] == ["blocked"]
+    assert editor.shown_diagnostics(path.as_uri()) == []
     (known,) = await editor.request("failure.list")
     assert known["uri"] == report["outcomes"][0]["uri"] == uri
     editor.desk.close(uri)
     editor.desk.open(path)
-    await editor.until(lambda: editor.shown(path.as_uri()))
-    assert editor.shown(uri) == []
-    (dismiss,) = await editor.quick_fixes(path.as_uri(), editor.shown(path.as_uri())[0]["range"])
+    await editor.until(lambda: editor.shown_diagnostics(path.as_uri()))
+    assert editor.shown_diagnostics(uri) == []
+    (dismiss,) = await editor.quick_fixes(path.as_uri(), editor.shown_diagnostics(path.as_uri())[0]["range"])
     await editor.choose(dismiss)
-    assert editor.shown(path.as_uri()) == []
+    assert editor.shown_diagnostics(path.as_uri()) == []

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from e2e.client import Behaviour, Editor, refused
+from e2e.client import Behaviour, Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from e2e.prompts import block, fence, patch, statuses, v4a
 from handrail.testing import answer, behaviours, call
 from handrail.testing.texts import Json
@@ -32,7 +32,7 @@ async def shown(editor: Editor, uri: str) -> Json:
     """The diagnostic of an edit that meant line four."""
     report = await editor.turn(FAILS)
     assert statuses(report) == ["no-match"]
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert shown["range"]["start"]["line"] == 3
     return shown
 
@@ -43,35 +43,35 @@ async def shown(editor: Editor, uri: str) -> Json:
 async def test_a_sibling_changes_nothing(editor: Editor, uri: str) -> None:
     report = await editor.turn(FAILS + block("a.txt", "line number one", "line 1"))
     assert statuses(report) == ["no-match", "landed"]
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert shown["severity"] == WARNING
 
 
 async def test_what_lands_elsewhere_later_lowers_it(editor: Editor, uri: str, shown: Json) -> None:
     await editor.turn(block("a.txt", "line number one", "line 1"))
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert (shown["severity"], shown["range"]["start"]["line"]) == (HINT, 3)
 
 
 async def test_what_lands_at_its_place_later_closes_it(editor: Editor, uri: str, shown: Json) -> None:
     await editor.turn(block("a.txt", "line number four", "line 4"))
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
     assert await editor.request("failure.list") == []
 
 
 async def test_what_brings_its_text_later_closes_it(editor: Editor, uri: str, shown: Json) -> None:
     await editor.turn(block("a.txt", "line number six", "line six\nline four, mended"))
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 async def test_rewriting_the_document_later_closes_it(editor: Editor, uri: str, shown: Json) -> None:
     await editor.turn(fence("a.txt", TEXT.replace("one", "1")))
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 async def test_deleting_the_document_later_closes_it(editor: Editor, uri: str, shown: Json) -> None:
     await editor.turn(v4a("*** Delete File: a.txt"))
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 async def test_an_edit_of_another_document_changes_nothing(
@@ -79,14 +79,14 @@ async def test_an_edit_of_another_document_changes_nothing(
 ) -> None:
     stage.put("b.txt", TEXT)
     await editor.turn(block("b.txt", "line number four", "line four, mended"))
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert shown["severity"] == WARNING
 
 
 async def test_the_user_types_it(editor: Editor, uri: str, shown: Json) -> None:
     editor.desk.type(uri, "line four, mended", instead="line number four")
     editor.desk.tell()
-    await editor.until(lambda: editor.shown(uri) == [])
+    await editor.until(lambda: editor.shown_diagnostics(uri) == [])
     assert await editor.request("failure.list") == []
 
 
@@ -95,18 +95,18 @@ async def test_the_user_types_it_elsewhere(editor: Editor, uri: str, shown: Json
     editor.desk.type(uri, "line four, mended", instead="line number two")
     editor.desk.tell()
     assert len(await editor.request("failure.list")) == 1
-    assert [each["range"] for each in editor.shown(uri)] == [shown["range"]]
+    assert [each["range"] for each in editor.shown_diagnostics(uri)] == [shown["range"]]
     editor.desk.type(uri, "line four, mended", instead="line number four")
     editor.desk.tell()
-    await editor.until(lambda: editor.shown(uri) == [])
+    await editor.until(lambda: editor.shown_diagnostics(uri) == [])
 
 
 async def test_the_user_types_something_else(editor: Editor, uri: str, shown: Json) -> None:
     """It moves along with its place."""
     editor.desk.type(uri, "line zero\n", before="line number one")
     editor.desk.tell()
-    await editor.until(lambda: editor.shown(uri)[0]["range"]["start"]["line"] == 4)
-    actions = await editor.quick_fixes(uri, editor.shown(uri)[0]["range"])
+    await editor.until(lambda: editor.shown_diagnostics(uri)[0]["range"]["start"]["line"] == 4)
+    actions = await editor.quick_fixes(uri, editor.shown_diagnostics(uri)[0]["range"])
     assert actions[0]["title"] == "Apply at line 5: ‘line number four’ → ‘line four, mended’"
     await editor.choose(actions[0])
     assert editor.desk[uri] == "line zero\n" + TEXT.replace("line number four", "line four, mended")
@@ -116,13 +116,13 @@ async def test_another_program_writes_it(stage: Stage, editor: Editor) -> None:
     """The document is closed: its file is watched for as long as it has a failure."""
     path = stage.put("a.txt", TEXT)
     await editor.turn(FAILS)
-    assert editor.shown(path.as_uri())
+    assert editor.shown_diagnostics(path.as_uri())
     path.write_text("new first line\n" + TEXT)
-    await editor.until(lambda: editor.shown(path.as_uri())[0]["range"]["start"]["line"] == 4)
+    await editor.until(lambda: editor.shown_diagnostics(path.as_uri())[0]["range"]["start"]["line"] == 4)
     temporary = path.with_name("a.txt.new")  # as most programs save
     temporary.write_text(TEXT.replace("line number four", "line four, mended"))
     temporary.rename(path)
-    await editor.until(lambda: editor.shown(path.as_uri()) == [])
+    await editor.until(lambda: editor.shown_diagnostics(path.as_uri()) == [])
     assert await editor.request("failure.list") == []
 
 
@@ -133,25 +133,25 @@ async def test_another_program_empties_or_removes_the_file_before_it_writes_it(
     """The server may look in between; the failure is shown where its place is then."""
     path = stage.put("a.txt", TEXT)
     await editor.turn(FAILS)
-    (shown,) = editor.shown(path.as_uri())
+    (shown,) = editor.shown_diagnostics(path.as_uri())
     path.unlink() if is_removed else path.write_text("")
-    await editor.until(lambda: editor.shown(path.as_uri())[0]["range"] != shown["range"])
+    await editor.until(lambda: editor.shown_diagnostics(path.as_uri())[0]["range"] != shown["range"])
     path.write_text("new first line\nline four, mended\n" + TEXT)
-    await editor.until(lambda: editor.shown(path.as_uri())[0]["range"]["start"]["line"] == 5)
+    await editor.until(lambda: editor.shown_diagnostics(path.as_uri())[0]["range"]["start"]["line"] == 5)
     path.write_text(TEXT.replace("line number four", "line four, mended"))
-    await editor.until(lambda: editor.shown(path.as_uri()) == [])
+    await editor.until(lambda: editor.shown_diagnostics(path.as_uri()) == [])
 
 
 async def test_the_user_removes_its_place_and_takes_that_back(editor: Editor, uri: str, shown: Json) -> None:
     editor.desk.type(uri, "", instead="line number four\n")
     editor.desk.tell()
-    await editor.until(lambda: editor.shown(uri)[0]["range"] != shown["range"])
+    await editor.until(lambda: editor.shown_diagnostics(uri)[0]["range"] != shown["range"])
     editor.desk.type(uri, "line zero\n", before="line number one")
     editor.desk.tell()
     editor.desk.type(uri, "line number four\n", before="line number five")
     editor.desk.tell()
-    await editor.until(lambda: editor.shown(uri)[0]["range"]["start"]["line"] == 4)
-    actions = await editor.quick_fixes(uri, editor.shown(uri)[0]["range"])
+    await editor.until(lambda: editor.shown_diagnostics(uri)[0]["range"]["start"]["line"] == 4)
+    actions = await editor.quick_fixes(uri, editor.shown_diagnostics(uri)[0]["range"])
     await editor.choose(actions[0])
     assert editor.desk[uri] == "line zero\n" + TEXT.replace("line number four", "line four, mended")
 
@@ -163,23 +163,23 @@ async def test_it_is_mended_in_the_file_while_the_editor_holds_the_document(
     (stage.root / "a.txt").write_text(TEXT.replace("line number four", "line four, mended"))
     assert len(await editor.request("failure.list")) == 1
     editor.desk.close(uri)
-    await editor.until(lambda: editor.shown(uri) == [])
+    await editor.until(lambda: editor.shown_diagnostics(uri) == [])
 
 
 async def test_a_checkpoint_brings_it_back(editor: Editor, uri: str, shown: Json) -> None:
     (fixed, *_) = await editor.quick_fixes(uri, shown["range"])
     await editor.choose(fixed)
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
     (checkpoint,) = await editor.request("checkpoint.list")
     await editor.request("checkpoint.restore", checkpoint=checkpoint["id"])
     assert editor.desk[uri] == TEXT
-    (again,) = editor.shown(uri)
+    (again,) = editor.shown_diagnostics(uri)
     assert again["message"] == shown["message"], "what mends it is gone again"
 
 
 async def test_repeats_raise_its_count(editor: Editor, uri: str, shown: Json) -> None:
     again = await editor.turn(FAILS)
-    (repeated,) = editor.shown(uri)
+    (repeated,) = editor.shown_diagnostics(uri)
     assert repeated["message"].startswith(shown["message"])
     assert "tried 2 times" in repeated["message"]
     (known,) = await editor.request("failure.list")
@@ -191,7 +191,7 @@ async def test_what_landed_is_never_shown(editor: Editor, uri: str) -> None:
     await editor.turn(block("a.txt", "line number four", "line 4"))
     report = await editor.turn(block("a.txt", "line number four", "line 4"))
     assert statuses(report) in (["already"], ["no-match"])
-    assert bool(editor.shown(uri)) == (statuses(report) == ["no-match"])
+    assert bool(editor.shown_diagnostics(uri)) == (statuses(report) == ["no-match"])
 
 
 # ---- What can be done with it ---------------------------------------------------------------------
@@ -216,7 +216,7 @@ async def test_the_list_says_what_the_diagnostic_says(
     assert await editor.request("failure.list") == [first]
     await editor.request("failure.dismiss", all=True)
     assert await editor.request("failure.list") == []
-    assert editor.shown(uri) == editor.shown(other.as_uri()) == []
+    assert editor.shown_diagnostics(uri) == editor.shown_diagnostics(other.as_uri()) == []
 
 
 async def test_a_fix_is_offered_only_where_it_is_asked_for(editor: Editor, uri: str, shown: Json) -> None:
@@ -234,7 +234,7 @@ async def test_a_fix_can_be_used_once(editor: Editor, uri: str, shown: Json) -> 
     fixed, *_ = await editor.quick_fixes(uri, shown["range"])
     await editor.choose(fixed)
     after = editor.desk[uri]
-    with refused(-32803, "is not open"):
+    with expect_error(-32803, "is not open"):
         await editor.choose(fixed)
     assert editor.desk[uri] == after
 
@@ -242,7 +242,7 @@ async def test_a_fix_can_be_used_once(editor: Editor, uri: str, shown: Json) -> 
 async def test_candidates_that_are_none(editor: Editor, uri: str, shown: Json) -> None:
     (known,) = await editor.request("failure.list")
     for candidate in (-1, len(known["candidates"]), 1000):
-        with refused(-32803, "candidate"):
+        with expect_error(-32803, "candidate"):
             await editor.request("failure.apply", failure=known["id"], candidate=candidate)
     assert editor.desk[uri] == TEXT
 
@@ -254,29 +254,29 @@ async def test_a_fix_that_the_editor_refuses_is_told(editor: Editor, uri: str, s
     await editor.until(lambda: editor.messages)
     assert "a dialog is open" in editor.messages[0].message
     assert editor.desk[uri] == TEXT
-    (again,) = editor.shown(uri)
+    (again,) = editor.shown_diagnostics(uri)
     fixed, *_ = await editor.quick_fixes(uri, again["range"])
     await editor.choose(fixed)
-    await editor.until(lambda: editor.shown(uri) == [])
+    await editor.until(lambda: editor.shown_diagnostics(uri) == [])
     assert editor.desk[uri] == TEXT.replace("line number four", "line four, mended")
 
 
 async def test_a_fix_of_a_closed_document(stage: Stage, editor: Editor) -> None:
     path = stage.put("a.txt", TEXT.replace("\n", "\r\n").replace("one\r", "one"))
     await editor.turn(FAILS)
-    (shown,) = editor.shown(path.as_uri())
+    (shown,) = editor.shown_diagnostics(path.as_uri())
     fixed, *_ = await editor.quick_fixes(path.as_uri(), shown["range"])
     (outcome,) = await editor.choose(fixed)
     assert outcome["status"] == "landed"
     assert path.read_bytes().count(b"line four, mended\r\n") == 1
-    assert editor.shown(path.as_uri()) == []
+    assert editor.shown_diagnostics(path.as_uri()) == []
 
 
 async def test_one_of_several_equal_places_is_chosen(stage: Stage, editor: Editor) -> None:
     uri = editor.desk.open(stage.put("b.txt", "same thing\nother\nsame thing\nother\nsame thing\n"))
     report = await editor.turn(block("b.txt", "same thing", "another thing"))
     assert statuses(report) == ["ambiguous-match"]
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     actions = await editor.quick_fixes(uri, shown["range"])
     titles = [each["title"] for each in actions]
     change = "‘same thing’ → ‘another thing’"
@@ -289,7 +289,7 @@ async def test_one_of_several_equal_places_is_chosen(stage: Stage, editor: Edito
     ]
     await editor.choose(actions[1])
     assert editor.desk[uri] == "same thing\nother\nanother thing\nother\nsame thing\n"
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 @vscode
@@ -312,7 +312,7 @@ async def test_an_edit_that_was_held_back_can_be_made_after_all(stage: Stage, ha
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     report = await editor.turn("Edit.")
     assert statuses(report) == ["bad-patch", "no-match"]
-    first, second = editor.shown(uri)
+    first, second = editor.shown_diagnostics(uri)
     actions = await editor.quick_fixes(uri, first["range"])
     (outcome,) = await editor.choose(actions[0])
     assert outcome["status"] == "landed"
@@ -322,7 +322,7 @@ async def test_an_edit_that_was_held_back_can_be_made_after_all(stage: Stage, ha
     assert editor.desk[uri] == TEXT.replace("line number three", "line 3").replace(
         "line number six", "line 6"
     )
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 @vscode
@@ -346,7 +346,7 @@ async def test_many_failures_of_one_document(stage: Stage, habits: Habits) -> No
     editor = await stage.start(habits, settings=stage.script(*answers))
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     await editor.turn("Edit.")
-    assert len(editor.shown(uri)) == 200
+    assert len(editor.shown_diagnostics(uri)) == 200
     assert len(await editor.request("failure.list")) == 230
 
 
@@ -355,7 +355,7 @@ async def test_failures_are_published_for_the_text_that_is_there(
 ) -> None:
     """With the version of an open document, so that a strict editor does not drop them."""
     gate = asyncio.Event()
-    editor.behaviours = [behaviours.late(gate)]
+    editor.behaviours = [behaviours.wait_for(gate)]
     started = await editor.start_turn(block("a.txt", "line number one", "line 0\nline 1"))
     await editor.until(lambda: editor.edits)
     gate.set()
@@ -387,7 +387,7 @@ async def test_lines_are_those_of_the_text_once_all_is_done(
     )
     edit = call("patch", mode="v4a", patch=text, partial=True)
     settings = stage.script(answer("", edit), answer("Done."))
-    editor = await stage.start(habits, settings=settings, options=opting_in())
+    editor = await stage.start(habits, settings=settings, options=opt_in())
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     editor.behaviours = [behaviour]
     report = await editor.turn("Edit.")
@@ -398,6 +398,6 @@ async def test_lines_are_those_of_the_text_once_all_is_done(
     assert "line 7 " in last["failure"]["message"]
     told = [each["event"] for each in editor.updates if each["event"]["kind"] == "outcome"]
     assert told[-1]["failure"]["range"] == last["failure"]["range"]
-    for each in editor.shown(uri):
+    for each in editor.shown_diagnostics(uri):
         line = lines[each["range"]["start"]["line"]]
         assert line in ("line number five", "line number two")

@@ -17,7 +17,7 @@ import pytest
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import EDITORS, Habits, opting_in
+from e2e.habits import EDITORS, Habits, opt_in
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
@@ -70,7 +70,7 @@ async def watched(
     editor = await stage.start(
         habits,
         settings=stage.script(*answers),
-        options=opting_in("save", "diagnostics"),
+        options=opt_in("save", "diagnostics"),
         configure=configure,
     )
     return editor, editor.desk.open(stage.root / "poem.txt")
@@ -285,7 +285,7 @@ async def test_the_tool_lists_problems_and_is_there_only_with_a_bridge(stage: St
     assert "no-such-file" in of_none
 
     without = await stage.start(
-        habits, settings=stage.script(answer("", call("problems")), answer("")), options=opting_in("save")
+        habits, settings=stage.script(answer("", call("problems")), answer("")), options=opt_in("save")
     )
     await without.turn("Look.")
     told = next(text for text in results(stage) if "unknown-tool" in text)

@@ -8,7 +8,7 @@ import pytest
 from pygls.exceptions import JsonRpcException
 
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from e2e.prompts import block, statuses
 from handrail.testing import answer
 
@@ -53,7 +53,7 @@ async def test_what_holds_no_edit_is_refused_with_how_to_write_one(
 
 async def test_a_protected_file_is_asked_about_and_giving_up_is_a_no(stage: Stage) -> None:
     stage.put(".env", "KEY=old\n")
-    editor = await stage.start(VSCODE, options=opting_in("save", approvals=True))
+    editor = await stage.start(VSCODE, options=opt_in("save", approvals=True))
     asking = asyncio.ensure_future(editor.request("turn.apply", edits=block(".env", "KEY=old", "KEY=new")))
     await editor.until(lambda: editor.questions)
     (question,) = await editor.request("approval.list")
@@ -65,7 +65,7 @@ async def test_a_protected_file_is_asked_about_and_giving_up_is_a_no(stage: Stag
 
 async def test_an_untrusted_workspace_is_not_edited(stage: Stage) -> None:
     stage.put("a.txt", "one\ntwo\n")
-    editor = await stage.start(VSCODE, options=opting_in("save", untrusted=True))
+    editor = await stage.start(VSCODE, options=opt_in("save", untrusted=True))
     given = await editor.request("turn.apply", edits=PATCH)
     assert given["report"]["checkpoint"] is None
     assert "may only read" in given["text"]

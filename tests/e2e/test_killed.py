@@ -10,7 +10,7 @@ import pytest
 
 from e2e.client import Behaviour, Editor
 from e2e.conftest import Stage
-from e2e.habits import Habits, opting_in
+from e2e.habits import Habits, opt_in
 from e2e.prompts import patch, statuses, v4a
 from e2e.shadow import Shadow
 from handrail.testing import answer, behaviours, call, snapshot
@@ -74,14 +74,14 @@ async def begun_anew(stage: Stage, habits: Habits, first: Editor) -> tuple[str, 
     uri = (stage.root / "open.txt").as_uri()
     first.has_left = True
     with suppress(ConnectionError):
-        await first.ended()
+        await first.wait_closed()
     text = first.desk[uri]
     first.hang_up()
     settings: Json = {
         "model": f"scripted:{stage.folder / 'script.json'}",
         "edits": {"closedDocuments": "disk"},
     }
-    later = await stage.start(habits, settings=settings, options=opting_in())
+    later = await stage.start(habits, settings=settings, options=opt_in())
     later.desk.open(uri, text)
     return text, later
 
@@ -188,7 +188,7 @@ async def test_a_note_that_cannot_be_taken_is_no_reason_to_lose_what_was_typed(
         (store / refs).rename(store / "aside")
         (store / refs).write_text("in the way")
 
-    editor.behaviours = [behaviours.before(hide)]
+    editor.behaviours = [behaviours.act_before(hide)]
     report = await editor.turn("Edit it.")
     assert statuses(report) == ["landed"]
     (store,) = Shadow(stage.state).repositories

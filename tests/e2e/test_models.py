@@ -14,7 +14,7 @@ from pygls.exceptions import JsonRpcException
 from adapters.model_server import Call, Raw, Refuse, Say, model_server
 from e2e.client import Editor, RefusedError
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
@@ -50,7 +50,7 @@ async def test_the_editors_own_model_is_asked_streams_and_calls_tools(stage: Sta
     editor = await stage.start(
         habits,
         settings={"model": "editor"},
-        options=opting_in("save", "model"),
+        options=opt_in("save", "model"),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     report = await editor.turn("Change it.")
@@ -78,7 +78,7 @@ async def test_a_refusal_by_the_editors_model_is_not_asked_again(stage: Stage, h
     editor = await stage.start(
         habits,
         settings={"model": "editor:small"},
-        options=opting_in("save", "model"),
+        options=opt_in("save", "model"),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     report = await editor.turn("Change it.")
@@ -102,7 +102,7 @@ async def test_an_error_of_the_editors_model_is_tried_again(stage: Stage, habits
     editor = await stage.start(
         habits,
         settings={"model": "editor"},
-        options=opting_in("save", "model"),
+        options=opt_in("save", "model"),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     report = await editor.turn("Hello?")
@@ -121,7 +121,7 @@ async def test_a_conversation_too_long_for_the_editors_model_ends_the_turn(
     editor = await stage.start(
         habits,
         settings={"model": "editor"},
-        options=opting_in("save", "model"),
+        options=opt_in("save", "model"),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     report = await editor.turn("Hello?")
@@ -131,7 +131,7 @@ async def test_a_conversation_too_long_for_the_editors_model_ends_the_turn(
 
 @vscode
 async def test_an_editor_without_a_model_says_so(stage: Stage, habits: Habits) -> None:
-    editor = await stage.start(habits, settings={"model": "editor"}, options=opting_in("save"))
+    editor = await stage.start(habits, settings={"model": "editor"}, options=opt_in("save"))
     report = await editor.turn("Change it.")
     assert report["state"] == "failed"
     assert "does not offer a model" in report["reason"]
@@ -262,7 +262,7 @@ async def test_a_model_without_a_server_stands_alone(stage: Stage, habits: Habit
 @vscode
 async def test_a_cloned_folder_cannot_choose_the_models_address(stage: Stage, habits: Habits) -> None:
     async with model_server() as server:
-        editor = await stage.start(habits, settings={"model": "paste"}, options=opting_in("save"))
+        editor = await stage.start(habits, settings={"model": "paste"}, options=opt_in("save"))
         hostile = {"model": "openai:m", "baseUrl": server.url("openai-chat"), "keyName": "HOME"}
         editor.set_configuration(hostile, section="handrail", scope_uri=stage.root.as_uri())
         editor.notify("workspace/didChangeConfiguration", {"settings": None})
@@ -300,7 +300,7 @@ async def test_a_request_to_the_editors_model_that_was_given_up_is_no_error(
     editor = await stage.start(
         habits,
         settings={"model": "editor"},
-        options=opting_in("model"),
+        options=opt_in("model"),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     begun = await editor.start_turn("Tell.")
@@ -332,7 +332,7 @@ async def test_a_key_that_the_editor_keeps_reaches_only_the_models_server(
             habits,
             settings={"model": "openai:m", "baseUrl": server.url("openai-chat")},
             environment={"OPENAI_API_KEY": "one-of-the-environment"},
-            options=opting_in("save", "secret"),
+            options=opt_in("save", "secret"),
             configure=lambda editor: editor.handle("handrail/client/secret", secret),
         )
         await editor.turn("Hello?")
@@ -363,7 +363,7 @@ async def test_an_editor_that_keeps_no_key_leaves_it_to_the_environment(
             habits,
             settings={"model": "openai:m", "baseUrl": server.url("openai-chat")},
             environment={"OPENAI_API_KEY": KEY},
-            options=opting_in("save", "secret"),
+            options=opt_in("save", "secret"),
             configure=lambda editor: editor.handle("handrail/client/secret", secret),
         )
         report = await editor.turn("Hello?")

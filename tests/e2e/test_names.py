@@ -15,7 +15,7 @@ import pytest
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import EDITORS, Habits, opting_in
+from e2e.habits import EDITORS, Habits, opt_in
 from e2e.test_feedback import results_by_call
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
@@ -59,7 +59,7 @@ async def opened(
     editor = await stage.start(
         habits,
         settings=stage.script(answer("", *calls), answer("Done.")),
-        options=opting_in(*answering),
+        options=opt_in(*answering),
         configure=configure,
     )
     editor.desk.open(stage.root / "shop.py")

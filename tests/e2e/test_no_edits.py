@@ -42,7 +42,7 @@ async def holds(editor: Editor, path: Path, text: str) -> None:
 
 async def lands(editor: Editor, turn: str, *statuses: str) -> None:
     """The turn's report says so by now."""
-    await editor.until(lambda: not any(editor.shown(uri) for uri in editor.desk.documents))
+    await editor.until(lambda: not any(editor.shown_diagnostics(uri) for uri in editor.desk.documents))
     async with asyncio.timeout(SOON_S):
         while True:
             report = await editor.request("turn.wait", turn=turn)
@@ -60,7 +60,7 @@ async def test_an_edit_is_offered_and_told_as_landed_once_it_is_made(stage: Stag
     (outcome,) = report["outcomes"]
     assert (outcome["status"], outcome["failure"]["code"]) == ("failed", "edit-rejected")
     assert editor.edits == [], "it is not asked to edit"
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert "code action" in shown["message"]
     editor.desk.type(uri, "more\n", before="two")  # it is carried over to what is there by then
     (action,) = await offered(editor, uri)
@@ -147,7 +147,7 @@ async def test_a_fix_carries_its_edit(stage: Stage, habits: Habits) -> None:
     assert [each["title"].partition(":")[0] for each in fixes] == ["Apply at line 2"]
     make(editor, fixes[0])
     assert editor.desk[uri] == "zero\ndef one(x):\n    return x\n"
-    await editor.until(lambda: not editor.shown(uri))
+    await editor.until(lambda: not editor.shown_diagnostics(uri))
 
 
 @reader

@@ -16,8 +16,8 @@ ENCODINGS = [
     (VSCODE, "utf-16"),
     (EMACS, "utf-16"),
     (NEOVIM, "utf-8"),
-    (NEOVIM.speaking("utf-16"), "utf-16"),
-    (NEOVIM.speaking("utf-32"), "utf-32"),
+    (NEOVIM.with_encoding("utf-16"), "utf-16"),
+    (NEOVIM.with_encoding("utf-32"), "utf-32"),
     (LSP_MODE, "utf-32"),
 ]
 encodings = pytest.mark.parametrize(
@@ -67,7 +67,7 @@ async def test_a_diagnostic_counts_as_the_editor_does(stage: Stage, habits: Habi
     editor = await stage.start(habits)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     await editor.turn(block("a.txt", "clef 𝄞 and 👩‍💻, e\u0301: other value; ß", "gone"))
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     row = TEXT.split("\n")[2]
     units = {"utf-8": len(row.encode()), "utf-16": len(row.encode("utf-16-le")) // 2, "utf-32": len(row)}
     assert shown["range"]["start"] == {"line": 2, "character": 0}

@@ -121,7 +121,7 @@ async def test_updates_tell_what_a_later_step_mends(stage: Stage, habits: Habits
     events = [each["event"] for each in editor.updates]
     (mended,) = [each["failure"] for each in events if each["kind"] == "superseded"]
     assert mended == report["outcomes"][0]["failure"]["id"]
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 # ---- Stopping -------------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ async def stoppable(stage: Stage, habits: Habits) -> Editor:
 
 async def begun(editor: Editor, gate: asyncio.Event) -> str:
     """A turn whose first edit waits for *gate*."""
-    editor.behaviours = [behaviours.late(gate)]
+    editor.behaviours = [behaviours.wait_for(gate)]
     started = await editor.start_turn("Edit.")
     await editor.until(lambda: editor.edits)
     turn: str = started["turn"]
@@ -228,7 +228,7 @@ async def test_stopping_while_the_client_never_answers(stage: Stage, habits: Hab
     settings = stage.script(answer("", patch("a.txt", "one", "1")), answer("Done."))
     editor = await stage.start(habits, settings=settings, timeout_s=0.3)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
-    editor.behaviours = [behaviours.never]
+    editor.behaviours = [behaviours.hang]
     started = await editor.start_turn("Edit.")
     await editor.until(lambda: editor.edits)
     await editor.request("turn.cancel", turn=started["turn"])

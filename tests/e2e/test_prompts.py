@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import EDITORS, EVERY_EDITOR, VSCODE, Habits, opting_in
+from e2e.habits import EDITORS, EVERY_EDITOR, VSCODE, Habits, opt_in
 from e2e.prompts import patch, v4a
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
@@ -313,7 +313,7 @@ async def test_it_stays_if_another_document_is_edited(stage: Stage, habits: Habi
 async def test_a_comment_that_is_gone_is_an_error(stage: Stage, habits: Habits) -> None:
     editor = await started(stage, habits)
     uri = editor.desk.open(stage.put("a.py", CODE))
-    with refused(INVALID_PARAMS, "line 1 of a.py", "Choose a line"):
+    with expect_error(INVALID_PARAMS, "line 1 of a.py", "Choose a line"):
         await editor.request("prompt.send", uri=uri, line=0)
 
 
@@ -326,9 +326,9 @@ async def test_nothing_of_protected_and_served_documents_is_sent(stage: Stage, h
         assert await titles(editor, uri, 0) == []
         if "codeLens" in habits.capabilities["textDocument"]:
             assert await lenses(editor, uri) == []
-        with refused(INVALID_PARAMS, name, "its text is not sent"):
+        with expect_error(INVALID_PARAMS, name, "its text is not sent"):
             await editor.request("prompt.send", uri=uri, line=0)
-        with refused(INVALID_PARAMS, name, "its text is not sent"):
+        with expect_error(INVALID_PARAMS, name, "its text is not sent"):
             await editor.request("prompt.fix", uri=uri, range=at(0), diagnostics=[diagnostic])
     assert prompts(stage) == []
 
@@ -337,7 +337,7 @@ async def test_nothing_of_protected_and_served_documents_is_sent(stage: Stage, h
 async def test_without_a_model_it_says_so(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits)
     uri = editor.desk.open(stage.put("a.py", CODE))
-    with refused(INVALID_PARAMS, "`paste`"):
+    with expect_error(INVALID_PARAMS, "`paste`"):
         await editor.request("prompt.send", uri=uri, line=1)
 
 
@@ -347,7 +347,7 @@ async def test_without_a_model_it_says_so(stage: Stage, habits: Habits) -> None:
 @every_editor
 async def test_what_was_typed_runs_on_save_once(stage: Stage, habits: Habits) -> None:
     model = stage.script(answer("", EDIT), answer("Done."), answer("Again."))
-    editor = await stage.start(habits, settings={**model, **ON_SAVE}, options=opting_in())
+    editor = await stage.start(habits, settings={**model, **ON_SAVE}, options=opt_in())
     uri = editor.desk.open(stage.put("a.py", BARE))
     editor.desk.type(uri, "# handrail: shou\n", before="one")
     await seen(editor, uri)
@@ -489,11 +489,11 @@ async def test_our_own_diagnostics_are_not_offered_and_many_are_capped(stage: St
 async def test_a_second_click_sends_nothing(stage: Stage, habits: Habits) -> None:
     asks = answer("", call("terminal", command="touch made.txt"))
     editor = await stage.start(
-        habits, settings=stage.script(asks, answer("Done.")), options=opting_in(approvals=False)
+        habits, settings=stage.script(asks, answer("Done.")), options=opt_in(approvals=False)
     )
     editor.answers = [None]
     uri = editor.desk.open(stage.put("a.py", CODE))
     await editor.request("prompt.send", uri=uri, line=1)
-    with refused(INVALID_PARAMS, "was already sent"):
+    with expect_error(INVALID_PARAMS, "was already sent"):
         await editor.request("prompt.send", uri=uri, line=1)
     assert len(prompts(stage)) == 1

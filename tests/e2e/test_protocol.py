@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from e2e.prompts import block, patch, statuses
 from handrail.testing import answer
 
@@ -49,20 +49,20 @@ WRONG = [
 
 async def test_wrong_params_name_the_field(editor: Editor) -> None:
     for name, params, code, word in WRONG:
-        with refused(code, word, name if code == INVALID else ""):
+        with expect_error(code, word, name if code == INVALID else ""):
             await editor.call("handrail/" + name.replace(".", "/"), params)
-        with refused(code, word):
+        with expect_error(code, word):
             await editor.command(f"handrail.{name}", params)
     assert editor.messages == []
 
 
 @pytest.mark.parametrize("params", ["text", 7, True, ["list"], [1, 2]], ids=str)
 async def test_params_that_are_no_object(editor: Editor, params: Any) -> None:
-    with refused(INVALID):
+    with expect_error(INVALID):
         await editor.call("handrail/turn/start", params)
-    with refused(INVALID):
+    with expect_error(INVALID):
         await editor.command("handrail.turn.start", params)
-    with refused(INVALID):
+    with expect_error(INVALID):
         await editor.command("handrail.turn.start", {"prompt": "x"}, {"prompt": "y"})
 
 
@@ -74,9 +74,9 @@ async def test_params_that_are_left_out(editor: Editor) -> None:
     assert await editor.command("handrail.checkpoint.list") == []
     assert await editor.call("workspace/executeCommand", {"command": "handrail.failure.list"}) == []
     assert await editor.command("handrail.failure.list", None) == []
-    with refused(INVALID, "prompt"):
+    with expect_error(INVALID, "prompt"):
         await editor.answer_to(method="handrail/turn/start")
-    with refused(INVALID, "prompt"):
+    with expect_error(INVALID, "prompt"):
         await editor.command("handrail.turn.start")
 
 
@@ -99,9 +99,9 @@ async def test_optional_fields_may_be_null(stage: Stage, editor: Editor) -> None
 
 
 async def test_an_unknown_method_and_an_unknown_command(editor: Editor) -> None:
-    with refused(UNKNOWN):
+    with expect_error(UNKNOWN):
         await editor.call("handrail/turn/fly", {})
-    with refused(INVALID, "handrail.turn.fly"):
+    with expect_error(INVALID, "handrail.turn.fly"):
         await editor.command("handrail.turn.fly", {})
     editor.notify("handrail/no/such", {})
     assert await editor.request("failure.list") == []
@@ -119,7 +119,7 @@ MALFORMED = [
 
 async def test_malformed_standard_requests_are_answered(editor: Editor) -> None:
     for method, params in MALFORMED:
-        with refused(INVALID):
+        with expect_error(INVALID):
             await editor.call(method, params)
     assert await editor.request("failure.list") == []
     assert editor.messages == [], "whoever asked was told; the user need not be"
@@ -179,7 +179,7 @@ async def test_what_is_wrong_is_said_in_words_of_the_protocol(
 
 
 async def test_a_malformed_standard_request_names_the_field(editor: Editor) -> None:
-    with refused(INVALID, "textDocument/codeAction", "required field missing @ params.textDocument"):
+    with expect_error(INVALID, "textDocument/codeAction", "required field missing @ params.textDocument"):
         await editor.call("textDocument/codeAction", {})
 
 
@@ -240,7 +240,7 @@ async def test_one_turn_at_a_time_in_a_session(stage: Stage, habits: Habits) -> 
     editor = await stage.start(habits, settings=settings)
     stage.put("a.txt", "one\n")
     started = await editor.start_turn("Edit.")
-    with refused(FAILED, "has a running turn"):
+    with expect_error(FAILED, "has a running turn"):
         await editor.start_turn("Edit.", session=started["session"])
     await editor.request("turn.wait", turn=started["turn"])
     report = await editor.turn("Once more.", session=started["session"])
@@ -306,7 +306,7 @@ async def test_a_document_by_any_spelling_of_its_uri(stage: Stage, habits: Habit
 
 async def test_opting_in_by_experimental_capabilities(stage: Stage, habits: Habits) -> None:
     path = stage.put("a.txt", "one\n")
-    editor = await stage.start(replace(habits, experimental=opting_in("save")), options={})
+    editor = await stage.start(replace(habits, experimental=opt_in("save")), options={})
     assert statuses(await editor.turn(block("a.txt", "one", "1"))) == ["landed"]
     assert editor.updates
     assert editor.saves == [[path.as_uri()]]

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 from pygls.exceptions import JsonRpcException
 
-from e2e.client import NOWHERE, UNKNOWN, Editor, RefusedError, refused
+from e2e.client import NOWHERE, UNKNOWN, Editor, RefusedError, expect_error
 from e2e.conftest import HOUR_S, Stage
-from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opting_in
+from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opt_in
 from e2e.prompts import block, patch, statuses
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 neovim = pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])
-OWN = opting_in("save", approvals=True)
-STANDARD = opting_in()
+OWN = opt_in("save", approvals=True)
+STANDARD = opt_in()
 REQUEST_FAILED, INVALID_PARAMS = -32803, -32602
 
 
@@ -76,7 +76,7 @@ async def test_no_is_first_and_yes_is_in_no_message(stage: Stage, habits: Habits
 async def test_what_cannot_be_shown_is_not_answered(stage: Stage, habits: Habits, own: bool) -> None:
     """A5, A10: null, an error, an unknown title and silence leave it open, and its status says so."""
     calls = command(stage, "touch a", "touch b", "touch c", "touch d")
-    editor = await stage.start(habits, settings=calls, options=opting_in(approvals=own))
+    editor = await stage.start(habits, settings=calls, options=opt_in(approvals=own))
     says = iter([None, UNKNOWN, RefusedError(message="no", code=-32603)])
 
     async def reply(params: object) -> object:
@@ -112,20 +112,20 @@ async def test_the_first_valid_answer_counts(stage: Stage, habits: Habits) -> No
     turn, (question,) = await asked(editor)
     name = question["id"]
     for choice in ("Allow", "yes", "", "ALLOW", "allow ", "session\0"):
-        with refused(INVALID_PARAMS, "params.choice must be one of 'deny', 'allow'"):
+        with expect_error(INVALID_PARAMS, "params.choice must be one of 'deny', 'allow'"):
             await editor.request("approval.answer", approval=name, choice=choice)
     for params in ({"approval": name}, {"approval": name, "choice": None}, {"choice": "allow"}):
-        with refused(INVALID_PARAMS):
+        with expect_error(INVALID_PARAMS):
             await editor.request("approval.answer", **params)
-    with refused(REQUEST_FAILED, "Question 'q-9' is not open"):
+    with expect_error(REQUEST_FAILED, "Question 'q-9' is not open"):
         await editor.request("approval.answer", approval="q-9", choice="allow")
     first = asyncio.ensure_future(editor.request("approval.answer", approval=name, choice="deny"))
     second = asyncio.ensure_future(editor.request("approval.answer", approval=name, choice="allow"))
     await first
-    with refused(REQUEST_FAILED, "already been answered"):
+    with expect_error(REQUEST_FAILED, "already been answered"):
         await second
     await editor.request("turn.wait", turn=turn)
-    with refused(REQUEST_FAILED, "already been answered"):
+    with expect_error(REQUEST_FAILED, "already been answered"):
         await editor.request("approval.answer", approval=name, choice="allow")
     assert not (stage.root / "made.txt").exists()
     assert (ends(editor), await editor.request("approval.list")) == (["answered"], [])
@@ -135,7 +135,7 @@ async def test_the_first_valid_answer_counts(stage: Stage, habits: Habits) -> No
 async def test_an_ended_question_leaves_no_button(stage: Stage, habits: Habits, own: bool) -> None:
     """Answered elsewhere, out of time or withdrawn: the request is cancelled, and a late yes is none."""
     editor = await stage.start(
-        habits, settings=command(stage, "touch made.txt"), options=opting_in(approvals=own)
+        habits, settings=command(stage, "touch made.txt"), options=opt_in(approvals=own)
     )
     gate = asyncio.Event()
 
@@ -152,7 +152,7 @@ async def test_an_ended_question_leaves_no_button(stage: Stage, habits: Habits, 
     await editor.until(lambda: any("$/cancelRequest" in line for line in editor.traffic if line[0] == "←"))
     assert ends(editor) == (["withdrawn"] if own else [])
     gate.set()
-    with refused(REQUEST_FAILED, "was withdrawn"):
+    with expect_error(REQUEST_FAILED, "was withdrawn"):
         await editor.request("approval.answer", approval=question["id"], choice="allow")
     assert (await editor.request("turn.wait", turn=turn))["state"] == "cancelled"
     assert not (stage.root / "made.txt").exists()
@@ -165,7 +165,7 @@ async def test_a_question_waits_for_an_hour_and_says_how_long(
 ) -> None:
     """Show 4, and the end of its time: a no."""
     editor = await stage.start(
-        habits, settings=command(stage, "touch made.txt"), options=opting_in(approvals=own)
+        habits, settings=command(stage, "touch made.txt"), options=opt_in(approvals=own)
     )
     turn, (question,) = await asked(editor)
     assert question["secondsLeft"] == HOUR_S
@@ -180,7 +180,7 @@ async def test_a_question_waits_for_an_hour_and_says_how_long(
     report = await editor.request("turn.wait", turn=turn)
     assert report["state"] == "finished"
     assert ends(editor) == (["timedOut"] if own else [])
-    with refused(REQUEST_FAILED, "timed out"):
+    with expect_error(REQUEST_FAILED, "timed out"):
         await editor.request("approval.answer", approval=question["id"], choice="allow")
     assert not (stage.root / "made.txt").exists()
 
@@ -445,7 +445,7 @@ async def test_a_question_about_a_file_shows_what_would_be_written(stage: Stage,
 async def test_what_an_approved_command_printed_can_be_read(stage: Stage, habits: Habits) -> None:
     line = "touch made.txt; printf '\\033[31mred\\033[0m ```\\n'"
     editor = await stage.start(habits, settings=command(stage, line), options=STANDARD)
-    with refused(REQUEST_FAILED, "No command has finished"):
+    with expect_error(REQUEST_FAILED, "No command has finished"):
         await editor.request("output.show")
     turn, (question,) = await asked(editor)
     await editor.request("approval.answer", approval=question["id"], choice="allow")
@@ -454,7 +454,7 @@ async def test_what_an_approved_command_printed_can_be_read(stage: Stage, habits
     assert line in found["text"]
     assert "Exit code 0." in found["text"]
     assert "\x1b" not in found["text"]
-    with refused(REQUEST_FAILED, "no output"):
+    with expect_error(REQUEST_FAILED, "no output"):
         await editor.request("output.show", call="c9-9")
 
 
@@ -481,7 +481,7 @@ async def test_rules_are_listed_in_words_and_removed(stage: Stage, habits: Habit
     await editor.turn("Again.", session=first["session"])
     assert [each["subject"] for each in editor.questions[2:]] == ["touch made.txt"]
     await editor.request("rules.remove", rule=of_session["id"])
-    with refused(REQUEST_FAILED, "does not exist"):
+    with expect_error(REQUEST_FAILED, "does not exist"):
         await editor.request("rules.remove", rule=of_session["id"])
     other = await stage.start(habits, settings=settings, options=OWN)
     assert await other.request("rules.list") == []
@@ -505,10 +505,10 @@ async def test_the_end_of_a_server_is_no_yes(stage: Stage, habits: Habits, end: 
         await editor.leave()
     else:
         editor.vanish()
-    await editor.ended_quietly()
+    await editor.wait_closed_quietly()
     after = await stage.start(habits, settings=settings, options=STANDARD)
     assert await after.request("approval.list") == []
-    with refused(REQUEST_FAILED, "is not open"):
+    with expect_error(REQUEST_FAILED, "is not open"):
         await after.request("approval.answer", approval=question["id"], choice="allow")
     if uri not in after.desk.documents and Path(uri.removeprefix("file://")).exists():
         after.desk.open(uri)
@@ -525,7 +525,7 @@ async def test_a_client_that_cannot_ask_at_all(stage: Stage, habits: Habits) -> 
         editor.questions.append({"asked": True})
         raise RefusedError(message="what is that?", code=-32601)
 
-    editor = await stage.start(habits, settings=command(stage, "touch made.txt"), options=opting_in())
+    editor = await stage.start(habits, settings=command(stage, "touch made.txt"), options=opt_in())
     editor.handle("window/showMessageRequest", unknown)
     turn, (question,) = await asked(editor)
     await editor.until(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import EMACS, VSCODE, Habits
 from e2e.prompts import block, patch, statuses
@@ -26,7 +26,7 @@ def uri(stage: Stage, editor: Editor) -> str:
 async def shown(editor: Editor, uri: str) -> Json:
     """The diagnostic of an edit whose lines use another name."""
     assert statuses(await editor.turn(FAILS)) == ["no-match"]
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     return shown
 
 
@@ -53,7 +53,7 @@ async def test_all_of_it_is_shown_as_a_document(editor: Editor, uri: str, shown:
     (known,) = await editor.request("failure.list")
     one = await editor.request("failure.diff", failure=known["id"], candidate=0)
     assert one["text"].startswith("Apply at line 2: ")
-    with refused(-32602, "candidate"):
+    with expect_error(-32602, "candidate"):
         await editor.request("failure.diff", failure=known["id"], candidate=7)
 
 
@@ -61,8 +61,13 @@ async def test_a_place_that_was_removed_is_not_offered(editor: Editor, uri: str,
     """Else the edit would be made in whatever stands there now."""
     editor.desk.type(uri, "", instead="    count = len(items)\n")
     editor.desk.tell()
-    await editor.until(lambda: editor.shown(uri)[0]["range"]["end"] == editor.shown(uri)[0]["range"]["start"])
-    actions = await editor.quick_fixes(uri, editor.shown(uri)[0]["range"])
+    await editor.until(
+        lambda: (
+            editor.shown_diagnostics(uri)[0]["range"]["end"]
+            == editor.shown_diagnostics(uri)[0]["range"]["start"]
+        )
+    )
+    actions = await editor.quick_fixes(uri, editor.shown_diagnostics(uri)[0]["range"])
     assert [each["title"] for each in actions] == ["Dismiss"]
     (known,) = await editor.request("failure.list")
     (outcome,) = await editor.request("failure.apply", failure=known["id"], candidate=0)
@@ -73,29 +78,29 @@ async def test_a_place_that_was_removed_is_not_offered(editor: Editor, uri: str,
 async def test_a_fix_that_is_undone_and_made_again(editor: Editor, uri: str, shown: Json) -> None:
     fix, *_ = await editor.quick_fixes(uri, shown["range"])
     await editor.choose(fix)
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
     editor.desk.type(uri, "    count = len(items)", instead="    number = len(items) or 1")
     editor.desk.tell()
-    await editor.until(lambda: editor.shown(uri))
-    assert editor.shown(uri) == [shown]
+    await editor.until(lambda: editor.shown_diagnostics(uri))
+    assert editor.shown_diagnostics(uri) == [shown]
     fix, *_ = await editor.quick_fixes(uri, shown["range"])
     await editor.choose(fix)
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
     assert await editor.request("failure.list") == []
 
 
 async def test_a_fix_that_is_undone_after_its_document_was_closed(stage: Stage, editor: Editor) -> None:
     path = stage.put("a.py", TEXT)
     await editor.turn(FAILS)
-    (shown,) = editor.shown(path.as_uri())
+    (shown,) = editor.shown_diagnostics(path.as_uri())
     fix, *_ = await editor.quick_fixes(path.as_uri(), shown["range"])
     await editor.choose(fix)
     for uri in list(editor.desk.documents):
         editor.desk.save(uri)
         editor.desk.close(uri)
-    assert editor.shown(path.as_uri()) == []
+    assert editor.shown_diagnostics(path.as_uri()) == []
     path.write_text(TEXT)
-    await editor.until(lambda: editor.shown(path.as_uri()))
+    await editor.until(lambda: editor.shown_diagnostics(path.as_uri()))
 
 
 @vscode
@@ -105,7 +110,7 @@ async def test_a_fix_whose_edit_the_editor_refused_is_sure(stage: Stage, habits:
     uri = editor.desk.open(stage.put("a.py", TEXT))
     editor.behaviours = [behaviours.refuse]
     await editor.turn(block("a.py", "    count = len(items)", "    count = len(items) or 1"))
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     fix, *_ = await editor.quick_fixes(uri, shown["range"])
     assert fix["isPreferred"] is True
 
@@ -138,7 +143,7 @@ async def test_a_place_is_the_same_in_an_editor_that_hides_line_ends(stage: Stag
     await editor.turn(block("a.txt", "def  one(x)\n    pass", "def one(x):\n    return x"))
     uri = editor.desk.open(path)
     await editor.request("failure.list")  # what is opened has been looked at by then
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert [shown["range"][end]["line"] for end in ("start", "end")] == [1, 2]
     fixes = await editor.quick_fixes(uri, shown["range"])
     assert fixes[0]["title"].startswith("Apply at line 2")

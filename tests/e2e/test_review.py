@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import EVERY_EDITOR, NEOVIM, VSCODE, Habits, opting_in
+from e2e.habits import EVERY_EDITOR, NEOVIM, VSCODE, Habits, opt_in
 from e2e.prompts import statuses, v4a
 from git_user import git
 from handrail.testing import behaviours
@@ -149,7 +149,7 @@ async def test_lenses_stand_above_changes_and_are_asked_for_again(
 
 @vscode
 async def test_what_is_committed_is_kept_and_that_is_told(stage: Stage, habits: Habits) -> None:
-    editor = await stage.start(habits, options=opting_in("review"))
+    editor = await stage.start(habits, options=opt_in("review"))
     uri = editor.desk.open(stage.put("a.txt", FIVE))
     git(stage.root, "init", "--quiet")
     git(stage.root, "add", "a.txt")
@@ -173,7 +173,7 @@ async def test_nothing_is_shown_or_asked_for_again_where_nothing_is_pending(
 
 @vscode
 async def test_a_client_that_opted_in_is_told_of_each_change(stage: Stage, habits: Habits) -> None:
-    editor = await stage.start(habits, options=opting_in("review"))
+    editor = await stage.start(habits, options=opt_in("review"))
     uri = editor.desk.open(stage.put("a.txt", FIVE))
     await editor.turn(PATCH)
     await editor.until(lambda: editor.reviewed)
@@ -187,10 +187,12 @@ async def test_marks_are_diagnostics_of_their_own(stage: Stage, habits: Habits) 
     editor = await stage.start(habits, settings={"review": {"marks": True}})
     uri = editor.desk.open(stage.put("a.txt", FIVE))
     await editor.turn(PATCH)
-    await editor.until(lambda: len(editor.shown(uri)) == 2)
-    assert {(each["source"], each["severity"]) for each in editor.shown(uri)} == {("handrail review", 4)}
+    await editor.until(lambda: len(editor.shown_diagnostics(uri)) == 2)
+    assert {(each["source"], each["severity"]) for each in editor.shown_diagnostics(uri)} == {
+        ("handrail review", 4)
+    }
     await editor.request("review.keep", uri=uri)
-    await editor.until(lambda: editor.shown(uri) == [])
+    await editor.until(lambda: editor.shown_diagnostics(uri) == [])
 
 
 @every_editor
@@ -212,7 +214,7 @@ async def test_what_is_pending_survives_the_server(
     stage.running[-1].kill()
     editor.has_left = True
     with suppress(ConnectionError):
-        await editor.ended()
+        await editor.wait_closed()
     editor.hang_up()
     later = await stage.start(habits)
     assert [each["id"] for each in await listed(later)] == [each["id"] for each in pending]
@@ -227,11 +229,11 @@ async def test_what_a_quick_fix_has_changed_survives_the_server(
     stage: Stage, habits: Habits, editor: Editor, uri: str
 ) -> None:
     assert statuses(await editor.turn(v4a("*** Update File: a.txt", "@@", "-thre", "+THREE"))) == ["no-match"]
-    fixed, *_ = await editor.quick_fixes(uri, editor.shown(uri)[0]["range"])
+    fixed, *_ = await editor.quick_fixes(uri, editor.shown_diagnostics(uri)[0]["range"])
     await editor.choose(fixed)
     stage.running[-1].kill()
     held, editor.has_left = editor.desk[uri], True
-    await editor.ended_quietly()
+    await editor.wait_closed_quietly()
     later = await stage.start(habits)
     later.desk.open(uri, held)
     assert told(await listed(later)) == [(2, "three\n", "THREE\n")]
@@ -293,7 +295,7 @@ async def test_what_is_pending_in_unsaved_text_survives_the_server(
     held = editor.desk[uri]
     stage.running[-1].kill()
     editor.has_left = True
-    await editor.ended_quietly()
+    await editor.wait_closed_quietly()
     later = await stage.start(habits)
     assert await listed(later) == []
     later.desk.open(uri, held)
@@ -374,12 +376,12 @@ async def test_an_edit_is_pending_whatever_the_editor_says_of_it(stage: Stage, h
 @vscode
 async def test_wrong_requests_are_told(editor: Editor, uri: str, pending: list[Json]) -> None:
     for request in ("review.keep", "review.undo"):
-        with refused(-32602, "hunks, uri or turn"):
+        with expect_error(-32602, "hunks, uri or turn"):
             await editor.request(request)
-        with refused(-32803, "may have been kept, undone or rewritten"):
+        with expect_error(-32803, "may have been kept, undone or rewritten"):
             await editor.request(request, hunks=["h-yesterday"])
     await editor.request("review.keep", all=True)
-    with refused(-32803, "No changes are pending"):
+    with expect_error(-32803, "No changes are pending"):
         await editor.request("review.next")
 
 

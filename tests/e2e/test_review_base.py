@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
 from e2e.prompts import statuses, v4a
@@ -72,8 +72,8 @@ async def test_the_base_of_a_document_that_was_moved_is_what_it_held_at_its_old_
 @vscode
 async def test_where_nothing_is_pending_there_is_no_base(stage: Stage, editor: Editor) -> None:
     uri = editor.desk.open(stage.put("a.txt", FIVE))
-    with refused(-32803, "Nothing is pending in a.txt."):
+    with expect_error(-32803, "Nothing is pending in a.txt."):
         await base(editor, uri)
     await editor.turn(FIRST)
-    with refused(-32803, "Nothing is pending in a.txt."):
+    with expect_error(-32803, "Nothing is pending in a.txt."):
         await base(editor, uri, "turn-other")

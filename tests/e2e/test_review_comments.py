@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from e2e.test_chat import killed
 from e2e.test_review_page import FIVE, LABEL, PATCH, opened
 from handrail.testing import answer, call
@@ -22,7 +22,7 @@ def habits() -> Habits:
 
 
 async def started(stage: Stage, habits: Habits) -> Editor:
-    return await stage.start(habits, settings=stage.script(*SETTINGS), options=opting_in("review", "save"))
+    return await stage.start(habits, settings=stage.script(*SETTINGS), options=opt_in("review", "save"))
 
 
 @pytest.fixture
@@ -88,13 +88,13 @@ async def test_a_comment_is_changed_and_deleted(editor: Editor, stage: Stage) ->
     assert [each["text"] for each in await comments(editor)] == ["Why so\nloud?", "Louder."]
     review = await opened(editor)
     assert "\nWhy so\nloud?\n" in editor.desk[review]
-    with refused(FAILED, "changed in the review document"):
+    with expect_error(FAILED, "changed in the review document"):
         await editor.request("review.edit", comment=why["id"], text="", was="Why?")
     await editor.request("review.edit", comment=louder["id"], text="")
     assert [each["text"] for each in await comments(editor)] == ["Why so\nloud?"]
     assert "Louder." not in editor.desk[review]
     await editor.until(lambda: editor.reviewed and editor.reviewed[-1]["comments"] == 1)
-    with refused(FAILED, "does not exist"):
+    with expect_error(FAILED, "does not exist"):
         await editor.request("review.edit", comment=louder["id"], text="Again.")
     sent = await editor.request("review.send")
     await editor.request("turn.wait", turn=sent["turn"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VSCODE, Habits
 from e2e.prompts import v4a
@@ -123,7 +123,7 @@ async def test_comments_are_sent_as_one_turn_and_show_what_answered_them(
         "## 1. a.txt, line 2\n\nYour change:\n\n```diff\n-two\n+TWO\n```\n\nMy comment:\n\nWhy so" in prompt
     )
     assert "My comment on the line `+FOUR`:\n\nA constant, please." in prompt
-    with refused(INVALID_PARAMS, "there are no comments"):
+    with expect_error(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -222,7 +222,7 @@ async def test_it_is_the_same_after_its_server_was_killed(
     before = editor.desk[uri]
     await editor.request("review.list")
     stage.running[-1].kill()
-    await editor.ended_quietly()
+    await editor.wait_closed_quietly()
     editor.has_left = True
     again = await stage.start(habits, settings=stage.script(answer("I see.")))
     again.desk.open(uri, before)
@@ -244,7 +244,7 @@ async def test_closed_unsaved_it_is_what_it_was(editor: Editor) -> None:
     editor.desk.close(uri)
     text = editor.desk[await opened(editor)]
     assert headings(text) == ["# Review"]
-    with refused(INVALID_PARAMS, "there are no comments"):
+    with expect_error(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -307,7 +307,7 @@ async def test_a_comment_that_the_editor_does_not_let_go_is_sent_once(editor: Ed
     await editor.request("review.open")
     text = await shows(editor, uri, "> Why?")
     assert "\nWhy?\n" not in text
-    with refused(INVALID_PARAMS, "there are no comments"):
+    with expect_error(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -321,7 +321,7 @@ async def test_an_undo_in_the_editor_sends_nothing_again(editor: Editor) -> None
     while "> Why?" in editor.desk[uri]:
         editor.desk.undo(uri)
     editor.desk.tell()
-    with refused(INVALID_PARAMS, "there are no comments"):
+    with expect_error(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -333,7 +333,7 @@ async def test_a_saved_comment_is_not_sent_again(editor: Editor) -> None:
     editor.desk.save(uri)
     await sent(editor)
     editor.desk.close(uri)
-    with refused(INVALID_PARAMS, "there are no comments"):
+    with expect_error(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")
 
 
@@ -357,7 +357,7 @@ async def test_what_no_model_has_read_is_a_draft_again(editor: Editor, stage: St
 async def test_a_model_that_only_takes_pasted_replies_is_sent_nothing(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits)
     await opened(editor)
-    with refused(INVALID_PARAMS, "`handrail.model` is `paste`"):
+    with expect_error(INVALID_PARAMS, "`handrail.model` is `paste`"):
         await editor.request("review.send")
 
 
@@ -428,7 +428,7 @@ async def test_lines_outside_the_workspace_are_not_sent(editor: Editor, stage: S
     outside = stage.folder / "outside.txt"
     outside.write_text("secret\n")
     place = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 6}}
-    with refused(-32803, "outside the workspace"):
+    with expect_error(-32803, "outside the workspace"):
         await editor.request("review.comment", uri=outside.as_uri(), range=place, text="Why?")
 
 
@@ -437,7 +437,7 @@ async def test_a_folder_in_its_place_is_told(editor: Editor, stage: Stage) -> No
     await editor.request("review.open")
     (stage.root / ".handrail" / "review.md").unlink()
     (stage.root / ".handrail" / "review.md").mkdir()
-    with refused(-32803, "The document review.md cannot be written"):
+    with expect_error(-32803, "The document review.md cannot be written"):
         await editor.request("review.open")
     await editor.request("review.keep", all=True)
     assert [each.message for each in editor.messages if "internal" in each.message] == []
@@ -466,9 +466,9 @@ async def _titled(found: list[Json], title: str) -> Any:
 
 @vscode
 async def test_wrong_calls_are_told(editor: Editor) -> None:
-    with refused(INVALID_PARAMS, "hunk, or uri and range"):
+    with expect_error(INVALID_PARAMS, "hunk, or uri and range"):
         await editor.request("review.comment", text="Why?")
-    with refused(-32803, "Change 'h-1' is not pending"):
+    with expect_error(-32803, "Change 'h-1' is not pending"):
         await editor.request("review.comment", hunk="h-1", text="Why?")
-    with refused(INVALID_PARAMS, "there are no comments"):
+    with expect_error(INVALID_PARAMS, "there are no comments"):
         await editor.request("review.send")

@@ -8,9 +8,9 @@ import json
 import pytest
 
 from adapters.model_server import Call, Say, model_server
-from e2e.client import refused
+from e2e.client import expect_error
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits, opting_in
+from e2e.habits import VSCODE, Habits, opt_in
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
@@ -63,7 +63,7 @@ async def test_a_session_is_summarised(stage: Stage, habits: Habits) -> None:
             await editor.turn(f"Question {number}?", session=session)
         waiting = asyncio.create_task(editor.request("session.compact", session=session))
         await asyncio.wait_for(server.hung.wait(), 60)
-        with refused(REQUEST_FAILED, "is being rewound or summarised"):
+        with expect_error(REQUEST_FAILED, "is being rewound or summarised"):
             await editor.request("turn.start", prompt="Meanwhile?", session=session)
         (begun,) = await editor.until(
             lambda: [
@@ -71,7 +71,7 @@ async def test_a_session_is_summarised(stage: Stage, habits: Habits) -> None:
             ]
         )
         editor.notify("window/workDoneProgress/cancel", {"token": begun["token"]})
-        with refused(REQUEST_FAILED, "The conversation was not summarised"):
+        with expect_error(REQUEST_FAILED, "The conversation was not summarised"):
             await waiting
         found = await editor.request("session.compact", session=session)
         assert found["after"] < found["before"]
@@ -79,7 +79,7 @@ async def test_a_session_is_summarised(stage: Stage, habits: Habits) -> None:
         asked = json.dumps(server.asked[-1]["messages"])
         assert "All was long." in asked
         assert "Question 1?" not in asked
-        with refused(REQUEST_FAILED, "Session 's-9' does not exist."):
+        with expect_error(REQUEST_FAILED, "Session 's-9' does not exist."):
             await editor.request("session.compact", session="s-9")
 
 
@@ -111,7 +111,7 @@ async def test_two_servers_share_a_session_turn_by_turn(stage: Stage, habits: Ha
     chosen = stage.script(
         answer("First."), answer("Second."), answer("", asking), answer("Fourth."), answer("Fifth.")
     )
-    one = await stage.start(habits, settings=chosen, options=opting_in(approvals=True))
+    one = await stage.start(habits, settings=chosen, options=opt_in(approvals=True))
     first = await one.turn("One.")
     session = first["session"]
     second = await one.turn("Two.", session=session)
@@ -135,9 +135,9 @@ async def test_two_servers_share_a_session_turn_by_turn(stage: Stage, habits: Ha
     running = await one.start_turn("Three.", session=session)
     await asked.wait()
     await other.request("session.resume", session=session)
-    with refused(REQUEST_FAILED, "another handrail"):
+    with expect_error(REQUEST_FAILED, "another handrail"):
         await other.request("turn.start", prompt="Me too.", session=session)
-    with refused(REQUEST_FAILED, "another handrail"):
+    with expect_error(REQUEST_FAILED, "another handrail"):
         await other.request("checkpoint.restore", checkpoint=first["turn"], files=False, conversation=True)
     answered.set()
     assert (await one.request("turn.wait", turn=running["turn"]))["answer"] == "Fourth."
@@ -152,7 +152,7 @@ async def test_a_session_with_a_running_turn_does_not_go_back(stage: Stage, habi
     editor = await stage.start(
         habits,
         settings=stage.script(answer("", edit), answer("Done."), answer("", asking), answer("So.")),
-        options=opting_in("save", approvals=True),
+        options=opt_in("save", approvals=True),
     )
     answered = asyncio.Event()
 
@@ -166,10 +166,10 @@ async def test_a_session_with_a_running_turn_does_not_go_back(stage: Stage, habi
     first = await editor.turn("One.")
     second = await editor.start_turn("Two.", session=first["session"])
     await editor.until(lambda: editor.questions)
-    with refused(REQUEST_FAILED, "has a running turn"):
+    with expect_error(REQUEST_FAILED, "has a running turn"):
         await editor.request("checkpoint.restore", checkpoint=first["checkpoint"], conversation=True)
     assert (stage.root / "a.txt").read_text() == "ONE\n"
-    with refused(-32602, "params.files"):
+    with expect_error(-32602, "params.files"):
         await editor.request("checkpoint.restore", checkpoint=first["checkpoint"], files=False)
     answered.set()
     await editor.request("turn.wait", turn=second["turn"])
@@ -185,9 +185,9 @@ async def test_what_is_not_there_is_refused(stage: Stage, habits: Habits) -> Non
         ("session.delete", {"session": "s-9"}),
         ("turn.steer", {"turn": "t-9", "text": "x"}),
     ):
-        with refused(REQUEST_FAILED, params.get("session") or params["turn"]):
+        with expect_error(REQUEST_FAILED, params.get("session") or params["turn"]):
             await editor.request(name, **params)
-    with refused(-32602, "params.title"):
+    with expect_error(-32602, "params.title"):
         await editor.request("session.rename", session="s-9", title=" ")
 
 

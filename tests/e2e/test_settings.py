@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 
 from e2e.client import Editor, RefusedError
 from e2e.conftest import Stage
-from e2e.habits import NEOVIM, VSCODE, Habits, opting_in
+from e2e.habits import NEOVIM, VSCODE, Habits, opt_in
 from e2e.prompts import block, fence, patch, statuses, v4a
 from handrail.testing import answer, script
 from handrail.testing.texts import Json
@@ -42,7 +42,7 @@ async def test_the_environment_wins_both_ways(
     uri = editor.desk.open(stage.put("a.txt", "one\n"))
     report = await editor.turn(FAILS)
     expected = {"0": False, "1": True}.get(environment or "", setting is not False)
-    assert bool(editor.shown(uri)) == expected
+    assert bool(editor.shown_diagnostics(uri)) == expected
     assert statuses(report) == ["no-match"], "the report lists them either way"
     assert len(await editor.request("failure.list")) == 1
     span = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
@@ -52,11 +52,11 @@ async def test_the_environment_wins_both_ways(
 async def test_diagnostics_come_and_go_with_the_setting(stage: Stage, editor: Editor) -> None:
     uri = editor.desk.open(stage.put("a.txt", "one\n"))
     await editor.turn(FAILS)
-    assert editor.shown(uri)
+    assert editor.shown_diagnostics(uri)
     changed(editor, {"mutations": {"diagnostics": False}})
-    await editor.until(lambda: not editor.shown(uri))
+    await editor.until(lambda: not editor.shown_diagnostics(uri))
     changed(editor, {"mutations": {"diagnostics": True}})
-    await editor.until(lambda: editor.shown(uri))
+    await editor.until(lambda: editor.shown_diagnostics(uri))
 
 
 # ---- Scopes and kinds -----------------------------------------------------------------------------
@@ -76,7 +76,7 @@ async def test_a_folder_cannot_choose_the_model(stage: Stage, habits: Habits) ->
     report = await editor.turn(FAILS)
     assert "From the folder's model." not in report["answer"]
     assert statuses(report) == ["no-match"]
-    assert editor.shown(uri) == [], "a window setting may come from a folder"
+    assert editor.shown_diagnostics(uri) == [], "a window setting may come from a folder"
 
 
 @vscode
@@ -87,7 +87,7 @@ async def test_settings_of_the_initialization(stage: Stage, habits: Habits) -> N
         {"model": model, "mutations.diagnostics": False},
         {"model": model, "mutations": {"diagnostics": False}},
     ):
-        editor = await stage.start(habits, options=opting_in("save", settings=given))
+        editor = await stage.start(habits, options=opt_in("save", settings=given))
         assert (await editor.turn("Hello."))["answer"] == "By script."
         changed(editor, {"model": "paste"})
         stage.put("a.txt", "one\n")
@@ -297,7 +297,7 @@ async def test_bytes_that_are_no_text_are_refused(stage: Stage, editor: Editor) 
     path = stage.put("a.txt", b"one\n\x00\xff\xfe\ntwo\n")
     report = await editor.turn(block("a.txt", "two", "TWO"))
     assert statuses(report) == ["bad-encoding"]
-    (shown,) = editor.shown(path.as_uri())
+    (shown,) = editor.shown_diagnostics(path.as_uri())
     assert shown["code"] == "bad-encoding"
     assert path.read_bytes() == b"one\n\x00\xff\xfe\ntwo\n"
 

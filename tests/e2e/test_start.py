@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.client import Editor, refused
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits
 from e2e.prompts import block, patch, statuses
@@ -83,7 +83,7 @@ async def test_initialize_is_answered_before_the_rest_is_loaded(stage: Stage, ha
     assert statuses(await turn) == ["landed"]
     assert editor.desk[uri] == "zero\none\n2\n"
     await editor.leave()
-    await editor.ended()
+    await editor.wait_closed()
     log = (stage.folder / HELD_LOG).read_text()
     loaded = next(line for line in log.splitlines() if line.startswith("modules ")).split()
     assert "pygls" in loaded
@@ -96,7 +96,7 @@ async def test_a_server_that_cannot_be_loaded_says_so_and_ends(stage: Stage, hab
     editor, process = await held(stage, habits, "raise ImportError('a file is missing')")
     await editor.call("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
     editor.has_left = True
-    await editor.ended()
+    await editor.wait_closed()
     (said,) = editor.messages
     assert "cannot start (ImportError: a file is missing)" in said.message
     assert process.wait(10) == 1
@@ -171,7 +171,7 @@ async def test_a_server_ends_when_told(stage: Stage, habits: Habits) -> None:
     await editor.start_io(sys.executable, "-m", "handrail", "serve", env=environment)
     await editor.greet()
     await editor.leave()
-    await editor.ended()
+    await editor.wait_closed()
     assert editor._server is not None
     assert editor._server.returncode == 0
 
@@ -181,12 +181,12 @@ async def test_nothing_is_done_before_the_greeting(stage: Stage, habits: Habits)
     """A turn would run without folders and settings."""
 
     editor = await stage.start(habits, greet=False)
-    with refused(NOT_INITIALIZED, "initialize"):
+    with expect_error(NOT_INITIALIZED, "initialize"):
         await editor.call("handrail/turn/start", {"prompt": "Edit."})
-    with refused(NOT_INITIALIZED):
+    with expect_error(NOT_INITIALIZED):
         await editor.command("handrail.failure.list")
     editor.notify("textDocument/didOpen", {"textDocument": {"uri": "file:///a"}})
-    with refused(-32602, "capabilities"):
+    with expect_error(-32602, "capabilities"):
         await editor.call("initialize", {"processId": None, "capabilities": 7})
     await editor.greet()
     assert await editor.request("failure.list") == []
@@ -194,7 +194,7 @@ async def test_nothing_is_done_before_the_greeting(stage: Stage, habits: Habits)
 
 async def test_a_second_greeting_is_refused(stage: Stage, editor: Editor) -> None:
     stage.put("a.txt", "one\n")
-    with refused(INVALID_REQUEST, "initialize"):
+    with expect_error(INVALID_REQUEST, "initialize"):
         await editor.call("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
     assert statuses(await editor.turn(block("a.txt", "one", "1"))) == ["landed"], "its folder is still known"
 
@@ -202,13 +202,13 @@ async def test_a_second_greeting_is_refused(stage: Stage, editor: Editor) -> Non
 @vscode
 async def test_after_shutdown_requests_are_answered_with_an_error(editor: Editor) -> None:
     await editor.call("shutdown", None)
-    with refused(INVALID_REQUEST, "only accepts exit"):
+    with expect_error(INVALID_REQUEST, "only accepts exit"):
         await editor.call("handrail/failure/list", {})
-    with refused(INVALID_REQUEST):
+    with expect_error(INVALID_REQUEST):
         await editor.call("shutdown", None)
     editor.has_left = True
     editor.notify("exit", None)
-    await editor.ended()
+    await editor.wait_closed()
 
 
 @vscode
@@ -234,12 +234,12 @@ async def test_leaving_without_shutdown_is_an_exit_code(
 @vscode
 async def test_a_server_ends_when_its_client_is_gone(stage: Stage, editor: Editor) -> None:
     stage.put("a.txt", "one\ntwo\n")
-    editor.behaviours = [behaviours.never]
+    editor.behaviours = [behaviours.hang]
     uri = editor.desk.open(stage.root / "a.txt")
     await editor.start_turn(block("a.txt", "one", "1"))
     await editor.until(lambda: editor.edits)
     editor.vanish()
-    await editor.ended()
+    await editor.wait_closed()
     assert editor.desk[uri] == "one\ntwo\n"
 
 
@@ -250,12 +250,12 @@ async def test_shutdown_during_a_turn(stage: Stage, habits: Habits) -> None:
     )
     editor = await stage.start(habits, settings=settings, timeout_s=0.5)
     uri = editor.desk.open(stage.put("a.txt", "one\ntwo\n"))
-    editor.behaviours = [behaviours.silent]
+    editor.behaviours = [behaviours.apply_without_answer]
     await editor.start_turn("Edit.")
     await editor.until(lambda: editor.edits)
     await editor.leave()
     assert [each["kind"] for each in editor.progressed][-1:] == (["end"] if habits.shows_progress else [])
-    await editor.ended()
+    await editor.wait_closed()
     assert editor.desk[uri] == "1\ntwo\n"
     assert len(editor.edits) == 1
 
@@ -311,6 +311,6 @@ async def test_an_untitled_document_is_edited_and_restored(stage: Stage, editor:
     await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
     assert editor.desk[uri] == "zero\none\ntwo\n"
     editor.desk.close(uri)
-    with refused(-32803, "no checkpoint"):
+    with expect_error(-32803, "no checkpoint"):
         await editor.request("checkpoint.restore", checkpoint="t-none")
     assert statuses(await editor.turn(prompt)) == ["no-such-file"]

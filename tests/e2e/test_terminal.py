@@ -12,7 +12,7 @@ import pytest
 from adapters.model_server import Call, Say, model_server
 from e2e.client import UNKNOWN, Editor
 from e2e.conftest import Stage
-from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opting_in
+from e2e.habits import EMACS, NEOVIM, VSCODE, Habits, opt_in
 from e2e.prompts import patch, statuses
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
@@ -22,7 +22,7 @@ CHOICES = ["deny", "allow", "session", "always"]
 
 def opted(habits: Habits, **more: object) -> Json:
     """`initializationOptions` of a client that wants to be told, and saves where its extension does."""
-    return opting_in(*(("save",) if habits.has_extension else ()), **more)
+    return opt_in(*(("save",) if habits.has_extension else ()), **more)
 
 
 def results(editor: Editor) -> list[str]:
@@ -180,7 +180,7 @@ async def test_whoever_cannot_save_is_not_asked_to(stage: Stage, habits: Habits)
 async def test_hidden_line_ends_are_no_unsaved_text(stage: Stage) -> None:
     """Emacs holds LF for a file that has CRLF, and writes CRLF again."""
     settings = stage.script(answer("", call("terminal", command="cat a.txt > seen")), answer("Done."))
-    options = opting_in("save", approvals=True)
+    options = opt_in("save", approvals=True)
     editor = await stage.start(EMACS, settings=settings, options=options)
     editor.desk.open(stage.put("a.txt", b"one\r\ntwo\r\n"))
     editor.answers = ["allow"]

@@ -6,7 +6,7 @@ import pytest
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import Habits, opting_in
+from e2e.habits import Habits, opt_in
 from handrail.testing import answer, call
 
 
@@ -18,7 +18,7 @@ def results(editor: Editor) -> list[str]:
 
 async def test_a_search_finds_what_was_typed_and_not_yet_saved(stage: Stage, habits: Habits) -> None:
     settings = stage.script(answer("", call("search", pattern="needle")), answer("Done."))
-    editor = await stage.start(habits, settings=settings, options=opting_in("save"))
+    editor = await stage.start(habits, settings=settings, options=opt_in("save"))
     uri = editor.desk.open(stage.put("a.txt", "needle on disk\n"))
     stage.put("b.txt", "needle\n")
     editor.desk.type(uri, "typed needle\n", before="needle on disk\n")
@@ -34,7 +34,7 @@ async def test_a_search_finds_what_was_typed_and_not_yet_saved(stage: Stage, hab
 async def test_the_user_is_asked_to_choose(stage: Stage, habits: Habits, own: bool, says: str) -> None:
     inquiry = call("ask_user", question="Tabs or spaces?", choices=["Tabs", "Spaces"])
     settings = stage.script(answer("", inquiry), answer("Done."))
-    editor = await stage.start(habits, settings=settings, options=opting_in("save", approvals=own))
+    editor = await stage.start(habits, settings=settings, options=opt_in("save", approvals=own))
     editor.answers = [says]
     report = await editor.turn("Ask.")
     assert report["state"] == "finished"

@@ -17,20 +17,20 @@ import pytest
 
 from e2e.client import Behaviour, Editor, RefusedError
 from e2e.conftest import Stage
-from e2e.habits import EDITORS, EVERY_EDITOR, LSP_MODE, NEOVIM, VIM, VSCODE, Habits, opting_in
+from e2e.habits import EDITORS, EVERY_EDITOR, LSP_MODE, NEOVIM, VIM, VSCODE, Habits, opt_in
 from e2e.prompts import block, fence, statuses
 from handrail.testing import answer, call
 from handrail.testing.behaviours import (
     Formatter,
     Reaction,
     Says,
+    apply_without_answer,
     expand_tabs,
     half,
     indent,
-    late,
     refuse,
-    silent,
     strip_blanks,
+    wait_for,
 )
 from handrail.testing.texts import Json
 
@@ -49,7 +49,7 @@ every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits
 async def started(stage: Stage, habits: Habits, timeout_s: float | None = None, **more: Any) -> Editor:
     """An editor that is told of every event."""
     services = ("save",) if habits.has_extension else ()
-    return await stage.start(habits, timeout_s=timeout_s, options=opting_in(*services), **more)
+    return await stage.start(habits, timeout_s=timeout_s, options=opt_in(*services), **more)
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ async def paths(editor: Editor) -> list[list[str]]:
 
 async def nothing_is_open(editor: Editor, uri: str) -> None:
     await eventually(lambda: editor.request("failure.list"), [])
-    await editor.until(lambda: editor.shown(uri) == [], SOON_S)
+    await editor.until(lambda: editor.shown_diagnostics(uri) == [], SOON_S)
 
 
 # ---- An edit stands once --------------------------------------------------------------------------
@@ -150,7 +150,7 @@ async def test_an_insertion_that_a_formatter_touches_at_once_stands_once_and_has
     assert editor.desk[uri] == TEXT.replace("three\n", f"three\n{expected}\n")
     assert len(editor.edits) == 1
     assert statuses(report) == ["landed"]
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 @every_editor
@@ -240,7 +240,7 @@ async def test_typing_while_a_second_copy_waits_to_be_taken_back_is_kept(
         editor.desk.tell(loudly=True)
         return answered
 
-    editor.behaviours = [unseen, Editor.obey, late(answers)]
+    editor.behaviours = [unseen, Editor.obey, wait_for(answers)]
     started = await editor.start_turn(INSERTION + block("b.txt", "two", "TWO"))
     await editor.until(lambda: len(editor.edits) == 3)
     shows.set()
@@ -289,7 +289,7 @@ async def test_typing_at_the_end_of_a_new_row_before_the_echo_leaves_it_landed(
     assert editor.desk[uri] == INSERTED.replace("beta\n", "beta, mine\n")
     assert statuses(report) == ["landed"]
     assert len(editor.edits) == 1
-    assert editor.shown(uri) == []
+    assert editor.shown_diagnostics(uri) == []
 
 
 async def test_typing_at_the_beginning_of_a_new_row_before_the_echo_leaves_it_landed(
@@ -869,7 +869,7 @@ async def test_typing_that_an_edit_overwrites_late_is_told(
         return statuses(report), "k17" in str(report["outcomes"][number].get("failure"))
 
     await eventually(said, (wanted, True))
-    assert [each["code"] for each in editor.shown(uri)] == ["stale-document"]
+    assert [each["code"] for each in editor.shown_diagnostics(uri)] == ["stale-document"]
 
 
 @pytest.mark.parametrize("after", ["one", "three"])
@@ -917,7 +917,7 @@ async def test_of_edits_beside_typing_the_second_shows_long_after_the_first(
         document.pending, pending = document.pending[:2], document.pending[2:]
         assert pending
         editor.desk.tell()
-        editor.go_on(rest(pending))
+        editor.run_in_background(rest(pending))
         raise RefusedError(message="something went wrong", code=-32603)
 
     editor.behaviours = [halves]
@@ -955,7 +955,7 @@ async def test_of_edits_that_show_one_by_one_the_first_has_not_overwritten_what_
         desk.apply(given)
         pending, desk.documents[uri].pending = desk.documents[uri].pending, []
         lower, upper = pending
-        editor.go_on(show([[lower], [upper]]))
+        editor.run_in_background(show([[lower], [upper]]))
         if not is_late:
             first.set()
         raise RefusedError(message="something went wrong", code=-32603)
@@ -1017,7 +1017,7 @@ async def test_an_edit_that_shows_long_before_its_outcome_is_told_is_told_as_it_
 
     async def take_back(editor: Editor, given: Json) -> Json | None:
         gate.set()
-        return await silent(editor, given)
+        return await apply_without_answer(editor, given)
 
     edits: list[Behaviour] = [Reaction(tells=gate, later=shown, says=Says.NOTHING), *[Reaction()] * 3]
     editor.behaviours = [*edits, *[take_back] * 3]
@@ -1192,7 +1192,7 @@ async def test_an_edit_that_shows_after_its_turn_has_ended_is_told_as_landed(
     editor.behaviours = [Reaction(says=says, tells=gate)]
     report = await editor.turn(PROMPT)
     assert statuses(report)[0] in ("edit-rejected", "not-as-written")
-    assert editor.shown(uri)
+    assert editor.shown_diagnostics(uri)
     gate.set()
     await corrected(editor, report, ["landed"])
     await nothing_is_open(editor, uri)
@@ -1232,8 +1232,8 @@ async def test_an_edit_that_shows_late_in_its_turn_replaces_what_was_told(
     report = await editor.turn(PROMPT + block("b.txt", "two", "TWO"))
     await corrected(editor, report, ["landed", "edit-rejected"])
     assert editor.desk[second] == TEXT
-    assert editor.shown(first) == []
-    assert len(editor.shown(second)) == 1
+    assert editor.shown_diagnostics(first) == []
+    assert len(editor.shown_diagnostics(second)) == 1
     assert await paths(editor) == [["a.txt"]]
 
 
@@ -1262,7 +1262,7 @@ async def test_an_edit_that_never_shows_stays_failed(stage: Stage, habits: Habit
     editor.desk.tell()
     assert statuses(await editor.request("turn.wait", turn=report["turn"])) == statuses(report)
     assert statuses(report) == ["edit-rejected"]
-    assert len(editor.shown(uri)) == 1
+    assert len(editor.shown_diagnostics(uri)) == 1
     assert await paths(editor) == []
 
 
@@ -1324,7 +1324,7 @@ async def test_one_hunk_in_conflict_with_typing_leaves_the_others_of_a_partial_c
     else:
         assert editor.desk[uri] == typed
         assert "landed" not in statuses(report)
-    assert "stale-document" in [each["code"] for each in editor.shown(uri)]
+    assert "stale-document" in [each["code"] for each in editor.shown_diagnostics(uri)]
 
 
 async def test_a_checkpoint_does_not_list_a_document_that_only_the_user_has_changed(
@@ -1410,7 +1410,7 @@ async def test_an_edit_of_a_document_that_is_renamed_right_after_has_landed(
     assert editor.desk[new] == EDITED
     assert len(editor.edits) == 1
     assert [(each["status"], each["uri"]) for each in report["outcomes"]] == [("landed", new)]
-    assert editor.shown(uri) == editor.shown(new) == []
+    assert editor.shown_diagnostics(uri) == editor.shown_diagnostics(new) == []
 
 
 async def test_an_edit_that_shows_late_and_is_renamed_can_be_restored(stage: Stage, habits: Habits) -> None:

@@ -56,7 +56,7 @@ class Desk:
 
     def shown(self) -> list[Json]:
         """The diagnostics of area.py."""
-        return self.editor.shown(self.uris["area.py"])
+        return self.editor.shown_diagnostics(self.uris["area.py"])
 
     def saved(self, name: str) -> bytes:
         """The bytes of a document once the user saves it."""
@@ -184,7 +184,7 @@ async def test_restore_brings_every_byte_back(desk: Desk, report: Json) -> None:
         assert len(restored["restored"]) == count
         assert [restored[key] for key in ("conflicts", "unchanged", "deleted")] == [[], [], []]
     crlf = "alpha\r\nbeta\r\ngamma\r\n"
-    assert desk.held == {**held, "area.py": AREA, "crlf.txt": desk.editor.habits.held(crlf)[0]}
+    assert desk.held == {**held, "area.py": AREA, "crlf.txt": desk.editor.habits.text_and_eol(crlf)[0]}
     assert desk.disk == FILES
     assert desk.saved("crlf.txt") == FILES["crlf.txt"]
     assert desk.shown() == []

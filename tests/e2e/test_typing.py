@@ -45,14 +45,14 @@ async def landed(editor: Editor, uri: str, expected: str) -> None:
     ids=["above", "line-before", "line-after", "below"],
 )
 async def test_typing_before_the_echo(editor: Editor, uri: str, mark: str, typed: str) -> None:
-    editor.behaviours = [behaviours.after(lambda: editor.desk.type(uri, typed, before=mark))]
+    editor.behaviours = [behaviours.act_after(lambda: editor.desk.type(uri, typed, before=mark))]
     expected = TEXT.replace("three", "THREE\nand a half").replace(mark, typed + mark)
     await landed(editor, uri, expected)
     assert len(editor.edits) == 1
 
 
 async def test_typing_on_the_edited_line_before_the_echo(editor: Editor, uri: str) -> None:
-    editor.behaviours = [behaviours.after(lambda: editor.desk.type(uri, "!", after="and a half"))]
+    editor.behaviours = [behaviours.act_after(lambda: editor.desk.type(uri, "!", after="and a half"))]
     await landed(editor, uri, TEXT.replace("three", "THREE\nand a half!"))
 
 
@@ -62,14 +62,14 @@ async def test_changing_the_edit_before_the_echo(editor: Editor, uri: str) -> No
 
     A client that tells of each change in a message of its own shows that it stood before it was changed.
     """
-    editor.behaviours = [behaviours.within(lambda: editor.desk.type(uri, "3", instead="HREE\nand a "))]
+    editor.behaviours = [behaviours.act_within(lambda: editor.desk.type(uri, "3", instead="HREE\nand a "))]
     report = await editor.turn(PROMPT)
     assert editor.desk[uri] == TEXT.replace("three", "T3half")
     if editor.desk.manner.shape is Shape.SINGLE and statuses(report) == ["landed"]:
         assert not editor.published
         return
     assert statuses(report) == ["stale-document"]
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert shown["code"] == "stale-document"
 
 
@@ -79,18 +79,18 @@ async def test_changing_the_edit_before_the_echo(editor: Editor, uri: str) -> No
     ids=["above", "line-before", "line-after", "below"],
 )
 async def test_typing_before_the_edit_is_applied(editor: Editor, uri: str, mark: str, typed: str) -> None:
-    editor.behaviours = [behaviours.before(lambda: editor.desk.type(uri, typed, before=mark))]
+    editor.behaviours = [behaviours.act_before(lambda: editor.desk.type(uri, typed, before=mark))]
     expected = TEXT.replace("three", "THREE\nand a half").replace(mark, typed + mark)
     await landed(editor, uri, expected)
     assert len(editor.edits) == 2
 
 
 async def test_typing_in_the_same_line_before_the_edit_is_a_conflict(editor: Editor, uri: str) -> None:
-    editor.behaviours = [behaviours.before(lambda: editor.desk.type(uri, ", and more", after="three"))]
+    editor.behaviours = [behaviours.act_before(lambda: editor.desk.type(uri, ", and more", after="three"))]
     report = await editor.turn(PROMPT)
     assert statuses(report) == ["stale-document"]
     assert editor.desk[uri] == TEXT.replace("three", "three, and more")
-    (shown,) = editor.shown(uri)
+    (shown,) = editor.shown_diagnostics(uri)
     assert shown["code"] == "stale-document"
     assert len(editor.edits) == 1
 
@@ -98,7 +98,7 @@ async def test_typing_in_the_same_line_before_the_edit_is_a_conflict(editor: Edi
 async def test_typing_in_a_document_that_was_typed_in_before(editor: Editor, uri: str) -> None:
     editor.desk.type(uri, "6\n", before="five")
     editor.desk.tell()
-    editor.behaviours = [behaviours.before(lambda: editor.desk.type(uri, "zero\n", before="one"))]
+    editor.behaviours = [behaviours.act_before(lambda: editor.desk.type(uri, "zero\n", before="one"))]
     edited = TEXT.replace("three", "THREE\nand a half")
     await landed(editor, uri, "zero\n" + edited.replace("five", "6\nfive"))
     assert len(editor.edits) == 2
@@ -107,8 +107,8 @@ async def test_typing_in_a_document_that_was_typed_in_before(editor: Editor, uri
 async def test_typing_again_and_again(editor: Editor, uri: str) -> None:
     """The edit is carried over twice; both times nothing is lost."""
     editor.behaviours = [
-        behaviours.before(lambda: editor.desk.type(uri, "zero\n", before="one")),
-        behaviours.before(lambda: editor.desk.type(uri, "half\n", before="one")),
+        behaviours.act_before(lambda: editor.desk.type(uri, "zero\n", before="one")),
+        behaviours.act_before(lambda: editor.desk.type(uri, "half\n", before="one")),
     ]
     await landed(editor, uri, "zero\nhalf\n" + TEXT.replace("three", "THREE\nand a half"))
     assert len(editor.edits) == 3
@@ -116,7 +116,7 @@ async def test_typing_again_and_again(editor: Editor, uri: str) -> None:
 
 async def test_typing_between_two_patches_of_one_turn(editor: Editor, uri: str) -> None:
     """The second patch is computed on what the user has made of the first."""
-    editor.behaviours = [behaviours.after(lambda: editor.desk.type(uri, "4th: ", before="four"))]
+    editor.behaviours = [behaviours.act_after(lambda: editor.desk.type(uri, "4th: ", before="four"))]
     report = await editor.turn(
         "*** Begin Patch\n*** Update File: a.txt\n-two\n+TWO\n*** End Patch\n"
         "*** Begin Patch\n*** Update File: a.txt\n-five\n+FIVE\n*** End Patch\n"
@@ -127,7 +127,7 @@ async def test_typing_between_two_patches_of_one_turn(editor: Editor, uri: str) 
 
 async def test_typing_while_the_answer_is_late(editor: Editor, uri: str) -> None:
     gate = asyncio.Event()
-    editor.behaviours = [behaviours.late(gate)]
+    editor.behaviours = [behaviours.wait_for(gate)]
     started = await editor.start_turn(PROMPT)
     await editor.until(lambda: editor.edits)
     editor.desk.type(uri, "zero\n", before="one")
@@ -141,7 +141,7 @@ async def test_typing_while_the_answer_is_late(editor: Editor, uri: str) -> None
 async def test_the_document_is_closed_before_the_edit_comes(editor: Editor, stage: Stage, uri: str) -> None:
     """The editor holds the text no longer; what is in the file counts."""
     editor.desk.save(uri)
-    editor.behaviours = [behaviours.before(lambda: editor.desk.close(uri))]
+    editor.behaviours = [behaviours.act_before(lambda: editor.desk.close(uri))]
     report = await editor.turn(PROMPT)
     status = statuses(report)
     held = editor.desk.documents.get(uri)

@@ -7,7 +7,7 @@ from pygls.exceptions import JsonRpcException
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, opting_in
+from e2e.habits import VSCODE, opt_in
 from e2e.prompts import block, statuses
 from handrail.testing import answer, call, snapshot
 from handrail.testing.texts import Json
@@ -25,7 +25,7 @@ def put_hostile(stage: Stage) -> None:
 
 
 async def untrusted(stage: Stage, settings: Json) -> Editor:
-    return await stage.start(VSCODE, settings=settings, options=opting_in("save", untrusted=True))
+    return await stage.start(VSCODE, settings=settings, options=opt_in("save", untrusted=True))
 
 
 def notices(editor: Editor) -> list[str]:
@@ -70,7 +70,7 @@ async def test_the_model_is_told_of_nothing_that_the_workspace_orders(stage: Sta
     editor = await stage.start(
         VSCODE,
         settings={"model": "editor"},
-        options=opting_in("model", untrusted=True),
+        options=opt_in("model", untrusted=True),
         configure=lambda editor: editor.handle("handrail/client/model", model),
     )
     await editor.turn("What is this?")
@@ -93,7 +93,7 @@ async def test_settings_of_the_folder_count_once_it_is_trusted(stage: Stage) -> 
         editor.set_configuration({"mode": "plan"}, section="handrail", scope_uri=stage.root.as_uri())
 
     model = stage.script(answer("One."), answer("Two."), answer("Three."))
-    options = opting_in("save", untrusted=True)
+    options = opt_in("save", untrusted=True)
     editor = await stage.start(VSCODE, settings=model, options=options, configure=configure)
     await editor.turn("One?", mode="edit")
     await editor.request("workspace.trust")

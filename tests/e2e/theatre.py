@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from e2e.client import Editor
-from e2e.habits import Habits, opting_in
+from e2e.habits import Habits, opt_in
 from e2e.scenarios import Play
 from e2e.scenes import Scene
 from e2e.servers import Servers
@@ -37,7 +37,7 @@ class Theatre:
             editor = Editor(habits, root)
             own = {"model": f"scripted:{self.base / habits.name / 'script.json'}"}
             await editor.connect(server)
-            await editor.greet(options=opting_in(settings={**own, "edits.closedDocuments": "disk"}))
+            await editor.greet(options=opt_in(settings={**own, "edits.closedDocuments": "disk"}))
             self._editors[habits.name] = editor
         return self._editors[habits.name]
 

@@ -71,7 +71,7 @@ class Reaction:
         if self.applies is None:
             self._apply(editor, given)
         if self.applies is not None or self.tells is not None:
-            editor.go_on(self._finish(editor, given))
+            editor.run_in_background(self._finish(editor, given))
         else:
             self._tell(editor)
         return await self._answer()
@@ -157,17 +157,17 @@ def end_last_line(text: str) -> str:
 # ---- What is done with one edit -------------------------------------------------------------------
 
 
-async def never(editor: ScriptedEditor, given: Json) -> Json | None:
+async def hang(editor: ScriptedEditor, given: Json) -> Json | None:
     """Do nothing, and never answer."""
     await asyncio.get_running_loop().create_future()
     raise AssertionError
 
 
-async def silent(editor: ScriptedEditor, given: Json) -> Json | None:
+async def apply_without_answer(editor: ScriptedEditor, given: Json) -> Json | None:
     """Apply and tell, as Vim's ALE does, but never answer."""
     editor.buffers.apply(given)
     editor.buffers.tell()
-    return await never(editor, given)
+    return await hang(editor, given)
 
 
 async def claim(editor: ScriptedEditor, given: Json) -> Json | None:
@@ -183,7 +183,7 @@ async def refuse(editor: ScriptedEditor, given: Json) -> Json | None:
 half = Reaction(only=1)  # of each document the first text edit only, and claim all
 
 
-def late(gate: asyncio.Event) -> Behaviour:
+def wait_for(gate: asyncio.Event) -> Behaviour:
     """Wait for *gate*, then do as the editor does."""
 
     async def behave(editor: ScriptedEditor, given: Json) -> Json | None:
@@ -193,7 +193,7 @@ def late(gate: asyncio.Event) -> Behaviour:
     return behave
 
 
-def before(action: Action) -> Behaviour:
+def act_before(action: Action) -> Behaviour:
     """The user does something just before the edit is applied."""
 
     async def behave(editor: ScriptedEditor, given: Json) -> Json | None:
@@ -203,7 +203,7 @@ def before(action: Action) -> Behaviour:
     return behave
 
 
-def after(action: Action) -> Behaviour:
+def act_after(action: Action) -> Behaviour:
     """The user does something after the edit is applied, before its echo is sent unless that is at once."""
 
     async def behave(editor: ScriptedEditor, given: Json) -> Json | None:
@@ -215,6 +215,6 @@ def after(action: Action) -> Behaviour:
     return behave
 
 
-def within(action: Action) -> Behaviour:
+def act_within(action: Action) -> Behaviour:
     """The user does something after the edit is applied; the server is told of both in one message."""
     return Reaction(after=action)

@@ -46,7 +46,7 @@ class Buffers:
         content = raw.removeprefix(codecs.BOM_UTF8).decode("utf-8") if text is None else text
         eol = None
         if text is None:
-            content, eol = self.profile.held(content)
+            content, eol = self.profile.text_and_eol(content)
         first = self.profile.first_version
         self._show(Buffer(uri, content, first, self.profile.ticks, saved_eol=eol, bom=bom))
         return uri

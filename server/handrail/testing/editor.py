@@ -119,10 +119,11 @@ class ScriptedEditor(RecordedClient):
         """Wait until the server published *count* diagnostics for a document (any number by default)."""
         await self.until(
             lambda: (
-                any(each["uri"] == uri for each in self.published) and count in (None, len(self.shown(uri)))
+                any(each["uri"] == uri for each in self.published)
+                and count in (None, len(self.shown_diagnostics(uri)))
             )
         )
-        return self.shown(uri)
+        return self.shown_diagnostics(uri)
 
     async def quick_fixes(self, uri: str, span: Json) -> list[Json]:
         """Ask for the code actions at a range."""
@@ -138,7 +139,7 @@ class ScriptedEditor(RecordedClient):
         command = action.get("command")
         return None if command is None else await self.command(command["command"], *command["arguments"])
 
-    def shown(self, uri: str) -> list[Json]:
+    def shown_diagnostics(self, uri: str) -> list[Json]:
         """Return the diagnostics that the editor shows for a document."""
         latest = [each for each in self.published if each["uri"] == uri]
         return list(latest[-1]["diagnostics"]) if latest else []
@@ -224,7 +225,7 @@ def _takes_saves(capabilities: Json) -> bool:
 
 
 @contextlib.contextmanager
-def refused(code: int, *words: str) -> Iterator[None]:
+def expect_error(code: int, *words: str) -> Iterator[None]:
     """Expect that the request in the block is answered with this error, whose message has these words."""
     with pytest.raises(JsonRpcException) as caught:
         yield

@@ -44,7 +44,7 @@ class HandrailEditor(ScriptedEditor):
     async def greet(self, options: Json | None = None, folders: list[Path] | None = None) -> None:
         """Initialize; *options* are the `initializationOptions`, by default those of handrail's extension."""
         if options is None and self.profile.has_extension:
-            options = opting_in("save")
+            options = opt_in("save")
         await super().greet(options, folders)
 
     async def request(self, name: str, **params: Any) -> Any:
@@ -99,7 +99,7 @@ class HandrailEditor(ScriptedEditor):
             return lsp.MessageActionItem(title=offered[0])
         if says in offered:
             return lsp.MessageActionItem(title=says)
-        self.go_on(self._choose_in_document(says))
+        self.run_in_background(self._choose_in_document(says))
         return lsp.MessageActionItem(title=offered[1])
 
     async def _choose_in_document(self, choice: str) -> None:
@@ -125,6 +125,6 @@ class HandrailEditor(ScriptedEditor):
         )
 
 
-def opting_in(*services: str, **more: Any) -> Json:
+def opt_in(*services: str, **more: Any) -> Json:
     """Return the `initializationOptions` of a client that opts in to these services."""
     return {"handrail": {"turnUpdates": True, "services": list(services), **more}}

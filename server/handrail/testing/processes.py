@@ -55,7 +55,7 @@ class ServerProcess:
         assert self.process.stdin is not None
         return self.process.stdout, self.process.stdin
 
-    async def ended(self) -> int:
+    async def wait(self) -> int:
         """Wait until the server ends, and end it by force when it does not; returns its exit status."""
         try:
             async with asyncio.timeout(END_S):

@@ -111,11 +111,11 @@ class ClientProfile:
         window: Json = self.capabilities.get("window", {})
         return bool(window.get("workDoneProgress"))
 
-    def speaking(self, encoding: str) -> ClientProfile:
+    def with_encoding(self, encoding: str) -> ClientProfile:
         """The same editor with another position encoding."""
         return replace(self, name=f"{self.name}-{encoding}", encodings=(encoding,))
 
-    def held(self, text: str) -> tuple[str, str | None]:
+    def text_and_eol(self, text: str) -> tuple[str, str | None]:
         """A file's text as the editor holds it, and the line end that it writes instead of LF."""
         ends = Counter(LINE_END.findall(text))
         if self.hides_eol and len(ends) == 1:

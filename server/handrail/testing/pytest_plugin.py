@@ -126,7 +126,7 @@ async def _end(editor: ScriptedEditor, server: ServerProcess) -> list[Exception]
     problems = list(editor.errors)
     try:
         await editor.leave()
-        await server.ended()
+        await server.wait()
     except (OSError, TimeoutError) as error:
         problems.append(error)
     finally:

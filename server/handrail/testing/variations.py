@@ -52,7 +52,7 @@ ANSWERING = {
 }
 
 
-def named(name: str) -> Manner:
+def manner_of(name: str) -> Manner:
     """The manner of a name such as `text`, `null` or `null+text`."""
     if name == "plain":
         return PLAIN

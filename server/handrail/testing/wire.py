@@ -123,12 +123,12 @@ class RecordedClient(LanguageClient):
         assert self._streams is not None
         self._streams[1].write_eof()
 
-    async def ended(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until the server has closed the connection."""
         async with asyncio.timeout(TIMEOUT_S):
             await asyncio.gather(*self._async_tasks)
 
-    async def ended_quietly(self) -> None:
+    async def wait_closed_quietly(self) -> None:
         """Wait until the connection is closed, whatever the reason."""
         async with asyncio.timeout(TIMEOUT_S):
             await asyncio.gather(*self._async_tasks, return_exceptions=True)
@@ -189,7 +189,7 @@ class RecordedClient(LanguageClient):
         self.protocol.fm.features.pop(method, None)
         self.feature(method)(partial(handler))  # pygls sets attributes on it
 
-    def go_on(self, work: Coroutine[Any, Any, None]) -> None:
+    def run_in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do *work* in the background; `hang_up` cancels it."""
         self._waiting.append(asyncio.create_task(work))
 
