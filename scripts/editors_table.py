@@ -56,6 +56,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_truth.py::",
         "test_neovim.py::test_typing_on_while_edits_arrive",
         "test_emacs.py::test_typing_on_while_edits_arrive",
+        "test_lsp_mode.py::test_a_selection_typing_and_comments_through_lsp_mode",
     ),
     "the conversation as a document": (
         "test_chat.py::test_what_is_written_is_sent_and_answered_below",
@@ -77,6 +78,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_chat_ask.py::test_a_selection_is_quoted_where_the_user_goes_on",
         "test_neovim.py::test_the_same_by_the_commands_of_our_file",
         "test_emacs.py::test_a_conversation_by_the_commands_of_ours_beside_another_server",
+        "test_lsp_mode.py::test_a_selection_typing_and_comments_through_lsp_mode",
     ),
     "`@names` and `/commands` are completed": (
         "test_chat_commands.py::test_names_and_commands_are_completed",
@@ -97,6 +99,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_vscode.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_neovim.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_emacs.py::test_changes_are_typed_in_undone_commented_on_and_committed",
+        "test_lsp_mode.py::test_a_selection_typing_and_comments_through_lsp_mode",
     ),
     "a turn can be restored": (
         "test_turn.py::test_restore_brings_every_byte_back",

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from adapters.model_server import Say
+from editors import review_story
 from editors.emacs_session import HERE, Emacs, documented, files
+from editors.four_patches import write_script
 from editors.slow_model import slow_model
 from editors.test_emacs import asked, replaced
 from git_user import git
@@ -87,3 +89,23 @@ def test_a_conversation_through_lsp_mode(tmp_path: Path) -> None:
     last = [row for row in seen["last"].splitlines() if row]
     assert last[-4:] == ["And what else?", "## handrail", "Nothing more.", "## You"]
     assert last.count("It is loud now.") == last.count("And what else?") == 1
+
+
+def test_a_selection_typing_and_comments_through_lsp_mode(tmp_path: Path) -> None:
+    emacs = Emacs(tmp_path)
+    emacs.use("lsp-mode")
+    review_story.write_workspace(emacs.workspace)
+    script = write_script(emacs.folder / "script.json", review_story.MESSAGES)
+    values = {**review_story.values(), "word": "word ", "all": "All are loud."}
+    config = documented(emacs.folder, ";; handrail through lsp-mode")
+    seen = emacs.start("lsp-review", config, {"model": script, "terminal.save": "always"}, values)
+    assert "## You\n\nAbout this in `poem.txt`, line 4:\n\n```\nthree\n```\n" in seen["asked"]
+    landed = files(seen["landed"], "buffers")
+    assert seen["edits"] > 0
+    assert landed["poem.txt"] == review_story.LOUD_POEM + b"word " * seen["edits"]
+    assert landed["price.txt"] == review_story.LOUD_PRICE
+    of_price = ["## `price.txt`", "### `price.txt:2` · +1 −1"]  # which is undone in the story
+    assert review_story.headings(seen["review"]) == [*review_story.HEADINGS, *of_price]
+    assert f"> {review_story.COMMENT}\n" in seen["answered"]
+    assert f"This was answered by `{review_story.SENT}" in seen["answered"]
+    assert files(seen["written"], "disk")["note.txt"] == review_story.LOUDER_NOTE
