@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adapters.kit import change, git, step, targets
+from adapters.kit import change, git, step, targets, user_git
 from handrail.adapters.checkpoints.packs import SEVERAL
 from handrail.adapters.checkpoints.port import ShadowRepo
 
 Counting = Callable[[], Any]
+KNOWN = (
+    "cat-file",
+    "commit-tree",
+    "config",
+    "ls-files",
+    "ls-tree",
+    "rev-parse",
+    "status",
+    "update-index",
+    "write-tree",
+)
 
 
 @pytest.fixture
@@ -97,3 +109,30 @@ async def test_an_undo_looks_into_no_other_pack(
     assert each.after is not None
     assert (each.before.raw, each.after.raw) == (b"%d" % (SEVERAL - 2), b"%d" % (SEVERAL - 1))
     assert len([path for path in read if path.suffix == ".idx"]) == 1
+
+
+async def test_a_snapshot_before_a_command_starts_few_programs(
+    repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_bytes(b"a")
+    user_git(root, "init", "-q")
+    user_git(root, "add", "-A")
+    user_git(root, "commit", "-q", "-m", "first")
+    started: list[str] = []
+    really_start = subprocess.Popen.__init__
+
+    def noted(process: subprocess.Popen[bytes], args: Sequence[str], **given: Any) -> None:
+        started.append(next(each for each in args[1:] if each in KNOWN))
+        really_start(process, args, **given)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", noted)
+    await repo.before_command(step(1))
+    of_user, of_ours = ["rev-parse", "config"], ["status", "write-tree", "ls-tree"]
+    assert started == [*of_user, "ls-files", *of_ours, "cat-file"], "the first one reads what is borrowed"
+    started.clear()
+    await repo.before_command(step(2))
+    assert started == ["status", "ls-tree"], "nothing has changed"
+    started.clear()
+    (root / "a").write_bytes(b"changed")
+    await repo.before_command(step(3))
+    assert started == ["status", "update-index", "write-tree", "ls-tree"], "one file has"

@@ -309,3 +309,14 @@ async def test_a_pipe_in_the_place_of_a_repository(repo: ShadowRepo, root: Path)
     assert not isinstance(found, Repository)
     effects = await during(repo, lambda: (root / "a").write_bytes(b"b"))
     assert [each.path for each in effects.changes] == ["a"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_git_that_gives_way_is_nicer_than_the_server(tmp_path: Path) -> None:
+    told = tmp_path / "git"
+    told.write_text("#!/bin/sh\ncat > /dev/null; cut -d ' ' -f 19 /proc/$$/stat\n")
+    told.chmod(0o755)
+    own = os.getpriority(os.PRIO_PROCESS, 0)
+    for gives_way, nice in ((False, own), (True, min(own + program.NICE, 19))):
+        git = Git(limit_s=60, program=str(told), gives_way=gives_way)
+        assert int(git.run(tmp_path, given=b"Now it is told.").stdout) == nice

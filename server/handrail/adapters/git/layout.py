@@ -47,6 +47,11 @@ def obstacle(folder: Path) -> str:
     )
 
 
+def is_in_repository(folder: Path) -> bool:
+    """Whether *folder* lies in a work tree, as git finds it."""
+    return _repository(folder) is not None
+
+
 def are_plain_objects(objects: Path) -> bool:
     """Whether all that lies in an object store are plain files; what is missing is not looked at."""
     return all(entry.is_file() for entry in _objects(objects))

@@ -12,6 +12,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,7 +24,7 @@ from handrail.core.policy.commands import git as settings
 from handrail.core.policy.environment import inherited_variables
 
 PATIENCE_S = 2.0  # then it is looked whether it can end at all
-NICE = "10"  # what a build is given that is not to be felt
+NICE = 10  # what a build is given that is not to be felt
 OF_THE_USER = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM")
 
 
@@ -57,9 +58,8 @@ class Git:
     def run(self, at: Path, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """What git says of *args* in the folder *at*. Raises OSError, LateError, StoppedError."""
         stopping.go_on()
-        before = ("nice", "-n", NICE) if self.gives_way and shutil.which("nice") else ()
         process = subprocess.Popen(
-            (*before, self.program, *settings.options(), *args),
+            (self.program, *settings.options(), *args),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -68,6 +68,8 @@ class Git:
             start_new_session=True,  # ended as a group; and processors are given out by session
         )
         with process:
+            if self.gives_way:
+                _give_way(process)
             try:
                 said, complained = self._communicate(process, given)
             except subprocess.TimeoutExpired as error:
@@ -116,6 +118,14 @@ def _communicate(process: subprocess.Popen[bytes], given: bytes, until: float) -
             stopping.go_on()
             if left <= stopping.PAUSE_S:
                 raise
+
+
+def _give_way(process: subprocess.Popen[bytes]) -> None:
+    """Has a git that was just started let others go first; `nice` would be another program to start."""
+    if sys.platform != "win32":
+        with suppress(OSError):  # it has ended
+            wanted = os.getpriority(os.PRIO_PROCESS, 0) + NICE
+            os.setpriority(os.PRIO_PROCESS, process.pid, wanted)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

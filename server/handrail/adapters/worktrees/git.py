@@ -155,7 +155,8 @@ class Git:
         """The content of blobs; those that are missing or damaged are left out."""
         wanted = list(dict.fromkeys(names))
         try:
-            raw = self.run("cat-file", "--batch", given="".join(f"{name}\n" for name in wanted).encode())
+            given = "".join(f"{name}\n" for name in wanted).encode()
+            raw = self.run("cat-file", "--buffer", "--batch", given=given)
         except CheckpointError:  # it ends at the first damaged one
             if len(wanted) == 1:
                 return {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,22 +63,45 @@ def begin(git: Git, user: UserRepository, above: Iterable[Path]) -> bool:
     return True
 
 
-def is_whole(git: Git, tree: str) -> bool:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
     """
-    Whether all objects of *tree* can be had.
+    What a tree lists.
+
+    Attributes:
+        names: Of its files.
+        sizes: Of its blobs, in bytes; None for one that is missing. Empty where none can be.
+    """
+
+    names: Sequence[bytes]
+    sizes: Mapping[bytes, int | None]
+
+
+def list_tree(git: Git, tree: str) -> Listed:
+    """Lists *tree*; the blobs are looked for only where they are borrowed. Raises CheckpointError."""
+    names, sizes = [], dict[bytes, int | None]()
+    for line in _lines(git.run("ls-tree", "-r", "-z", *(("-l",) if git.borrows else ()), tree)):
+        about, _, name = line.partition(b"\t")
+        names.append(name)
+        if git.borrows:
+            _, kind, blob, size = about.split()
+            sizes[blob] = int(size) if kind == b"blob" and size.isdigit() else None
+    return Listed(names=names, sizes=sizes)
+
+
+def is_whole(git: Git, listed: Listed) -> bool:
+    """
+    Whether all blobs that a tree lists can be read.
 
     Some may be missing or damaged, and a partial clone has only some. Where they are few, all are read once.
     """
     read = git.folder / "read"
-    wanted = sorted({line.split(b" ", 2)[2][:40] for line in _lines(git.run("ls-tree", "-r", "-z", tree))})
-    given = b"".join(name + b"\n" for name in wanted)
-    check = "--batch-check=%(objecttype) %(objectsize)"
-    rows = [each.split(b" ") for each in git.run("cat-file", "--buffer", check, given=given).splitlines()]
-    if any(each[0] != b"blob" for each in rows):
+    sizes = [size for size in listed.sizes.values() if size is not None]
+    if len(sizes) < len(listed.sizes):
         return False
-    if read.exists() or sum(int(each[1]) for each in rows) > READ_BYTES:
+    if read.exists() or sum(sizes) > READ_BYTES:
         return True
-    if len(git.blobs(each.decode("ascii") for each in wanted)) < len(wanted):
+    if len(git.blobs(name.decode("ascii") for name in listed.sizes)) < len(sizes):
         return False
     read.touch()
     return True

@@ -103,8 +103,8 @@ class Trees:
             before: One with which this is compared; empty for none.
         """
         try:
-            taken = self._take_with_stats(before)
-            if all(map(self._has_all, taken.trees, taken.trees.values())):
+            taken, is_whole = self._take_with_stats(before)
+            if is_whole:
                 return taken
         except LateError:
             raise
@@ -112,23 +112,24 @@ class Trees:
             pass
         self._leans = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-        return self._take_with_stats(Taken())
+        return self._take_with_stats(Taken())[0]
 
-    def _take_with_stats(self, before: Taken) -> Taken:
-        """A snapshot of now, with what files look like. Raises CheckpointError, OSError."""
-        taken = self.take(before)
-        for top in taken.trees:
-            names = split(self._git(Path(top)).run("ls-files", "-z"))
-            taken.seen[top] = stats.read_stats(Path(top), names)
-            for folder in {os.path.dirname(os.fsdecode(name)) for name in names}:
+    def _take_with_stats(self, before: Taken) -> tuple[Taken, bool]:
+        """
+        Takes a snapshot of now, with what files look like; and whether all that it holds can be read.
+
+        Raises CheckpointError, OSError.
+        """
+        taken, is_whole = self.take(before), True
+        for top, tree in taken.trees.items():
+            git = self._git(Path(top))
+            listed = index.list_tree(git, tree)
+            is_whole = is_whole and (not git.borrows or index.is_whole(git, listed))
+            taken.seen[top] = stats.read_stats(Path(top), listed.names)
+            for folder in {os.path.dirname(os.fsdecode(name)) for name in listed.names}:
                 if why := layout.of_patterns(Path(top, folder, ".gitattributes")):
                     raise LateError(why)  # to see what changes, git has to read it
-        return taken
-
-    def _has_all(self, top: str, tree: str) -> bool:
-        """Whether all that a tree holds can be had."""
-        git = self._git(Path(top))
-        return not git.borrows or index.is_whole(git, tree)
+        return taken, is_whole
 
     def take(self, before: Taken) -> Taken:
         """A snapshot of now, after *before*. Raises CheckpointError, OSError."""

@@ -43,19 +43,19 @@ class UserRepository:
 
 def user_repository(folder: Path) -> UserRepository | None:
     """The repository whose work tree *folder* lies in; None if it lies in none, or in one of no use to us."""
-    if layout.obstacle(folder):
+    if not layout.is_in_repository(folder) or layout.obstacle(folder):
         return None
-    asked = ("--show-object-format", "--show-toplevel", "--git-path", "index", "--git-path", "objects")
-    answer = _ask(folder, "rev-parse", "--path-format=absolute", *asked, "--git-path", "info/attributes")
-    lines = os.fsdecode(answer).split("\n") if answer is not None else []
-    if len(lines) != 6 or lines[0] != "sha1":  # 6 and not 5: the last one ends with a line feed
+    paths = ("--git-path", "index", "--git-path", "objects", "--git-path", "info/attributes")
+    asked = ("rev-parse", "--path-format=absolute", "--show-object-format", "--show-toplevel", *paths)
+    answer = _ask(folder, *asked, "HEAD") or _ask(folder, *asked)  # without a commit, there is no HEAD
+    lines = os.fsdecode(answer or b"").split("\n")[:-1]
+    if len(lines) not in (5, 6) or lines[0] != "sha1":
         return None
     top, index, objects, attributes = map(Path, lines[1:5])
     top = Path(os.path.realpath(top))
     # `core.worktree` may name any folder.
     if not Path(os.path.realpath(folder)).is_relative_to(top) or not os.path.lexists(top / ".git"):
         return None
-    head = _ask(folder, "rev-parse", "--verify", "--quiet", "HEAD")
     conversions = _ask(folder, "config", "-z", "--get-regexp", r"^core\.(autocrlf|attributesfile)$") or b""
     given = dict(os.fsdecode(each).lower().partition("\n")[::2] for each in conversions.split(b"\0") if each)
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
@@ -63,7 +63,7 @@ def user_repository(folder: Path) -> UserRepository | None:
         top=top,
         index=index,
         objects=objects,
-        head=head.decode("ascii").strip() if head else None,
+        head=lines[5] if len(lines) == 6 else None,
         attributes=(attributes, home / "git" / "attributes"),
         converts=given.get("core.autocrlf", "false") != "false" or "core.attributesfile" in given,
     )
