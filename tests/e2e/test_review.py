@@ -431,6 +431,19 @@ async def test_a_document_that_is_removed_while_it_is_open_is_pending(
 
 
 @every_editor
+async def test_a_document_that_was_made_is_not_pending_once_undone_though_it_is_open(
+    stage: Stage, editor: Editor
+) -> None:
+    await editor.turn(v4a("*** Add File: b.txt", "+one"))
+    (hunk,) = await listed(editor)
+    editor.desk.open(stage.root / "b.txt")
+    assert (await editor.request("review.undo", hunks=[hunk["id"]]))["hunks"] == [hunk["id"]]
+    assert await listed(editor) == []
+    (stage.root / "b.txt").write_text("one\n")  # as when the user saves what the editor still shows
+    assert [each["kind"] for each in await listed(editor)] == ["created"]
+
+
+@every_editor
 async def test_what_was_removed_at_the_end_is_reached_at_the_last_line(
     stage: Stage, editor: Editor, uri: str
 ) -> None:

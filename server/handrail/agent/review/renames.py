@@ -27,7 +27,7 @@ async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending |
             that it had before.
     """
     alike = list[tuple[Pending, bool]]()
-    for other in await ports.editor.open_documents():
+    for other in await ports.editor.open_documents() if new else ():
         place = ports.workspace.resolve(other.uri)
         if not isinstance(place, Place) or place.identity not in new:
             continue

@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 REMEMBERED = 20  # documents in which nothing is pending any more, and may be again after an undo
 KEEP_S = 0.3  # what a server that is killed may lose of its last edits
 TYPED_S = 10.0  # and of how typing has moved and changed them; it compares texts then
-Held = Callable[[str], Sequence[str] | None]
 
 
 def _unset() -> Ports:
@@ -58,7 +57,7 @@ class Reviews:
     new_id: Callable[[str], str] = lambda kind: kind
     store: ReviewStore = field(default_factory=Forgetful)
     records: Records = field(default_factory=Unrecorded)
-    held: Held = lambda identity: None
+    held: Callable[[str], Sequence[str] | None] = lambda identity: None
     mode: Callable[[], str] = lambda: ReviewMode.PENDING.value
     changed: Callable[[str, str], None] = lambda identity, uri: None
     pending: dict[str, Pending] = field(default_factory=dict)
@@ -178,6 +177,8 @@ class Reviews:
                     back = await self._taken_back.find_returned(known, self.ports().editor)
                     await self._became(known, back)  # None if someone has made it anew
                 continue
+            if self._is_gone(known) and await self.ports().editor.read_bytes(known.uri) is None:
+                continue
             document = await self.ports().editor.read(known.uri)
             if isinstance(document, Failure):
                 await self._set_aside(known, document)
@@ -198,7 +199,7 @@ class Reviews:
     def compare_open(self, identity: str) -> bool:
         """Compares a document with what the editor holds; whether it holds it."""
         known, rows = self.pending.get(identity), self.held(identity)
-        if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE):
+        if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE) or self._is_gone(known):
             return False  # a buffer of a removed document says nothing of its file
         self._touched.discard(identity)
         aside = self._aside.pop(identity, None)
@@ -206,6 +207,11 @@ class Reviews:
             known = aside
         self._observe(known, rows)
         return True
+
+    def _is_gone(self, known: Pending) -> bool:
+        """Whether a document that the agent made has been removed, and the editor still holds it."""
+        is_away = known.kind is Kind.CREATED and known.identity in self._away
+        return is_away and self.held(known.identity) is not None
 
     def _observed_on_disk(self, known: Pending, rows: Sequence[str]) -> None:
         """Compares a document with its file; the editor may open it with text that was not saved."""
@@ -233,19 +239,15 @@ class Reviews:
             return  # it is there, and no text any more
         if failure.code is Code.NO_SUCH_FILE:
             now = await self._taken_back.find_returned(known, self.ports().editor)
-            now = now or await self._find_renamed(known)
+            since = self._seen.get(known.identity, 0)
+            new = {each for each, at in self._opened.items() if at > since and each not in self.pending}
+            now = now or await renames.find_renamed(known, self.ports(), new)
             if now is not None:
                 await self._became(known, now)
                 return
         if known.identity not in self._away:
             self._away.add(known.identity)
             self.changed(known.identity, known.uri)
-
-    async def _find_renamed(self, known: Pending) -> Pending | None:
-        """A document that has gone under another name, among those that were opened since."""
-        since = self._seen.get(known.identity, 0)
-        new = {each for each, number in self._opened.items() if number > since and each not in self.pending}
-        return await renames.find_renamed(known, self.ports(), new) if new else None
 
     async def _became(self, known: Pending, now: Pending | None) -> None:
         """What is pending in a document is something else, perhaps at another path."""
@@ -300,8 +302,7 @@ class Reviews:
     @property
     def shown(self) -> list[Pending]:
         """The documents that can be shown, by their paths."""
-        here = [each for each in self.pending.values() if self.shows(each)]
-        return sorted(here, key=lambda each: each.path)
+        return sorted(filter(self.shows, self.pending.values()), key=lambda each: each.path)
 
     def shows(self, known: Pending) -> bool:
         """Whether a document's hunks can be shown."""
@@ -345,6 +346,9 @@ class Reviews:
             documents = [whole.identity, back.identity]
             if back is not whole:
                 await self._became(whole, back)
+            elif await self.ports().editor.read_bytes(whole.uri) is None:
+                self._away.add(whole.identity)
+                self.changed(whole.identity, whole.uri)
             await self._compare(documents)
             await self._keep(documents)
 
