@@ -1,7 +1,9 @@
 """
-Parse a command line and find everything that it reads. A line that can run without a shell becomes a script;
-each of its commands is either known, with everything that it reads, or unknown. For any other line, and for
-an unknown command, everything that looks like a path counts.
+Parse a command line and find everything that it reads.
+
+A line that can run without a shell becomes a script; each of its commands is either known, with everything
+that it reads, or unknown. For any other line, and for an unknown command, everything that looks like a path
+counts.
 """
 
 from __future__ import annotations

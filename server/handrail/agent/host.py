@@ -1,6 +1,7 @@
 """
-The state of one server: its sessions, the running turns, and the ledger of open failures. The host receives a
-client's requests and reports what happens; it knows no protocol.
+The state of one server: its sessions, the running turns, and the ledger of open failures.
+
+The host receives a client's requests and reports what happens; it knows no protocol.
 """
 
 from __future__ import annotations

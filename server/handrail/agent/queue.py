@@ -52,8 +52,12 @@ def run_and_release(run: Coroutine[object, object, TurnReport], release: Release
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """
-    A waiting turn. Attributes:
-        before: The turn that it waits for. begin: Runs it. spent: The usage of its session.
+    A waiting turn.
+
+    Attributes:
+        before: The turn that it waits for.
+        begin: Runs it.
+        spent: The usage of its session.
     """
 
     id: str

@@ -30,7 +30,9 @@ FORESEEN = ""  # the checkpoint of a restore that is only previewed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redo:
     """
-    Which restore to reverse. Attributes:
+    Which restore to reverse.
+
+    Attributes:
         checkpoint: The id of the checkpoint that the restore made; None for the newest one.
         go_on: As for `Wish`.
     """

@@ -1,1 +1,1 @@
-"""Values in, values out: everything handrail decides, and nothing it does."""
+"""Values in, values out: all of handrail's decisions, without any effects."""

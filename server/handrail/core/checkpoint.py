@@ -1,7 +1,7 @@
 """
-What is kept of documents before a turn changes them, as values: steps, images, checkpoints, snapshots.
+Checkpoints as values: steps, images, checkpoints, snapshots.
 
-How they are kept, and where, is the business of whoever implements the port `Checkpoints`.
+How and where they are stored is decided by the implementation of the port `Checkpoints`.
 """
 
 from __future__ import annotations

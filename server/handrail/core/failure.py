@@ -1,5 +1,5 @@
 """
-What went wrong, where, and what to do next: the value that everything fallible here returns.
+What went wrong, where, and what to do next: the value that every fallible function here returns.
 
 A `Failure` is for the model and the user, who can both correct it. Its code is stable: clients, help
 pages and tests depend on it. Errors that end a turn are exceptions and live in `handrail.ports`.

@@ -1,10 +1,10 @@
 """
-Write text of models, files, commands and paths for people, so that every surface shows it and none obeys it.
+Write text of models, files, commands and paths for people, so that surfaces show it and never interpret it.
 
 A surface is whatever shows text: an editor's notifications, a progress line, the title of a code action, a
-Markdown document. Each function here is for one kind of surface and takes text as it is. What cannot be seen,
-or moves other text about, is written by its number, such as `\\u202e`; what a surface would take for a link,
-a command or an icon is taken apart with a backslash. Only length removes anything, which `…` shows.
+Markdown document. Each function here is for one kind of surface and takes text as it is. Characters that are
+invisible, or that reorder text, are written as codes, such as `\\u202e`; anything that a surface would take
+for a link, a command or an icon is broken up with a backslash. Only length removes anything, which `…` shows.
 """
 
 from __future__ import annotations

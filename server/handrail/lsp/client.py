@@ -130,8 +130,9 @@ class Client:
 
 def told_encodings(params: lsp.InitializeParams) -> None:
     """
-    Declares the position encoding of a client that deviates from LSP without saying so. lsp-mode before
-    version 9 counts characters, as Emacs does; the default of LSP is UTF-16 units.
+    Declares the position encoding of a client that deviates from LSP without saying so.
+
+    lsp-mode before version 9 counts characters, as Emacs does; the default of LSP is UTF-16 units.
     """
     general = params.capabilities.general or lsp.GeneralClientCapabilities()
     if _is_lsp_mode(params) and general.position_encodings is None:

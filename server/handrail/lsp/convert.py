@@ -85,8 +85,10 @@ def text_edits(text: Text, edits: Sequence[TextEdit], encoding: str) -> list[lsp
 
 def _before_last_terminator(text: Text, edit: TextEdit) -> TextEdit:
     """
-    Converts lines after the last one to an insertion at that line's end. For Neovim, the end of a text after
-    its final terminator is not a line, and it adds another terminator to text inserted there.
+    Converts lines after the last one to an insertion at that line's end.
+
+    For Neovim, the end of a text after its final terminator is not a line, and it adds another terminator to
+    text inserted there.
     """
     end, eol = len(text.content), text.eols[-1] if text.eols else ""
     if edit.span.start != end or not eol or not edit.new.endswith(eol):

@@ -54,7 +54,8 @@ class ServedPage(ABC):
         begin: Starts a background task.
         shown: Asks the client to refresh what it shows at the document's lines.
         takes_edits: Whether the client accepts edits of it; otherwise the file is written, to be reloaded.
-        name: The file's name. uri: Its URI, once it was opened.
+        name: The file's name.
+        uri: Its URI, once it was opened.
         is_loaded: Whether its stored state was read.
     """
 

@@ -179,8 +179,9 @@ def register(server: Server) -> None:
 
 def capabilities(server: Server) -> dict[str, Any]:
     """
-    Returns the capabilities for a client that supports everything, as JSON. `scripts/generate.py` stores them
-    in a file, because a server sends them before this module is imported.
+    Returns the capabilities for a client that supports everything, as JSON.
+
+    `scripts/generate.py` stores them in a file, because a server sends them before this module is imported.
     """
     features = server.protocol.fm
     builder = ServerCapabilitiesBuilder(

@@ -1,6 +1,7 @@
 """
-The settings in force, from what a client sends; `settings_table` lists all settings. A value of the wrong
-type is reported, and the default applies.
+The settings in force, from what a client sends; `settings_table` lists all settings.
+
+A value of the wrong type is reported, and the default applies.
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ class Checkpoints(Protocol):
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """
         Stores the actual post-image of targets that this step has changed, in place of the intended one.
+
         Raises CheckpointError; a restore then uses the intended one.
         """
         ...

@@ -1,6 +1,7 @@
 """
-What the editor's language servers know about documents: problems, and where names are defined and used. A
-server cannot see what other servers send to the editor; a client that supports it passes that on.
+What the editor's language servers know about documents: problems, and where names are defined and used.
+
+A server cannot see what other servers send to the editor; a client that supports it passes that on.
 """
 
 from __future__ import annotations

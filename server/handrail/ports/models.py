@@ -26,7 +26,8 @@ class ModelChoice:
     Which model the user has chosen.
 
     Attributes:
-        model: Its name in the setting. base_url: Its address, if not the usual one of its provider.
+        model: Its name in the setting.
+        base_url: Its address, if not the usual one of its provider.
         key_name: The variable, or keyring entry, that holds its key, if not the usual one.
         output_tokens: The maximum length of an answer; 0: the server's default.
         reasoning: How much the model thinks before it answers; None: the model's default.

@@ -223,9 +223,10 @@ def _cut_after(each: Restoration, now: Text) -> Restoration:
 
 def _text(image: Image | None, now: Text) -> Text | None:
     """
-    Returns the text of an image for comparison with *now*: the editor's if it was unsaved; None if it is not
-    text. Some editors hold LF whatever the file has, so where both have one kind of line end, the text gets
-    that of *now*.
+    Returns the text of an image to compare with *now*: the editor's if it was unsaved; None if not text.
+
+    Some editors hold LF whatever the file has, so where both have one kind of line end, the text gets that of
+    *now*.
     """
     text: Text | Failure | None = None
     if image is not None and image.unsaved is not None:

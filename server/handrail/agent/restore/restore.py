@@ -65,10 +65,14 @@ class RestoreReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wish:
     """
-    What to restore. Attributes:
-        checkpoint: The id of a turn, or of a step: that step and the later ones of its turn. uris: The
-        documents; None for all. following: Whether to restore all later turns too. files: Whether to restore
-        documents at all. conversation: Whether to rewind the session too, to before the turn or the step.
+    What to restore.
+
+    Attributes:
+        checkpoint: The id of a turn, or of a step: that step and the later ones of its turn.
+        uris: The documents; None: all.
+        following: Whether to restore all later turns too.
+        files: Whether to restore documents at all.
+        conversation: Whether to rewind the session too, to before the turn or the step.
         lines: Lines of the one document in *uris*, as it is now: only changes that touch them are restored.
         go_on: Called before each document; once it returns False, the others are conflicts.
     """

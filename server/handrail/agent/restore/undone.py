@@ -19,10 +19,13 @@ from handrail.ports import Ports
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
     """
-    What a restore undid. Attributes:
-        turn, step: The turn, and its first step that was undone. turns: Other turns that were undone, or
-        removed from their conversation. only: The identities of the documents that were asked for; None for
-        all. left: The identities of documents that were not restored, or only in part.
+    What a restore undid.
+
+    Attributes:
+        turn, step: The turn, and its first step that was undone.
+        turns: Other turns that were undone, or removed from their conversation.
+        only: The identities of the documents that were asked for; None for all.
+        left: The identities of documents that were not restored, or only in part.
     """
 
     turn: str
@@ -42,9 +45,13 @@ class Undone:
 
 def collect_undone(ports: Ports, wish: Wish, report: RestoreReport, turns: Collection[str]) -> Undone | None:
     """
-    Determines what a restore undid. Args:
-        ports: The world. wish: What should be restored. report: Its outcome. turns: Other turns that were
-        undone, or removed from their conversation.
+    Determines what a restore undid.
+
+    Args:
+        ports: The world.
+        wish: What should be restored.
+        report: Its outcome.
+        turns: Other turns that were undone, or removed from their conversation.
 
     Returns:
         None if it was only some lines.

@@ -50,8 +50,10 @@ class Approvals:
 
     async def refuses(self, ready: Ready, ask: Ask, mutation: Mutation) -> Failure | None:
         """
-        Asks the user; returns why a call may not run, or None if it may. *mutation* is the pattern of its
-        mutations. Each additional access for a command has a question of its own.
+        Asks the user; returns why a call may not run, or None if it may.
+
+        *mutation* is the pattern of its mutations. Each additional access for a command has a question of its
+        own.
         """
         allowed: set[Grant] = set()  # for this call
         while True:
@@ -73,8 +75,9 @@ class Approvals:
 
     async def _answer(self, ready: Ready, ask: Ask, mutation: Mutation) -> str | None:
         """
-        Returns the user's answer to a question. If the call would by then write something other than was
-        shown, asks again.
+        Returns the user's answer to a question.
+
+        If the call would by then write something other than was shown, asks again.
         """
         question = await self._leave(ready, ask, mutation)
         while True:

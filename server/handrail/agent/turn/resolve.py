@@ -97,9 +97,10 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
 
 def confirm(ready: Ready, again: Ready | Refused, rights: Rights) -> Ready | None:
     """
-    Returns a judged call as it may run; None if its paths now lead elsewhere. A command that now refers to
-    other files may still run if these are equally harmless. Only here is it certain what runs, because rules
-    may have changed too.
+    Returns a judged call as it may run; None if its paths now lead elsewhere.
+
+    A command that now refers to other files may still run if these are equally harmless. Only here is it
+    certain what runs, because rules may have changed too.
 
     Args:
         again: The call, resolved again.

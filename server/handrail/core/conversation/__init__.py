@@ -1,1 +1,1 @@
-"""What is said in a session, and what an answer of the model means for the next step."""
+"""The conversation of a session, and what an answer of the model means for the next step."""

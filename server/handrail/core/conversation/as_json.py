@@ -1,4 +1,4 @@
-"""Entries of a journal as lines of JSON, and back; what cannot be read is no entry."""
+"""Convert entries of a journal to lines of JSON, and back; unreadable lines are skipped."""
 
 from __future__ import annotations
 

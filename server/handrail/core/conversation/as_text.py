@@ -1,9 +1,9 @@
 """
 Find the calls that a model wrote into its answer as text: edits in any notation, and calls as JSON.
 
-Edits are read as pasted replies are; a whole file in a fence is not taken for one, since answers quote files.
-A JSON object is a call if it begins a line and names a tool that was offered. What has been called already
-is not found again: models repeat at the end what they did.
+Edits are read like pasted replies; a whole file in a fence does not count as an edit, since answers quote
+files. A JSON object is a call if it begins a line and names a tool that was offered. Calls that were already
+made are left out, because models repeat at the end what they did.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """
-Make a conversation fit: put its oldest part into a summary, thin results, shorten what is left; each only as
-far as needed.
+Make a conversation fit: summarise its oldest part, remove results, shorten the rest; each only as far as
+needed.
 
-A message with tool calls and all its results share one fate, so history is cut only between such groups.
-The first request, the latest groups and whatever is in flight are never cut out. What must not be lost in
-a summary (the request of the turn, the project's instructions for folders, open failures, todos, touched
-documents) stands beside it, word for word.
+A message with tool calls and all its results stay together, so history is cut only between such groups. The
+first request, the latest groups and unfinished calls are never removed. Facts that a summary must not lose
+(the request of the turn, the project's instructions for folders, open failures, todos, changed documents) are
+added to it verbatim.
 """
 
 from __future__ import annotations

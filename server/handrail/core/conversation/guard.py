@@ -1,8 +1,8 @@
 """
 Notice that a turn goes in circles: the same calls with the same results, or one failure after another.
 
-A call whose result changes is no loop, however often it is made. The guard decides nothing but that the
-user should be asked; a turn that the user lets go on starts its count anew.
+A call whose result changes is not a loop, however often it is made. The guard only decides that the user
+should be asked; if the user lets the turn continue, counting starts again.
 """
 
 from __future__ import annotations

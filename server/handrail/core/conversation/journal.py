@@ -1,9 +1,9 @@
 """
-What is written down of a session, one entry a line, and what a session is once its entries are read again.
+The journal of a session, one entry per line, and how a session is rebuilt from its entries.
 
-An entry is written before what follows from it is done, so that after any end of the program every call
-that was begun is known. Going back is an entry as well: nothing is ever cut off. What cannot be read is
-skipped: at most the line that was being written.
+An entry is written before its consequences are carried out, so that every call that was started is known,
+however the program ended. A rewind is an entry too: nothing is ever cut off. Unreadable lines are skipped: at
+most the line that was being written.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages as a model is sent them: without keys, whoever wrote them. Results have lost theirs before."""
+"""Remove keys from messages before they are sent to a model. Results have none by then."""
 
 from __future__ import annotations
 

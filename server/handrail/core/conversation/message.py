@@ -1,8 +1,8 @@
 """
-What is said between user, model and tools.
+The messages between user, model and tools.
 
-A tool call carries its arguments as the raw JSON text that the model sent, so that cut or malformed
-arguments reach the executor as they are. Every tool call gets exactly one tool result.
+A tool call carries its arguments as the raw JSON text that the model sent, so that truncated or malformed
+arguments reach the executor unchanged. Every tool call gets exactly one tool result.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Give every tool call exactly one result, right after it, and lose none: the one repair of a history.
+Repair a history: give every tool call exactly one result, right after it, and lose none.
 
-A result is found by either name of its call, whatever blanks surround it. A call without a result gets the
-failure that the caller gives; a result without a call stays, as something that is said to the model.
+A result is found by either id of its call, ignoring blanks around it. A call without a result gets the
+failure that the caller gives; a result without a call becomes a message to the model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Messages without the pictures in them: to make room, or for a model that does not see."""
+"""Remove pictures from messages, to make room or for a model that cannot see them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-Tell whether an answer ends with a promise: it says what the model is going to do, and no call came.
+Recognise an answer that ends with a promise: the model says what it is going to do, but makes no call.
 
-Only its last sentences are looked at. Offers ("I can…, if you like"), questions and plans with conditions
-are none. A model that is taken for one wrongly says its answer once more, so this need not be certain.
+Only the last sentences are examined. Offers ("I can…, if you like"), questions and plans with conditions do
+not count. After a false alarm the model merely repeats its answer, so this need not be certain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-What a model is told besides the conversation, as text.
+The text that a model gets in addition to the conversation.
 
-What the user points at is given as data: its path and first line, then the text between fences that it
+Excerpts that the user refers to are given as data: path and first line, then the text between fences that it
 does not contain.
 """
 

@@ -1,9 +1,9 @@
 """
-What to do with a model's answer: finish, run its tools, go on with a nudge, make room, or give up.
+Decide what to do with a model's answer: finish, run its tools, continue with a hint, make room, or give up.
 
-`TABLE` is the whole of it: every class of trouble, how often in a row it is borne, and what then. A call
-that was cut off by the token limit is never run. Calls that cannot be read or name no tool of ours do go to
-the executor, which gives each its own failure as a result; here their rows are only counted.
+`TABLE` has the whole logic: every class of trouble, how often in a row it is tolerated, and what happens
+then. A call that was cut off by the token limit is never run. Calls that cannot be read or that name an
+unknown tool go to the executor, which gives each its own failure as a result; here they are only counted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Tell a model's reasoning from its answer, where its server sends both as one text with tags between them.
+Separate a model's reasoning from its answer, if its server sends both as one text with tags.
 
-A tag counts at the beginning of the text or of a line outside of a code fence. Of a text with an end of
-reasoning and no beginning, all before it is reasoning: some servers send the first tag themselves.
+A tag counts at the beginning of the text or of a line outside of a code fence. If a text has an end tag but
+no start tag, everything before the end tag is reasoning: some servers consume the start tag.
 """
 
 from __future__ import annotations

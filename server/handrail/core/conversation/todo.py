@@ -1,8 +1,8 @@
 """
-The list of what is to be done, which the model keeps for itself.
+The model's todo list.
 
-Each call of the tool gives the whole list anew, so the list is what the last call said: nothing else holds
-it, and it can be found again in any history.
+Each call of the tool contains the whole list, so the list is that of the last call: it is stored nowhere
+else, and can be found in any history.
 """
 
 from __future__ import annotations

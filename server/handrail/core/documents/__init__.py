@@ -1,1 +1,1 @@
-"""Texts and differences between them: bytes read without loss, edits, undoing, reading back."""
+"""Texts and their differences: lossless decoding, edits, reverts, reading back."""

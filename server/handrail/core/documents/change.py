@@ -1,8 +1,8 @@
 """
-What is to become of documents: the changes that a plan hands to the editor, and what came of them.
+The changes of documents that a plan passes to the editor, and their results.
 
-A change carries the text it was computed on, so that whoever applies it can see whether the document
-has moved on. Nothing here computes or applies anything.
+A change contains the text for which it was computed, so that the editor port can see whether the document has
+changed since. Nothing here computes or applies anything.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Show a change to people: the unified diff of edits that are already known.
 
-Only the lines that the edits touch are looked at; no difference is searched for.
+Only the lines that the edits touch are examined; no difference is computed.
 """
 
 from __future__ import annotations

@@ -2,9 +2,8 @@
 A document's rows, prepared once for many searches.
 
 Rows are *plain* without their indentation and trailing blanks and with typographic punctuation and spaces
-written in ASCII; joined to one string they are searched at the speed of `str.find`. Everything is made
-when it is first asked for, lives as long as its text, and is dropped with it. What a match means is
-decided in `match`.
+written in ASCII; joined to one string they are searched at the speed of `str.find`. Everything is built on
+first use and lives as long as its text. What a match means is decided in `match`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a formatter of Markdown leaves of a row: blanks, bullets, emphasis and escapes are its own."""
+"""Normalise a row of Markdown: a formatter may change whitespace, bullets, emphasis and escapes."""
 
 from __future__ import annotations
 

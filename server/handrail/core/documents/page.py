@@ -1,9 +1,9 @@
 """
 A document that handrail and its user write together.
 
-Most of its lines are ours, and can be made anew at any time; the others are the user's, and are never
-touched. Whose a line is follows from where it stands: two texts are compared, and what was ours and is still
-there is ours. What a line says counts only where it is the copy of one of ours.
+Most of its lines are ours, and can be generated again at any time; the others are the user's, and are never
+changed. The owner of a line is derived by comparing two texts: a line that was ours and is still there is
+ours. The content of a line counts only if it is a copy of one of ours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""A page that handrail and its user write together, as JSON: what is whose survives the server."""
+"""
+A page that handrail and its user write together, as JSON, so that the owners of lines survive a restart.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
-Whose the lines of a page are after its user, or an editor, has changed it.
+Determine the owners of a page's lines after its user, or an editor, has changed it.
 
-What a formatter has made of our lines is ours: lines are compared by what counts of them.
+Our lines stay ours when a formatter changes their layout, because lines are compared in normalised form.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the user has written on a page, place by place; and places to write at."""
+"""What the user has written on a page, place by place, and the places for more."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
 Ways in which models spell the same text differently: typographic punctuation.
 
-Quotes, dashes, dots and spaces have a plain spelling in ASCII in which texts are compared. What is written
-keeps the document's own spelling of all that an edit does not change.
+Texts are compared with quotes, dashes, dots and spaces in plain ASCII. An edit keeps the document's own
+spelling of everything that it does not change.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-One request to the edit engine, from bytes to bytes: what `handrail apply --jsonl` answers.
+Answer one request to the edit engine, from bytes to bytes, as `handrail apply --jsonl` does.
 
-A request carries all files that it is about, so nothing is read or written here. It is planned whole against
-those bytes and made whole or not at all. What a patch does to a file is decided in `plan_file`, as for
-the tool `patch`. How requests and replies are written as lines is `jsonl`'s work.
+A request contains all files that it concerns, so nothing is read or written here. It is planned against those
+bytes, and applied as a whole or not at all. What a patch does to a file is decided in `plan_file`, as for the
+tool `patch`. Requests and replies are converted to lines in `jsonl`.
 """
 
 from __future__ import annotations

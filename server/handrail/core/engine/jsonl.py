@@ -1,8 +1,8 @@
 """
 The lines that a harness and the edit engine exchange: JSON in, JSON out, one object a line.
 
-A line that is no request is answered with `bad-request`, whatever it holds; nothing raises. What a request
-comes to is `engine`'s work; reading and writing lines is done elsewhere.
+A line that is not a request is answered with `bad-request`, whatever it contains; nothing raises. Requests
+are carried out in `engine`; lines are read and written elsewhere.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Which mutations did not land, and what clients are told of a turn."""
+"""The mutations that did not land, and the report of a turn."""

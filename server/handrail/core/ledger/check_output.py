@@ -1,8 +1,8 @@
 """
-What a check prints, as problems of documents: lines such as `a.py:3:7: error: …`, or SARIF.
+Parse the output of a check into problems of documents: lines such as `a.py:3:7: error: …`, or SARIF.
 
-Paths are given as they were printed; where they lead is found out elsewhere. Output that cannot be read as
-its format is told apart from output that names no problem.
+Paths are returned as printed; they are resolved elsewhere. Output that does not have the format is
+distinguished from output without problems.
 """
 
 from __future__ import annotations

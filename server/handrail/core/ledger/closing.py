@@ -1,12 +1,11 @@
 """
-Decide what becomes of an open failure once its document has changed.
+Decide what happens to an open failure when its document has changed.
 
-Its places move along with the text, which is compared with the text that they were seen in, so that no
-change can be missed or counted twice. Once they are removed, they are looked for in each later text: the
-user may undo that, and a program may empty a file before it writes it.
-
-What the user types closes a failure at its place only; a landed mutation of a later step closes it also by
-writing its text elsewhere, since whoever wrote that knew of it.
+Its places move with the text, which is compared with the text in which they were found, so that no change is
+missed or counted twice. Places that were removed are searched for in each later text, because the user may
+undo the removal, and a program may empty a file before it writes it. The user's typing closes a failure only
+at its place; a landed mutation of a later step also closes it by writing its text elsewhere, because its
+author knew about the failure.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """
 The ledger: which mutations failed, and for how long that matters.
 
-A failure stays open until a landed mutation of a later step touches its place, brings its text or
-rewrites the document, until its text comes to its place by other means, until its turn is restored, or
-until it is dismissed. One that was to replace all occurrences stays open while any is left. A mutation of
-the same document that lands elsewhere in a later step lowers it; one of the same step changes nothing. One
-without a place ends with the retry that the model makes of it in the same turn (`retry`). The
-first error is kept, repeats raise its count. A quick fix that is undone opens its failure again. What the
-user denied is not a failure. Nothing here claims anything about a text it was not shown.
+A failure stays open until a landed mutation of a later step touches its place, brings its text or rewrites
+the document, until its text comes to its place by other means, until its turn is restored, or until it is
+dismissed. One that was to replace all occurrences stays open while any is left. A mutation of the same
+document that lands elsewhere in a later step lowers it; one of the same step changes nothing. One without a
+place is closed by the model's retry in the same turn (`retry`). The first error is kept; repeats raise its
+count. If a quick fix is undone, its failure is open again. A denied call is not a failure. The ledger makes
+no statement about a text that it has not seen.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What an open failure's quick fixes would write, so that no one has to make one to see it.
+Show what an open failure's quick fixes would write, before the user applies one.
 
-An edit whose search text is only like what stands at a place writes its new text there all the same. So
-each offer says which line goes and which comes, and its diff shows the rest.
+If the search text is only similar to the text at a place, a quick fix still writes the new text there. So
+each offer names the old and the new line, and its diff shows the rest.
 """
 
 from __future__ import annotations

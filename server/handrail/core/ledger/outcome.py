@@ -1,6 +1,4 @@
-"""
-What came of the mutations of calls, and what the user should see of those that failed, as values.
-"""
+"""The outcomes of mutations, and what to show to the user about those that failed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-Tell whether the text that a failed hunk was to write has come into a document since.
+Decide whether the new text of a failed hunk has appeared in a document since.
 
-Counting decides, not finding: the text may have stood there before. Texts that are too short to tell
-anything count for nothing. What follows for a failure is decided in `ledger`.
+Occurrences are counted, because the text may have been there before. Texts that are too short to be
+significant are ignored. What follows for a failure is decided in `ledger`.
 """
 
 from __future__ import annotations

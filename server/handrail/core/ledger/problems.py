@@ -3,7 +3,7 @@ Problems that other programs find in documents: which of them an edit has caused
 
 A problem is new if no problem of the same kind was at its place before the edit. Places move along with the
 edit: a line that the edit left alone is the same line wherever it went, and any line of a rewritten block may
-stand for any line of the block before. What programs say is quoted, and bounded.
+stand for any line of the block before. Messages of programs are quoted, and limited in length.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What clients are told, in our words and not in LSP's: events, the turn's report, and diagnostics.
+Everything that clients are told, independent of LSP: events, the turn's report, and diagnostics.
 
 Everything here is derived from the ledger and the outcomes; nothing is added to the model's answer.
 """

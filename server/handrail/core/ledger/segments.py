@@ -1,10 +1,10 @@
 """
-Who changed what, while commands run in the background.
+Attribute changes to their authors while commands run in the background.
 
 Theory of operation. While a command runs in the background, snapshots of the workspace cut the time into
 segments: one is taken when it starts, before and after every other command, and when the last one ends. What
-differs between two snapshots belongs to one command: to the other command if one ran, else to the background
-command that started last. Not to it belongs what edits and saves changed in the segment.
+differs between two snapshots belongs to one command: to the other command if one ran, otherwise to the
+background command that started last. Changes by edits and saves in the segment do not belong to it.
 
     b1 starts      terminal: make      patch a.py            b1 ends
     S1 --- b1 --- S2 --- make --- S3 --- b1, without a.py --- S4

@@ -1,1 +1,1 @@
-"""Where a hunk belongs in a document."""
+"""Find the place of a hunk in a document."""

@@ -1,8 +1,8 @@
 """
-Pair the rows of a hunk's old text with lines of the document, where not every row matches.
+Pair the rows of a hunk's old text with lines of the document, if not every row matches.
 
-A pairing says for each old row which line is the same row, or that there is none. Whether an edit may be
-made on it is asked here too: what is removed, and what bounds an insertion, must have its line.
+A pairing gives for each old row the matching line, or none. This module also decides whether an edit may be
+based on it: removed rows, and rows next to an insertion, must have a matching line.
 """
 
 from __future__ import annotations

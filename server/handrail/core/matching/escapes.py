@@ -1,5 +1,5 @@
 """
-Literal escapes that a model wrote in the place of characters, such as a backslash and an n for a line end.
+Literal escapes that a model wrote instead of characters, such as a backslash and an n for a line ending.
 
 They are resolved only where the search text shows that they are not meant; a tab at the start of a new row
 also where the document indents by tabs.

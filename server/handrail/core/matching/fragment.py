@@ -1,10 +1,10 @@
 """
 Find a search text that is a part of a row and differs from it in the spacing between tokens only.
 
-A part begins and ends where tokens of the row do. Which blanks mean nothing is asked of the whole row, as
-it is and with the search text in the place of the part. What the new text keeps of the old one has the
-document's spacing; blanks that the edit itself changes are its own. If `a + b` is to become `a + c`, `a+b`
-becomes `a+c`.
+A part begins and ends where tokens of the row do. Whether blanks are insignificant is decided for the whole
+row, as it is and with the search text in place of the part. Text that the edit keeps has the document's
+spacing; blanks that the edit changes are as the edit has them. If `a + b` is to become `a + c`, `a+b` becomes
+`a+c`.
 """
 
 from __future__ import annotations

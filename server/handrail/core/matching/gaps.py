@@ -1,9 +1,9 @@
 """
-Decide how many blank lines stand in each gap, where search text and document differ in them.
+Decide the number of blank lines in each gap, if search text and document differ in them.
 
 Blank lines belong to the gaps between rows that are not blank. In a gap that the hunk does not change the
-document decides, in one that it changes the new text. So old rows `a`, `b` that stand in the document as `a`,
-blank, `b` keep the blank if the new rows are `a`, `c`, and lose it only if the hunk takes a blank away there.
+document decides, in one that it changes the new text. So if the document has `a`, blank, `b` for the old rows
+`a`, `b`, the blank stays if the new rows are `a`, `c`, and is removed only if the hunk removes a blank there.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
 Reindent replacement lines to the indentation that a document uses.
 
-The pairs (indentation in the patch, indentation in the document) of the lines that matched say how one
-turns into the other. A depth that no pair shows is counted from the nearest pair, and the steps are
-rescaled where the pairs or the steps on both sides show it: 2 to 4 blanks, blanks to tabs, and back. A
-depth whose place cannot be told is refused; nothing is ever flattened or guessed.
+The pairs (indentation in the patch, indentation in the document) of the lines that matched say how one turns
+into the other. A depth that no pair shows is counted from the nearest pair, and the steps are rescaled where
+the pairs or the steps on both sides show it: 2 to 4 blanks, blanks to tabs, and back. A depth that cannot be
+determined is refused; nothing is ever flattened or guessed.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 Find the one place in a document that a hunk describes.
 
 Strategies run from strict to lenient; the first that matches anywhere decides. *Safe* and *normalised*
-matches say all that the search text says. An *anchored* match may differ in its context, never in what it
-removes or in what bounds an insertion, and must beat every other place by a margin. What is only alike is
-never applied: such places are candidates for the user to choose. More than one match is refused unless
-the evidence picks one, and so is a place outside of the scope that the hunk names. Reading documents and
-applying edits happen elsewhere.
+matches contain everything in the search text. An *anchored* match may differ in its context, never in what it
+removes or in what bounds an insertion, and must beat every other place by a margin. A merely similar place is
+never used: such places are candidates for the user to choose. Several matches are refused unless a tie-break
+selects one; so is a place outside the scope that the hunk names. Reading documents and applying edits happen
+elsewhere.
 """
 
 from __future__ import annotations

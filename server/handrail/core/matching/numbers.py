@@ -1,5 +1,5 @@
 """
-Take row numbers off a hunk that was copied from where rows are shown with them, such as `12|    return`.
+Remove line numbers from a hunk that was copied from a listing with numbers, such as `12| return`.
 
 Rows are numbered if all that are not blank begin with numbers in sequence and the same separator. Where the
 document itself has numbers like these, they are text.

@@ -1,6 +1,4 @@
-"""
-Say why no place was chosen for a hunk, with the nearest places and how to go on.
-"""
+"""Explain why no place was chosen for a hunk, with the nearest places and the next steps."""
 
 from __future__ import annotations
 

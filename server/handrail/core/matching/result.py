@@ -1,6 +1,4 @@
-"""
-Say where a hunk belongs: the value that all strategies return.
-"""
+"""The place of a hunk: the value that all strategies return."""
 
 from __future__ import annotations
 

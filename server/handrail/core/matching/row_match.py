@@ -2,7 +2,7 @@
 Find a hunk's old rows among the rows of a document, as whole rows.
 
 Strategies run from strict to lenient: exact, trailing blanks, indentation, punctuation, blank lines. The
-strictest that matches anywhere decides. What is only alike is looked for in `similar`.
+strictest that matches anywhere decides. Similar places are found in `similar`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Find what the `@@` headers of a hunk name: the lines that a header holds.
+Find the lines in the scope of a hunk's `@@` headers.
 
-A header holds the rows below it up to where something else begins that is no deeper. A header that opens
-nothing, such as a statement, holds all that follows.
+The scope of a header is the rows below it, up to the next one that is not indented more deeply. The scope of
+a header that opens no block, such as a statement, is everything below it.
 """
 
 from __future__ import annotations

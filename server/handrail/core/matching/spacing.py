@@ -1,10 +1,10 @@
 """
 Find a hunk's old rows where they differ from the document's in the spacing between tokens only.
 
-Blanks are compared away where no language that has such a row gives them a meaning: runs of them, around
-commas and brackets, around `=`, on both sides of an operator, around the bars of a table. Strings, comments'
-words, indentation and rows inside a string of several rows stay as they are. Rows that the new text has from
-the old one keep the document's spacing; others are written as the patch has them.
+Blanks are ignored where they have no meaning in any language with such a row: runs of them, around commas and
+brackets, around `=`, on both sides of an operator, around the bars of a table. Strings, comments' words,
+indentation and rows inside a string of several rows stay as they are. Rows that the new text has from the old
+one keep the document's spacing; others are written as the patch has them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Find a search text as a string, wherever it begins and ends in a line.
 
-Line ends of the document do not matter, its spelling may be passed over. Whole rows are searched for in
+The document's line endings do not matter; its spelling may be ignored. Whole rows are searched for in
 `match`.
 """
 

@@ -1,9 +1,9 @@
 """
 Choose among several places that match a hunk equally.
 
-The scope (`@@` headers), the end of the file, the line hint, the indentation and the order of the hunks
-are evidence; each may narrow the choice down and none may widen it. Text that is unique needs none of it
-and beats a wrong hint. What is left as a tie is refused by the caller.
+The scope (`@@` headers), the end of the file, the line hint, the indentation and the order of the hunks are
+the tie-breaks; each may narrow the choice down, none may widen it. A unique match needs none of them, and
+overrides a wrong hint. The caller refuses a remaining tie.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a model wrote as a patch, in any notation, read into hunks."""
+"""Parse patches in any notation into hunks."""

@@ -1,9 +1,9 @@
 """
-Decide which file a patch means, where the name that it gives is not the name of a file.
+Decide which file a patch means, if its name is not that of an existing file.
 
 Diffs often name one file twice, by different names: a folder or an ending before and after. Models leave out
-folders, or write them with backslashes. A file is taken for the one that is meant only if no other can be.
-Whether there is a file is asked elsewhere.
+folders, or write them with backslashes. A file is chosen only if no other one can be meant. Whether files
+exist is checked elsewhere.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What a patch says, whatever its notation: for each file what is to become of it, and the hunks.
+The contents of a patch in any notation: for each file, what happens to it, and the hunks.
 
 Texts have LF and paths are as the model wrote them; nothing is looked up. Notations are read in `notations`.
 """

@@ -1,10 +1,10 @@
 """
-Find the file name that stands by an edit block in a pasted reply.
+Find the file name of an edit block in a pasted reply.
 
-A name may stand alone on a line, with the marks that chats put around it, in the info string of a fence,
-or in a sentence. A wrong name writes a wrong file, so what only might be a name is none: a product such as
-Node.js, a version number. A line such as `my notes.txt` may be a name, or a sentence that ends in one; then
-both are told, and whether there is such a file is asked elsewhere.
+A name may be alone on a line, with the marks that chats put around it, in the info string of a fence, or in a
+sentence. A wrong name would change a wrong file, so doubtful names do not count, such as a product (Node.js)
+or a version number. A line such as `my notes.txt` may be a name, or a sentence that ends in one; then both
+are returned, and which file exists is checked elsewhere.
 """
 
 from __future__ import annotations

@@ -2,12 +2,11 @@
 The table of the notations in which models write edits; all of them are read into the same hunks.
 
 To add a notation, write its parser and add an entry to `NOTATIONS`: the modes of the tool `patch`, the kinds
-of the bare engine and what is found in pasted replies follow from it. Plain search and replacement strings
-and whole-file fences need no parser, so they are not in the table.
+of the bare engine and the blocks in pasted replies follow from it. Plain search and replacement strings and
+whole-file fences need no parser, so they are not in the table.
 
-Line ends of the patch never matter; the document decides about those. Line numbers are hints. What a hunk
-matches and what it writes is decided in `match` and `plan`. Finding edit blocks in a pasted reply is
-`reply`'s work.
+Line endings of the patch never matter; those of the document are used. Line numbers are hints. What a hunk
+matches and writes is decided in `match` and `plan`. Edit blocks in a pasted reply are found in `reply`.
 """
 
 from __future__ import annotations

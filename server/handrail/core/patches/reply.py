@@ -1,9 +1,9 @@
 """
 Find the edit blocks in a reply copied from any chat, in order, and the prose around them.
 
-Read are V4A envelopes, SEARCH/REPLACE blocks under a file name, unified diffs, and fences that carry a
-whole file and its path. What a block says is read by `notations`; nothing is judged here, so a block that is
-cut short is handed on as it is and fails where its notation is read.
+These are V4A envelopes, SEARCH/REPLACE blocks below a file name, unified diffs, and fences with a whole file
+and its path. `notations` parses the blocks; nothing is judged here, so a truncated block is passed on
+unchanged and fails in its parser.
 """
 
 from __future__ import annotations

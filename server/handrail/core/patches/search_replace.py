@@ -1,9 +1,9 @@
 """
 Read SEARCH/REPLACE blocks, in the dialects of aider, Cline and Roo.
 
-A block is searched for its markers from strict to lenient. A lenient reading is taken only where there is no
-other, and said in the notes of the hunk. A marker where it cannot be one is refused, for then it is not
-certain where the parts end; one that is text is written with a backslash before it.
+Markers of a block are searched for from strict to lenient. A lenient reading is used only if there is no
+other, and is mentioned in the notes of the hunk. A marker in an impossible place is refused, because then it
+is uncertain where the parts end; a marker that is text is written with a backslash before it.
 """
 
 from __future__ import annotations

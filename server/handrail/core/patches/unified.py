@@ -1,6 +1,4 @@
-"""
-Read unified diffs; their line numbers are hints, and their counts are not believed.
-"""
+"""Read unified diffs; their line numbers are hints, and their counts are ignored."""
 
 from __future__ import annotations
 

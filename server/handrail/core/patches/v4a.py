@@ -2,8 +2,8 @@
 Read V4A envelopes: sections that add, update, move or delete files, updates as rows with a sign.
 
 A marker is a whole line. It may be spelled a little differently and be indented, as long as it can be nothing
-else; then the patch says in its notes what was put right. Rows of files have a sign before them, so a marker
-in a file is never one of the patch.
+else; then the notes of the patch say what was corrected. Rows of files begin with a sign, so a marker in a
+file is never taken for one of the patch.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """
-Find a patch in what models put around it: code fences, heredocs, cell magics, a row of prose.
+Find a patch inside the wrappers that models put around it: code fences, heredocs, cell magics, a line of
+prose.
 
-What stands around a patch is left out only if it cannot belong to the patch, and does not change what the
-patch means: a command that goes to another folder, or that writes the patch into a file, is refused.
+A wrapper is ignored only if it cannot belong to the patch, and does not change what the patch means: a
+command that goes to another folder, or that writes the patch into a file, is refused.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Whether hunks may be made, and what a patch does to a file."""
+"""Decide whether hunks may be applied, and what a patch does to a file."""

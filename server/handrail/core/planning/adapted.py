@@ -1,7 +1,7 @@
 """
-Say what was passed over to find a hunk's place, and what was done about it, in sentences.
+Describe in sentences which differences were ignored to find a hunk's place, and how the hunk was adapted.
 
-A match that is not exact always comes with at least one: from here, or from where its hunk was put right.
+An inexact match always has at least one such sentence, from here or from the module that corrected its hunk.
 """
 
 from __future__ import annotations

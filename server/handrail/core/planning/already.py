@@ -1,8 +1,8 @@
 """
-Tell an edit that the document has already from one that failed.
+Distinguish an edit that the document already has from one that failed.
 
-Models repeat an edit that was made; that is no failure, and making it again would double the lines. But
-new text that stands somewhere by chance is no edit that was made, so in doubt the answer is no.
+Models repeat edits that were made; that is not a failure, and making the edit again would duplicate lines.
+But new text that is somewhere by chance does not mean that the edit was made, so in doubt the answer is no.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-Find rows of a new text that stand for code which was left out.
+Find placeholder rows of a new text, in place of code that was left out.
 
-Some rows say so beyond doubt ("... existing code ..."). Others may say it ("# rest of the code"), and are
-placeholders only where code goes that they could stand for; where none does, they are comments. A row that
-the search text or the document has already is text.
+Some rows are unambiguous ("... existing code ..."). Others may be placeholders ("# rest of the code"), and
+count as such only if the edit removes code that they could replace; otherwise they are comments. A row that
+the search text or the document already has is ordinary text.
 """
 
 from __future__ import annotations

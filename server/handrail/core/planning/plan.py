@@ -1,10 +1,9 @@
 """
 Turn the hunks of a patch into the smallest edits of a document.
 
-Decided here is whether a hunk may be made at all: whether it says something and does not touch what
-another hunk changes. What it leaves out is told in `omission`, where it belongs is found in `match`,
-whether it is made already in `already`, and how its rows are written in `render`. The document is only
-read.
+This module decides whether a hunk may be applied at all: whether it changes something, and does not touch
+lines that another hunk changes. `omission` finds placeholders, `match` finds its place, `already` decides
+whether the document already has it, and `render` writes its rows. The document is only read.
 """
 
 from __future__ import annotations

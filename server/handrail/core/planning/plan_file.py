@@ -1,8 +1,9 @@
 """
-Say what a patch does to one file: which of its parts can be made, and what becomes of the file as a whole.
+Plan what a patch does to one file: which of its parts can be applied, and what happens to the file as a
+whole.
 
-This is the only place that decides what an addition, an update, a move or a deletion means for a file that
-is there, empty, or missing. Files are read and written elsewhere; how the bytes are encoded is decided there.
+Only this module decides what an addition, an update, a move or a deletion means for a file that exists, is
+empty, or is missing. Files are read and written elsewhere; how the bytes are encoded is decided there.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 Let the document decide between readings of a hunk that its notation leaves open.
 
 Rows of a V4A or unified hunk may have lost the blank before them: a row without any sign, and a row that
-stands one column too far left. They are rows of context only if the document has all of them so. A block
-that may be divided at two places is refused if the document bears out the second one.
+stands one column too far left. They are rows of context only if the document has all of them so. A block that
+may be divided at two places is refused if the document supports the second one.
 """
 
 from __future__ import annotations

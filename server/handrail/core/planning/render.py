@@ -1,9 +1,9 @@
 """
 Write a hunk's new text at the place that was found for it, as the smallest edits.
 
-Line opcodes between old and new decide: a line that the hunk does not change keeps the document's bytes.
-New lines take the terminators of those that they replace, else their neighbours', and the document's
-indentation. Where a hunk belongs is decided in `match`, whether it is to be made in `plan`.
+Line opcodes between old and new decide: a line that the hunk does not change keeps the document's bytes. New
+lines take the terminators of the lines that they replace, otherwise those of their neighbours, and the
+document's indentation. Where a hunk belongs is decided in `match`, whether to apply it in `plan`.
 """
 
 from __future__ import annotations

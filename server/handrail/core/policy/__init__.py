@@ -1,1 +1,1 @@
-"""Whether a call may run, and when."""
+"""Decide whether a call may run, and when."""

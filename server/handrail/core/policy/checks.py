@@ -1,8 +1,8 @@
 """
-The user's own checks: commands that say what is wrong with documents, run before and after a turn's edits.
+The user's own checks: commands that report problems in documents, run before and after a turn's edits.
 
-A check names the format of what it prints, so that nothing has to be guessed. A machine's settings alone can
-have checks: no folder chooses what runs.
+A check names the format of its output, so that nothing has to be guessed. Only machine settings can contain
+checks, so that no folder chooses what runs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 How a command is contained: what it sees and may change of the machine.
 
-*look* is for what only reads: nothing can be written, and keys are hidden. *work* may write in the workspace,
-but not to version control's own files and what runs later, and what no snapshot covers is changed only in a
-layer over it. Both are without network. *free* is a command that nothing holds.
+*look* is for read-only commands: nothing can be written, and keys are hidden. *work* may write in the
+workspace, but not to version control's own files or files that run later; files that no snapshot covers are
+changed only in a layer. Both are without network. *free* is a command without containment.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Which variables of an environment a program that we start may have: those of the table, by name.
 
-A list of what must not be told is never complete, since anybody may call a key anything. So what is not known
-to be harmless is left out. A variable of the table that holds a login, such as a proxy's with a password, is
-left out as well. The user can add names for the commands that they allow.
+A list of secrets is never complete, since a key may have any name. So variables that are not known to be
+harmless are left out. A variable of the table that contains a login, such as a proxy with a password, is left
+out too. The user can add names for the commands that they allow.
 """
 
 from __future__ import annotations

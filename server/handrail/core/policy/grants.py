@@ -1,8 +1,8 @@
 """
-What a user has allowed before, and what the rules say beside it.
+What a user has allowed before, combined with the rules.
 
-A yes that is to hold longer covers what was asked about and no more: a document, or one command line as it
-was contained then. A yes to a line that nothing held covers it contained as well.
+A lasting yes covers exactly what was asked about: a document, or one command line with the containment that
+it had. A yes to an uncontained command line also covers the contained one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a path leads, what kind of place that is, and whether that alone is reason to ask."""
+"""Where a path leads, what kind of place that is, and whether that alone is a reason to ask."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-The user's own rules of what may run: by tool, and by a pattern for its path or its command.
+The user's own rules about what may run: by tool, and by a pattern for its path or its command.
 
-Of the rules that match, the last decides. A pattern for paths is one of .gitignore: without a slash it is for
-the name alone, `*` ends at a slash and `**` does not. In one for commands `*` is any text. A command has many
-parts, and a rule is for one of them: `npm *` says nothing of what stands behind `&&`.
+The last rule that matches decides. A pattern for paths is one of .gitignore: without a slash it is for the
+name alone, `*` ends at a slash and `**` does not. In one for commands `*` is any text. A command has many
+parts, and a rule is for one of them: `npm *` does not cover what comes after `&&`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Put allowed calls into batches: what may run at once, and what must wait.
 
-A call that was blocked or denied is in no batch, so it can neither run nor take a checkpoint. Calls that
-only read run together; a call that changes a document waits for earlier calls that touch it. Running one
-at a time is the same plan with batches of one.
+A call that was blocked or denied is not in a batch, so it can neither run nor take a checkpoint. Calls that
+only read run together; a call that changes a document waits for earlier calls that touch it. Running one at a
+time is the same plan with batches of one.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-A command line taken apart, how it is run, and what came of it.
+A parsed command line, how it is run, and its result.
 
 A line is known to change nothing if it can be run without a shell, and each command in it is known to change
 nothing. Of a line that only a shell can run, nothing is assumed; its parts are there for the user's rules,

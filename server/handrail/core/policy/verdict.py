@@ -1,8 +1,8 @@
 """
 The verdict for one call: allow, ask, or block with the reason.
 
-One decision for every tool, commands included: by what kind of place a call touches, by what a command is
-known to do, and by what the user has set and allowed before. A block is final: no answer of the user lifts
+One decision for every tool, commands included: it depends on the kinds of places that a call touches, on what
+a command is known to do, and on the user's settings and earlier answers. A block is final: no answer lifts
 it. Asking is done elsewhere, and only for the verdict `Ask`.
 """
 

@@ -1,5 +1,5 @@
 """
-Patterns with stars as regular expressions that try nothing twice, whoever wrote the pattern.
+Patterns with stars as regular expressions without catastrophic backtracking.
 
 `.*a.*a.*a.*b` tries every way to share a text out among the stars. But what stands between two stars need
 only be looked for once, at the first place where it fits: if the rest does not fit after that, it does not

@@ -1,5 +1,5 @@
 """
-Take the values of keys out of text before anybody else reads it, and know keys of an environment by name.
+Remove the values of keys from text before anyone else reads it, and recognise keys of an environment by name.
 
 A key is found as it is and in its usual encodings: escaped for a URL, JSON or a program's source, in base64
 of either alphabet (alone or within a longer text), and in hexadecimal; line ends within an encoding count
@@ -10,7 +10,7 @@ it, and for each of its characters the place where it comes from.
     unescaped x = a2V5L1⏎ZhbHVl=
     joined    x=a2V5L1ZhbHVl=          holds base64 of the key
 
-Encodings of an encoding are not looked for, but for escapes.
+Encodings of an encoding are not searched for, except for escapes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Make an error fit for a model to read: nothing in it can pass for the conversation's own framing.
 
-Errors carry text of others: a compiler's output, a file's content, a server's answer. What looks like a
-role, a tool call or the end of a block is taken out; so are control characters; and the length is bounded.
-The user's log keeps the original.
+Errors contain foreign text: a compiler's output, a file's content, a server's answer. Anything that looks
+like a role, a tool call or the end of a block is removed; so are control characters; and the length is
+limited. The user's log keeps the original.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """
 What a terminal would show of a command's output, as plain text.
 
-Escape sequences go; of a line that is written over and over, such as a progress bar, the last state stays.
+Escape sequences are removed; of a line that is overwritten again and again, such as a progress bar, the last
+state stays.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""
-Searches and what they find, as values, and as the model reads them.
-"""
+"""Searches and their results, as values, and as the model reads them."""
 
 from __future__ import annotations
 

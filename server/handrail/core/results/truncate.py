@@ -1,9 +1,9 @@
 """
-Shorten an output that is too long for the model: its head and its tail stay, the middle is kept aside.
+Shorten an output that is too long for the model: its head and its tail stay, the middle is left out.
 
-What is cut is cut at line ends where there are any near. In its place stands a marker, announced above the
-output by a name that occurs nowhere in it, so neither the output itself nor a careless reader can take it for
-content. Keeping the whole aside happens elsewhere.
+It is cut at line endings if there are any nearby. In its place is a marker, announced above the output by a
+name that occurs nowhere in it, so neither the output itself nor a careless reader can take it for content.
+The whole output is stored elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """
-What a command has printed that no one has read yet: bounded, and its end is kept.
+The unread output of a command: limited in size, with its end kept.
 
-A command that floods its output must not fill the memory; what is lost is counted, and said when it is read.
+A command that floods its output must not fill the memory; lost characters are counted, and reported when the
+output is read.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What has landed and is neither kept nor undone; pure functions."""
+"""Changes that have landed and are neither kept nor undone; pure functions."""

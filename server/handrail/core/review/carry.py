@@ -1,5 +1,5 @@
 """
-What becomes of pending hunks when their document changes: by the agent, or by anybody else.
+Update pending hunks when their document changes, by the agent or by anyone else.
 
 The blocks of a change say which rows of the text before it are which rows of the text after it
 (`documents/edit.opcodes`); they ascend.

@@ -1,4 +1,4 @@
-"""What the user says of changes and of lines: what it is about, and what the model reads of it."""
+"""The user's comments on changes and lines: their subjects, and how the model reads them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-One document under review: what it holds, its pending hunks, and hunks that went and may come back.
+One document under review: its text, its pending hunks, and hunks that are gone but may come back.
 
-An editor's undo and redo are changes like any other. So that what they bring back is what it was, the hunks
-of earlier texts are remembered, and a hunk that goes is together with its place: once the same text stands
-there again, so does the hunk. What was kept is remembered no more.
+An editor's undo and redo are changes like any other. So that they bring back pending hunks too, the hunks of
+earlier texts are remembered, and a hunk that disappears is remembered with its place: when the same text is
+there again, so is the hunk. Kept hunks are forgotten.
 """
 
 from __future__ import annotations

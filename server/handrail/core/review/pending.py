@@ -1,4 +1,4 @@
-"""What is pending in one document of a workspace, as it is kept and as people are told of it; and as JSON."""
+"""The pending changes of one document, as they are stored and as they are shown; and as JSON."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-What of pending hunks the user has put on record: staged, or committed.
+Find pending hunks that the user has staged or committed.
 
-A hunk whose rows stand in the recorded text is kept. Where only some of its rows do, the recorded rows are
-what would be there without the rest.
+A hunk whose rows are in the recorded text is kept. Where only some of its rows do, the recorded rows are what
+would be there without the rest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Undo pending hunks, or a turn's part of them, in what they have become since."""
+"""Undo pending hunks, or a turn's part of them, even if they have changed since."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ class Chats:
     The documents of conversations, by session.
 
     Attributes:
-        served: Stores them. page: Creates the page of a session.
+        served: Stores them.
+        page: Creates the page of a session.
         paths: The paths of the workspace's files.
         others: Follows what other windows record of the shown conversations.
         latest: The session that was opened, or sent to, last.

@@ -1,6 +1,7 @@
 """
-The draft: what the user writes at the end of a conversation, below our heading. The heading stays ours even
-if the user changes it; text that was typed in its line is part of the draft.
+The draft: what the user writes at the end of a conversation, below our heading.
+
+The heading stays ours even if the user changes it; text that was typed in its line is part of the draft.
 """
 
 from __future__ import annotations
@@ -99,8 +100,9 @@ def is_last_heading(line: Line) -> bool:
 
 def with_own_draft(page: Page) -> Page:
     """
-    Returns the page with all lines of the draft as the user's, even blank lines that were ours. Our last
-    heading is ours again if the user typed it again above the draft.
+    Returns the page with all lines of the draft as the user's, even blank lines that were ours.
+
+    Our last heading is ours again if the user typed it again above the draft.
     """
     at = draft_start(page.lines)
     lines = [

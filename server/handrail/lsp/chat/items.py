@@ -58,9 +58,11 @@ class Beside:
 @dataclass(kw_only=True)
 class Items:
     """
-    Creates the items of a transcript. Attributes:
-        redact: Removes keys from a text. place: Returns the URI of a path that a model wrote, if it may be
-        opened.
+    Creates the items of a transcript.
+
+    Attributes:
+        redact: Removes keys from a text.
+        place: Returns the URI of a path that a model wrote, if it may be opened.
     """
 
     redact: Callable[[str], str]

@@ -36,13 +36,21 @@ def _unset() -> View:
 @dataclass
 class ChatPage(ServedPage):
     """
-    The document of one conversation. Attributes: session: Its id.
-        journals: Stores its journal. running: The turns of the session that run in this server. asked: The
-        open questions of these turns. view: Renders it. transcript: Its content. shown_now: The current state
-        that is shown. mode: The mode that the user chose for its turns; otherwise that of the settings. told:
-        The answers of slash commands. sending: Held while the user's text is sent, so that nothing is sent
-        twice. queued: The queued messages, by the turn that each will start; and whether it still can. feed:
-        Sends changes to the client, if it shows the conversation in a view of its own.
+    The document of one conversation.
+
+    Attributes:
+        session: Its id.
+        journals: Stores its journal.
+        running: The turns of the session that run in this server.
+        asked: The open questions of these turns.
+        view: Renders it.
+        transcript: Its content.
+        shown_now: The current state that is shown.
+        mode: The mode that the user chose for its turns; otherwise that of the settings.
+        told: The answers of slash commands.
+        sending: Held while the user's text is sent, so that nothing is sent twice.
+        queued: The queued messages, by the turn that each will start; and whether it still can.
+        feed: Sends changes to the client, if it shows the conversation in a view of its own.
     """
 
     session: str = ""
@@ -322,8 +330,9 @@ class ChatPage(ServedPage):
     @property
     def place(self) -> int:
         """
-        The line, counted from 0, where the user writes. Every editor shows it: Vim has no line after the last
-        line ending.
+        The line, counted from 0, where the user writes.
+
+        Every editor shows it: Vim has no line after the last line ending.
         """
         rows = self._page.lines
         said = [at for at, line in enumerate(rows) if line.text.strip()]

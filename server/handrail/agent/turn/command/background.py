@@ -148,8 +148,9 @@ class Background:
         starter: Starter,
     ) -> Printed | Failure:
         """
-        Starts an allowed command, and waits briefly in case it ends at once. Raises CheckpointError as for
-        any command; then it does not run.
+        Starts an allowed command, and waits briefly in case it ends at once.
+
+        Raises CheckpointError as for any command; then it does not run.
         """
         step = starter.step()
         if (full := self.full(step.session)) is not None:

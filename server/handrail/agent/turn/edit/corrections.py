@@ -1,7 +1,8 @@
 """
-Correct the outcome of edits that show up after they were reported as failed. An editor may apply an edit long
-after its answer. Then the outcome and the checkpoint are corrected, and everyone who was told about the
-failure is told again: the document decides, whenever it shows the edit.
+Correct the outcome of edits that show up after they were reported as failed.
+
+An editor may apply an edit long after its answer. Then the outcome and the checkpoint are corrected, and
+everyone who was told about the failure is told again: the document decides, whenever it shows the edit.
 """
 
 from __future__ import annotations
@@ -148,6 +149,7 @@ def _lone_change(before: Held, change: Change, landing: Landing) -> tuple[Held, 
 def _change_among_others(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
     """
     Returns the texts of a document before and after a change that shows late, with all other changes by then.
+
     Other edits may have shown before it. If they cannot be separated, only the lines that it wrote itself
     count.
     """

@@ -110,8 +110,9 @@ Left = Text | Nothing
 
 def written_texts(before: Held, changes: Sequence[Change], landings: Sequence[Landing]) -> dict[str, Left]:
     """
-    Returns the texts that our own changes produced, without what others did since. Documents for which this
-    is unknown are left out; their current text counts.
+    Returns the texts that our own changes produced, without what others did since.
+
+    Documents for which this is unknown are left out; their current text counts.
     """
     result: dict[str, Left | None] = {}
     for change, landing in zip(changes, landings, strict=True):

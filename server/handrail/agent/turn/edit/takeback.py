@@ -122,8 +122,9 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> tuple[Landing, list[WayBack]]:
     """
-    Reverts what landed of *change* in each document of its file, and checks what is left of it. A hunk that
-    cannot be reverted in one of them is left in all.
+    Reverts what landed of *change* in each document of its file, and checks what is left of it.
+
+    A hunk that cannot be reverted in one of them is left in all.
     """
     where = landing.uri or change.uri
     views = await _views(ports, where)

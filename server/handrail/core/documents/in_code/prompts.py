@@ -1,9 +1,9 @@
 """
 Find the prompts in a document: comments that begin with `handrail:`.
 
-A comment that ends with its row goes on in the comments directly below it that have the same sign in the same
-column, up to one without text, or one that is a prompt itself. A block is one prompt from its first sign to
-its last. Prompts without text are left out.
+A line comment continues in the comments directly below it that have the same sign in the same column, up to
+one without text, or one that is a prompt itself. A block is one prompt from its first sign to its last.
+Prompts without text are left out.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Remove a prompt from its document, together with the first edit that answers it.
 
-The comment is looked for in the text that the edit is computed on: at its place, carried over from the text
-that it was sent from. If it reads otherwise there, it stays as its user has it; if the edit itself touches
-it, nothing is added to that.
+The comment is searched for in the text of the edit, at the place that corresponds to the one from which it
+was sent. If it has changed, it stays as the user wrote it; if the edit itself touches it, nothing is added to
+the edit.
 """
 
 from __future__ import annotations

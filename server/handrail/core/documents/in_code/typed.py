@@ -1,10 +1,10 @@
 """
-Tell the prompts that the user has typed from all others, so that saving a document can send them.
+Distinguish prompts that the user has typed from all others, so that saving a document can send them.
 
-Only what was seen to be typed counts: a prompt is foreign if it was there when the document was opened, if an
-edit of the agent's has written it, or if it came while the file changed on disk. What follows from a prompt
-by typing in it is what that was. A prompt that was sent stays sent, so the editor's undo, which brings it
-back, sends nothing.
+Only observed typing counts: a prompt is foreign if it was in the document when it was opened, if an edit of
+the agent wrote it, or if it appeared while the file changed on disk. A prompt that changes because the user
+types in it keeps its status. A prompt that was sent stays sent, so the editor's undo, which brings it back,
+sends nothing.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Command lines that can be run without a shell: read, known, and as they will run."""
+"""Command lines that can run without a shell: parsing, known commands, and scripts."""

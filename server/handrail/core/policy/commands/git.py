@@ -2,8 +2,8 @@
 The subcommands of git that are known to change nothing, with their options, and the settings that git then
 has.
 
-A repository can name programs that git runs while it only looks. The settings turn them off where git lets
-us; where it does not, the repository's configuration has one of `PROGRAMS`, and the user is asked.
+A repository can name programs that git runs even when it only reads. The settings turn them off where git
+permits; where it does not, the repository's configuration has one of `PROGRAMS`, and the user is asked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """
 Match names against the plain patterns of a shell: `*`, `?` and `[a-z]`, part by part of a path.
 
-A backslash takes the meaning of what follows. No pattern matches a slash, and only a written dot matches one
-at the beginning of a name. The time that this takes grows with the name times the pattern, whatever they are.
+A backslash makes the next character literal. No pattern matches a slash, and only a written dot matches one
+at the beginning of a name. The time is at most proportional to the length of the name times that of the
+pattern.
 """
 
 from __future__ import annotations

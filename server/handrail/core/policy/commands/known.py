@@ -1,5 +1,5 @@
 """
-What is known of a command from its words: how it is run so that it changes nothing, and what it reads.
+What is known about a command from its words: how to run it so that it changes nothing, and what it reads.
 """
 
 from __future__ import annotations

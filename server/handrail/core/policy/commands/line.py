@@ -1,5 +1,5 @@
 """
-Read a command line that can be run without a shell.
+Parse a command line that can run without a shell.
 
 Such a line has simple commands of literal words and plain file patterns, joined by `|`, `&&`, `||`, `;` and
 line ends; its only redirects are to and from `/dev/null`, and of one channel to the other. Every character
@@ -8,8 +8,7 @@ belongs to a token that is listed here. For any other line the answer is why it 
 Theory of operation. Tokens are found by a table of patterns, the first that matches decides, and they leave
 no gaps: `ls -l 'a b' 2>/dev/null` is word, blank, word, blank, word, blank, redirect. A word is found by a
 second table, of pieces; in one that only a shell can expand (`$x`, `~`, `{a,b}`), no piece matches, and the
-line is not read. Where bash joins what a backslash and a line end divide, we read only what stands between
-blanks.
+line is not read. A backslash before a line ending is supported only between words.
 """
 
 from __future__ import annotations

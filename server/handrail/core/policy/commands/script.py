@@ -1,7 +1,7 @@
 """
-A command line as it will run without a shell: what is started, from which words, in which folder.
+A command line as it will run without a shell: which programs start, with which words, in which folder.
 
-It is judged and run as it stands here: patterns are expanded and folders followed already.
+It is judged and run exactly as it is here: patterns have been expanded, and `cd` has been followed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Commands whose arguments no row of the table can say: `find`, `test`, `echo` and `printf`.
+Commands whose arguments a row of the table cannot describe: `find`, `test`, `echo` and `printf`.
 
-Of what bash does itself and another program does for us, only that is known which both understand alike.
+For bash builtins that run as separate programs here, only arguments that both understand alike are known.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 """
 The commands that are known to change nothing, with all their options; see `options` for how a row is read.
 
-What is left out is left out on purpose: options that write (`sort -o`), run something (`find -exec`), read
-files that they do not name themselves (`date -f`, `wc --files0-from`), or follow links out of a folder (`grep
--R`, `ls -L`), or have a temporary file written (`sort -S`). Of options that only other systems have, none is
-listed.
+Options are left out on purpose: options that write (`sort -o`), run something (`find -exec`), read files that
+they do not name themselves (`date -f`, `wc --files0-from`), or follow links out of a folder (`grep -R`, `ls
+-L`), or have a temporary file written (`sort -S`). Options that only other systems have are not listed.
 """
 
 from __future__ import annotations
