@@ -35,11 +35,11 @@ async def run(stage: Stage, habits: Habits, **settings: Any) -> tuple[Editor, st
 async def test_each_place_is_shown_and_the_focus_stays(stage: Stage, habits: Habits) -> None:
     editor, uri = await run(stage, habits, follow=True)
     if not habits.capabilities.get("window", {}).get("showDocument", {}).get("support"):
-        assert editor.places_shown == []
+        assert editor.show_requests == []
         assert not any("a.txt" in each.message for each in editor.messages), "it is not said either"
         return
-    await editor.until(lambda: editor.places_shown)
-    (shown,) = editor.places_shown
+    await editor.until(lambda: editor.show_requests)
+    (shown,) = editor.show_requests
     assert (shown.uri, shown.take_focus) == (uri, False)
     assert shown.selection is not None
     assert (shown.selection.start.line, shown.selection.start) == (3, shown.selection.end)
@@ -48,4 +48,4 @@ async def test_each_place_is_shown_and_the_focus_stays(stage: Stage, habits: Hab
 @vscode
 async def test_by_default_nothing_is_shown(stage: Stage, habits: Habits) -> None:
     editor, _ = await run(stage, habits)
-    assert editor.places_shown == []
+    assert editor.show_requests == []

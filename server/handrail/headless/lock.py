@@ -175,10 +175,10 @@ def _check(handle: int, path: Path) -> None:
 def _holder(handle: int) -> str:
     """Name the process that holds the lock of what is open, where the system has a list of them."""
     status = os.fstat(handle)
-    place = f" {os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino} "
+    key = f" {os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino} "
     with contextlib.suppress(OSError):
         for line in Path("/proc/locks").read_text(encoding="ascii", errors="replace").splitlines():
-            if place in line and " FLOCK " in line and "->" not in line:
+            if key in line and " FLOCK " in line and "->" not in line:
                 return f"process {line.split()[4]}"
     return ""
 

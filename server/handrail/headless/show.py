@@ -298,8 +298,8 @@ class Show:
         line = failure.line
         if line is None and failure.candidates:
             line = failure.candidates[0].first_line
-        place = f"{self.name(failure.uri)}:{(line or 0) + 1}: " if failure.uri else ""
-        self.line(f"  {place}warning[{failure.code}] {failure.message}", YELLOW)
+        where = f"{self.name(failure.uri)}:{(line or 0) + 1}: " if failure.uri else ""
+        self.line(f"  {where}warning[{failure.code}] {failure.message}", YELLOW)
         for candidate in failure.candidates:
             excerpt = (line_text(failure.uri, candidate.first_line) or "").strip()[:EXCERPT_CHARS]
             lines = f"line {candidate.first_line + 1}"

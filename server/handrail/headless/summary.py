@@ -49,5 +49,5 @@ def _reason(failure: Failure) -> str:
     line = failure.line
     if line is None and failure.candidates:
         line = failure.candidates[0].first_line
-    place = "" if line is None else f"line {line + 1}: "
-    return f"{place}{failure.code}: {failure.message.splitlines()[0] if failure.message else ''}"
+    where = "" if line is None else f"line {line + 1}: "
+    return f"{where}{failure.code}: {failure.message.splitlines()[0] if failure.message else ''}"

@@ -88,8 +88,8 @@ class Lines:
         try:
             return self._starts[position.line] + len(units.decode(self._codec))
         except UnicodeDecodeError as error:
-            place = f"line {position.line + 1}, unit {position.character}"
-            raise EditRefusedError(f"the position at {place} is inside a character") from error
+            where = f"line {position.line + 1}, unit {position.character}"
+            raise EditRefusedError(f"the position at {where} is inside a character") from error
 
     def position(self, offset: int) -> Position:
         """Find the position of an offset; the offset must not lie inside a CRLF."""

@@ -41,12 +41,12 @@ def position(text: Text, offset: int, encoding: str) -> lsp.Position:
     return lsp.Position(line=line, character=to_units(row, offset - text.starts[line], encoding))
 
 
-def offset(text: Text, place: lsp.Position | protocol.Position, encoding: str) -> int:
+def offset(text: Text, at: lsp.Position | protocol.Position, encoding: str) -> int:
     """Returns the offset of a position; one beyond the text is clamped."""
-    if place.line >= len(text.starts):
+    if at.line >= len(text.starts):
         return len(text.content)
-    row = text.rows[place.line] if place.line < len(text.rows) else ""
-    return text.starts[place.line] + from_units(row, place.character, encoding)
+    row = text.rows[at.line] if at.line < len(text.rows) else ""
+    return text.starts[at.line] + from_units(row, at.character, encoding)
 
 
 def range_of(given: lsp.Range) -> protocol.Range:
@@ -66,8 +66,8 @@ def lines(span: protocol.Range) -> tuple[int, int]:
 
 def line(number: int) -> lsp.Range:
     """Returns the beginning of a line, counted from 0."""
-    place = lsp.Position(line=number, character=0)
-    return lsp.Range(start=place, end=place)
+    start = lsp.Position(line=number, character=0)
+    return lsp.Range(start=start, end=start)
 
 
 def lsp_range(text: Text, span: Span, encoding: str) -> lsp.Range:
@@ -171,8 +171,8 @@ class Converter:
             uri=self.spelled(mutation.uri),
             range=ranges[0] if ranges else None,
             candidates=[
-                protocol.Candidate(range=place, score=near.score)
-                for place, near in zip(ranges, failure.near, strict=False)
+                protocol.Candidate(range=range_, score=near.score)
+                for range_, near in zip(ranges, failure.near, strict=False)
                 if offered
             ],
             attempts=attempts,

@@ -104,9 +104,9 @@ class OpenDocument:
             return
         lines = self.lines
         self._text = None
-        start = end = self._place(event.range.start, encoding)
+        start = end = self._line_and_offset(event.range.start, encoding)
         if event.range.end != event.range.start:
-            end = max(start, self._place(event.range.end, encoding))
+            end = max(start, self._line_and_offset(event.range.end, encoding))
         if start[0] == end[0] and self._change_row(start[0], start[1], end[1], event.text):
             return
         # One line more on each side: a CR and an LF that now meet are one terminator.
@@ -130,7 +130,7 @@ class OpenDocument:
         self.lines[line] = changed
         return True
 
-    def _place(self, position: lsp.Position, encoding: str) -> tuple[int, int]:
+    def _line_and_offset(self, position: lsp.Position, encoding: str) -> tuple[int, int]:
         if position.line >= len(self.lines):
             return len(self.lines) - 1, len(self.lines[-1])
         line = self.lines[position.line]

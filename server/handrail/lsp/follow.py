@@ -48,9 +48,9 @@ class Follow:
         span = event.spans[0] if event.spans else None
         encoding, document = self.documents.encoding, self.documents.find(event.mutation.uri)
         selection = convert.line(0) if span is None else convert.lsp_range(event.text, span, encoding)
-        place = lsp.Range(start=selection.start, end=selection.start)  # shown, and nothing selected
+        start = lsp.Range(start=selection.start, end=selection.start)  # shown, and nothing selected
         uri = event.mutation.uri if document is None else document.uri
-        self._next = lsp.ShowDocumentParams(uri=uri, take_focus=False, selection=place)
+        self._next = lsp.ShowDocumentParams(uri=uri, take_focus=False, selection=start)
         if not self._is_showing:
             self._is_showing = True
             self.begin(self._show())

@@ -170,7 +170,7 @@ class ServedPage(ABC):
                 await self._load(is_there=True)
         return True
 
-    def look(self) -> None:
+    def observe(self) -> None:
         """Reads what the user has written, if the document is open."""
         document = self._open()
         if document is not None and self.is_loaded:
@@ -181,7 +181,7 @@ class ServedPage(ABC):
 
     def on_save(self) -> None:
         """Called when the client has saved the document."""
-        self.look()
+        self.observe()
         self._saved = self.page
 
     def on_change(self) -> None:
@@ -253,12 +253,12 @@ class ServedPage(ABC):
             self.uri = self._client_uri(there[0])
         await self._load(is_there=there is not None)
         if self._open() is not None:
-            self.look()
+            self.observe()
         elif there is not None:
             self._observe(split_lines(there[1]))
 
     async def _write(self, edit: Edit, on_disk: str | None) -> None:
-        self.look()  # the user may have typed in it since
+        self.observe()  # the user may have typed in it since
         document, before = self._open(), self.page
         after = edit(self.clean(before))
         now = pages.update(after, self.parts_in(after))
@@ -278,7 +278,7 @@ class ServedPage(ABC):
             self._unread = (rows, now)
             self._sent = [*self._sent, now][-RECENT:]
             self.page = now
-            self.look()  # the user may have typed in it while the file was written
+            self.observe()  # the user may have typed in it while the file was written
             return
         edits = pages.edits(before, now)
         was_clean = self._saved is not None and before.text == on_disk
@@ -288,7 +288,7 @@ class ServedPage(ABC):
             self._remember(now)  # it may show at any time from now on, even after more typing
             self._sent = [*self._sent, now][-RECENT:]
             await self.editor.apply([update], f"handrail: {self.name.removesuffix('.md')}")
-        self.look()
+        self.observe()
         if edits and self.has_news():
             self.shown()
         self._tries = self._tries + 1 if edits and not self._is_true() else 0

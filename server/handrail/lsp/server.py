@@ -39,7 +39,7 @@ from handrail.lsp.features import (
     turn,
     virtual,
 )
-from handrail.lsp.features.chat import ask, begin, links, mentioned, places
+from handrail.lsp.features.chat import ask, at_lines, begin, links, mentioned
 from handrail.lsp.features.chat import requests as chat
 from handrail.lsp.features.chat import view as chat_view
 from handrail.lsp.state import Hooks, State, Wrong
@@ -173,7 +173,7 @@ def register(server: Server) -> None:
     for request, handler in HANDLERS:
         _register(server, request, handler)
     _register_documents(server)
-    _register_places(server)
+    _register_at_lines(server)
     _register_standard(server)
 
 
@@ -248,7 +248,7 @@ def _register_documents(server: Server) -> None:
             raise RequestFailed(message=_show(str(error))) from error
 
 
-def _register_places(server: Server) -> None:
+def _register_at_lines(server: Server) -> None:
     @server.feature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
         lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]),
@@ -259,7 +259,7 @@ def _register_places(server: Server) -> None:
         fixes = diagnostics.code_actions(server.state, params)
         return [
             *fixes,
-            *places.code_actions(server.state, params),
+            *at_lines.code_actions(server.state, params),
             *questions.code_actions(server.state, params),
             *review.code_actions(server.state, params),
             *review_page.code_actions(server.state, params),
@@ -272,7 +272,7 @@ def _register_places(server: Server) -> None:
     async def code_lens(params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
         await server.state.chats.knows(params.text_document.uri)
         return [
-            *places.lenses(server.state, params),
+            *at_lines.lenses(server.state, params),
             *prompts.lenses(server.state, params),
             *review.lenses(server.state, params),
             *review_page.lenses(server.state, params),
@@ -290,11 +290,11 @@ def _register_places(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def document_symbol(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
-        return places.symbols(server.state, params)
+        return at_lines.symbols(server.state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE)
     def folding_range(params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange] | None:
-        return places.folds(server.state, params)
+        return at_lines.folds(server.state, params)
 
     @server.feature(lsp.TEXT_DOCUMENT_INLAY_HINT)
     def inlay_hint(params: lsp.InlayHintParams) -> list[lsp.InlayHint]:

@@ -46,8 +46,8 @@ def explain(error: BaseException, path: str) -> str:
     errors = [
         line.rpartition(" @ ") for line in transform_error(error, path=path, format_exception=_describe)
     ]
-    places = [(what, re.sub(r"_([a-z])", _upper, at).lstrip(".")) for what, _, at in errors]
-    return "; ".join(f"{what} @ {at}" if at else what for what, at in places)
+    fields = [(what, re.sub(r"_([a-z])", _upper, at).lstrip(".")) for what, _, at in errors]
+    return "; ".join(f"{what} @ {at}" if at else what for what, at in fields)
 
 
 def write(value: object) -> object:

@@ -125,8 +125,8 @@ class Buffers:
                 messages = [[{"text": document.text}]]
             case Shape.SPAN:
                 start, end, new = difference(before, document.text)
-                places = (position_of(before, at, self.encoding) for at in (start, end))
-                messages = [[{"range": dict(zip(("start", "end"), places, strict=True)), "text": new}]]
+                positions = (position_of(before, at, self.encoding) for at in (start, end))
+                messages = [[{"range": dict(zip(("start", "end"), positions, strict=True)), "text": new}]]
             case Shape.SINGLE:
                 messages = [[change] for change in changes]
             case Shape.TOGETHER:

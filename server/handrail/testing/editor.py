@@ -45,7 +45,7 @@ class ScriptedEditor(RecordedClient):
             is a title that was not offered. Without an answer the user closes the question.
         progressed: Every `$/progress`.
         refreshes: The methods of every request to ask for something again, such as code lenses.
-        places_shown: Every `window/showDocument`; `documents_shown` has their URIs.
+        show_requests: Every `window/showDocument`; `documents_shown` has their URIs.
         server_capabilities: What the server answered to `initialize`.
     """
 
@@ -62,7 +62,7 @@ class ScriptedEditor(RecordedClient):
         self.answers: list[str | None] = []
         self.refreshes: list[str] = []
         self.documents_shown: list[str] = []
-        self.places_shown: list[lsp.ShowDocumentParams] = []
+        self.show_requests: list[lsp.ShowDocumentParams] = []
         self.progressed: list[Json] = []
         self.server_capabilities: Json = {}
         self._register()
@@ -215,7 +215,7 @@ class ScriptedEditor(RecordedClient):
 
     def _show_document(self, params: lsp.ShowDocumentParams) -> lsp.ShowDocumentResult:
         self.documents_shown.append(params.uri)
-        self.places_shown.append(params)
+        self.show_requests.append(params)
         return lsp.ShowDocumentResult(success=True)
 
 

@@ -132,8 +132,8 @@ def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:
     if subject.status is Status.PENDING and subject.renamed_from:
         what += f" from {code(subject.renamed_from)}"
     size = f" · {subject.size}" if subject.is_change else ""
-    place = f"{subject.path}:{subject.place}" if subject.kind is Kind.CHANGED else subject.path
-    shown = code(place)
+    where = f"{subject.path}:{subject.line_numbers}" if subject.kind is Kind.CHANGED else subject.path
+    shown = code(where)
     blocks = [f"### {shown}{'' if subject.kind is Kind.WHOLE else size}{what}"]
     if subject.calls:
         calls = ", ".join(map(code, subject.calls))
@@ -154,7 +154,9 @@ def _add_sent(page: View, sent: Iterable[Sent], labels: Mapping[str, str], *, na
     for each in sent:
         said = "\n".join(f"> {surfaces.inert(surfaces.visible(row))}" for row in each.text.split("\n"))
         subject = each.subject
-        on = f"On {code(f'{subject.path}:{subject.place}')}:\n\n" if named and subject is not None else ""
+        on = ""
+        if named and subject is not None:
+            on = f"On {code(f'{subject.path}:{subject.line_numbers}')}:\n\n"
         end = f"This {ENDS.get(each.state, ENDS['failed'])} {_turn(each.turn, labels)}."
         page.add(each.key, on + said, end)
 

@@ -143,14 +143,14 @@ class Seen:
 
 
 def _describe_change(path: str, was: str | None, now: str) -> str:
-    where = "" if was is None else f", at {_place(was, now)}"
+    where = "" if was is None else f", at {_differing_lines(was, now)}"
     return (
         f"{surfaces.line(path)} has changed since you last read or edited it{where}. "
         "You did not make this change. Read it again before you edit there."
     )
 
 
-def _place(was: str, now: str) -> str:
+def _differing_lines(was: str, now: str) -> str:
     """Returns the lines in which a text differs from an earlier one."""
     blocks = edit.opcodes(split_lines(was), split_lines(now))
     first = min(k for _, _, k, _ in blocks) + 1

@@ -74,7 +74,7 @@ class Subject:
         return self.kind is not Kind.WHOLE and not self.is_protected
 
     @property
-    def place(self) -> str:
+    def line_numbers(self) -> str:
         """Its lines as people count them: `4`, or `4-7`."""
         last = self.start + len(self.rows)
         return f"{self.start + 1}" if last <= self.start + 1 else f"{self.start + 1}-{last}"
@@ -221,7 +221,7 @@ def _where(subject: Subject) -> str:
     """The lines, where there are lines that can be named."""
     if subject.kind in (Kind.DELETED, Kind.WHOLE) or subject.status in (Status.GONE, Status.CHANGED):
         return ""
-    return f", {'lines' if '-' in subject.place else 'line'} {subject.place}"
+    return f", {'lines' if '-' in subject.line_numbers else 'line'} {subject.line_numbers}"
 
 
 def _subject_line(subject: Subject, *, is_own: bool) -> str:

@@ -16,7 +16,7 @@ from handrail.agent.chat.view import ASK, YOU
 from handrail.core.documents import layout
 from handrail.core.documents.page import Line, Page, Part
 
-PLACE = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
+DRAFT_HEADING = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
 _TYPED_IN = re.compile(re.escape(YOU) + r"(?:[ \t]*:)?[ \t]*(?=[^ \t\r\n])")  # and more in the same row
 
 
@@ -57,7 +57,7 @@ def with_draft(page: Page, text: str) -> Page:
     """Returns the page with *text* at the end of the draft."""
     lines = page.lines
     if not any(line.part == ASK for line in lines):  # the draft is empty
-        lines = (*lines, *PLACE.lines)
+        lines = (*lines, *DRAFT_HEADING.lines)
     written = any(line.part is None and line.text.strip() for line in lines[draft_start(lines) :])
     rows = ["", *text.split("\n")] if written else text.split("\n")
     return Page(lines=(*lines, *(Line(text=f"{row}\n", part=None) for row in rows)))
@@ -125,7 +125,7 @@ def with_heading(page: Page) -> Page:
     if is_there or (at == len(page.lines) and not any(map(is_last_heading, page.lines))):
         return page
     above = (line for line in page.lines[:at] if line.part != ASK and not is_last_heading(line))
-    return Page(lines=(*above, *PLACE.lines, *_without_heading(page.lines[at:])))
+    return Page(lines=(*above, *DRAFT_HEADING.lines, *_without_heading(page.lines[at:])))
 
 
 def message(page: Page, written: Sequence[Line]) -> str:

@@ -66,7 +66,7 @@ class Items:
     """
 
     redact: Callable[[str], str]
-    place: Callable[[str], str | None]
+    openable_uri: Callable[[str], str | None]
     _known: dict[str, tuple[object, ChatItem]] = field(default_factory=dict)
 
     def make_items(self, transcript: Transcript, now: Now) -> list[ChatItem]:
@@ -200,7 +200,7 @@ class Items:
             summary=summary,
             output=shown,
             hidden=len(output) - len(shown),
-            uri=self.place(call.path) if call.path else None,
+            uri=self.openable_uri(call.path) if call.path else None,
             line=call.line,
             todos=todos or None,
             command=beside.command,

@@ -140,7 +140,7 @@ class ChatPage(ServedPage):
     async def prepare(self, page: Page) -> None:
         """Reads the journal, if necessary, and updates the parts."""
         await self.load()
-        await self._look_elsewhere()
+        await self._check_elsewhere()
         self.shown_now = self.view.render(self.transcript, self.told)
 
     def on_change(self) -> None:
@@ -219,7 +219,7 @@ class ChatPage(ServedPage):
     async def ready(self) -> None:
         """Reads what the user has written, without changing anything. Raises ServedError."""
         if self.is_loaded:
-            self.look()
+            self.observe()
         else:
             await self.bring()
 
@@ -250,7 +250,7 @@ class ChatPage(ServedPage):
             return
         await self._read_news()
         before = self.is_elsewhere
-        await self._look_elsewhere()
+        await self._check_elsewhere()
         if self.is_elsewhere != before:
             self.on_change()
 
@@ -260,7 +260,7 @@ class ChatPage(ServedPage):
             entries, self._read_bytes = news
             self.renew(entries)
 
-    async def _look_elsewhere(self) -> None:
+    async def _check_elsewhere(self) -> None:
         """Checks whether another process is running the unfinished turn, or has recorded its end."""
         last = next((each for each in self.transcript.rounds[-1:] if not each.state), None)
         if last is None or self.journals is None or last.is_running or any(self.running()):
@@ -328,7 +328,7 @@ class ChatPage(ServedPage):
         self._sent_lines += sent
 
     @property
-    def place(self) -> int:
+    def draft_line(self) -> int:
         """
         The line, counted from 0, where the user writes.
 

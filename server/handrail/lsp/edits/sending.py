@@ -19,7 +19,7 @@ from handrail.core.documents.change import Applied, Landing, Partial, Rebased, R
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import LANDED, Fate, fates, which_are_intact
 from handrail.core.documents.text import Text
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Code, Failure, Span
 from handrail.lsp.documents import OpenDocument
 from handrail.lsp.edits.answers import Answer, mismatch, offer, overwritten, refusal
 from handrail.lsp.edits.apply_edit import ApplyEdit
@@ -329,14 +329,14 @@ def _has_lost_lines(sent: Sent, typed: Text, now: str) -> bool:
 def _made_blindly(sent: Sent, there: Text) -> str:
     """What a client makes of *there* that applies an edit at the lines and columns that it names."""
 
-    def place(offset: int) -> int:
+    def offset_there(offset: int) -> int:
         line = sent.base.line_at(offset)
         if line >= len(there.starts):
             return len(there.content)
         return min(there.row_end(line), there.starts[line] + offset - sent.base.starts[line])
 
     moved = [
-        replace(each, span=replace(each.span, start=place(each.span.start), end=place(each.span.end)))
+        replace(each, span=Span(start=offset_there(each.span.start), end=offset_there(each.span.end)))
         for each in sent.edits
     ]
     return edit.apply(there.content, moved)

@@ -75,6 +75,6 @@ def span(start: lsp.Position, end: lsp.Position) -> dict[str, object]:
 
 def lens(line: int, title: str, request: protocol.Request, argument: Mapping[str, object]) -> lsp.CodeLens:
     """A code lens above a line, counted from 0, that runs the command of a request."""
-    place = lsp.Position(line=line, character=0)
+    start = lsp.Position(line=line, character=0)
     command = lsp.Command(title=title, command=request.command, arguments=[dict(argument)])
-    return lsp.CodeLens(range=lsp.Range(start=place, end=place), command=command)
+    return lsp.CodeLens(range=lsp.Range(start=start, end=start), command=command)

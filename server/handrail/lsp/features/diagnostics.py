@@ -75,7 +75,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     return [*_offered_edits(state, uri, params.range), *result]
 
 
-def _offered_edits(state: State, uri: str, place: lsp.Range) -> list[lsp.CodeAction]:
+def _offered_edits(state: State, uri: str, range_: lsp.Range) -> list[lsp.CodeAction]:
     """The edits that wait for the user of a client that takes none from us, where they are made."""
     document = state.documents.find(uri)
     if document is None:
@@ -87,7 +87,7 @@ def _offered_edits(state: State, uri: str, place: lsp.Range) -> list[lsp.CodeAct
             edit=edit,
         )
         for label, edit in state.editor.offers(document)
-        if any(_meets(each, place) for each in _ranges(edit))
+        if any(_meets(each, range_) for each in _ranges(edit))
     ]
 
 

@@ -196,8 +196,8 @@ def _to_request(diagnostic: lsp.Diagnostic) -> dict[str, object]:
     return told
 
 
-def _order(place: lsp.Position) -> tuple[int, int]:
-    return place.line, place.character
+def _order(position: lsp.Position) -> tuple[int, int]:
+    return position.line, position.character
 
 
 def _known_prompts(state: State, uri: str) -> tuple[Prompt, ...]:

@@ -126,16 +126,16 @@ async def previous(state: State, params: protocol.ReviewStepParams) -> protocol.
 async def _step(state: State, params: protocol.ReviewStepParams, way: int) -> protocol.Hunk:
     reviews = state.host.reviews
     await reviews.refresh()
-    places = [
+    hunks = [
         ((known.path, shown_line(hunk, len(known.document.rows))), known, hunk)
         for known in reviews.shown
         for hunk in known.document.hunks
     ]
-    if not places:
+    if not hunks:
         raise UnknownId("No changes are pending.")
     here = (state.show_path(params.uri) if params.uri is not None else "", params.line)
-    ahead = [each for each in places if (each[0] > here if way > 0 else each[0] < here)]
-    ordered = (ahead or places) if way > 0 else (ahead or places)[::-1]  # after the last one comes the first
+    ahead = [each for each in hunks if (each[0] > here if way > 0 else each[0] < here)]
+    ordered = (ahead or hunks) if way > 0 else (ahead or hunks)[::-1]  # after the last one comes the first
     _, known, hunk = ordered[0]
     return _to_protocol(state, known, hunk)
 
@@ -143,8 +143,8 @@ async def _step(state: State, params: protocol.ReviewStepParams, way: int) -> pr
 def show(state: State, hunk: protocol.Hunk) -> None:
     """Have the editor show a change; it drops the result of a command."""
     if state.client.shows_documents:
-        place = lsp.Position(line=hunk.range.start.line, character=0)
-        selection = lsp.Range(start=place, end=place)
+        start = lsp.Position(line=hunk.range.start.line, character=0)
+        selection = lsp.Range(start=start, end=start)
         params = lsp.ShowDocumentParams(uri=hunk.uri, take_focus=True, selection=selection)
         state.server.window_show_document(params)
     else:
@@ -204,13 +204,13 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     if known is None:
         return lenses
     for hunk in known.document.hunks:
-        place = _line(known, hunk)
+        line = _line(known, hunk)
         for title, request in (
             (f"✎ {_size(known, hunk)}: Keep", protocol.REVIEW_KEEP),
             ("Undo", protocol.REVIEW_UNDO),
         ):
             command = lsp.Command(title=title, command=request.command, arguments=[{"hunks": [hunk.id]}])
-            lenses.append(lsp.CodeLens(range=place, command=command))
+            lenses.append(lsp.CodeLens(range=line, command=command))
     return lenses
 
 
@@ -300,5 +300,5 @@ def _range(hunk: Hunk) -> lsp.Range:
 
 def _line(known: Pending, hunk: Hunk) -> lsp.Range:
     """The line that a hunk is shown at."""
-    place = lsp.Position(line=shown_line(hunk, len(known.document.rows)), character=0)
-    return lsp.Range(start=place, end=place)
+    start = lsp.Position(line=shown_line(hunk, len(known.document.rows)), character=0)
+    return lsp.Range(start=start, end=start)

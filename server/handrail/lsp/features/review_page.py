@@ -52,9 +52,9 @@ async def comment(state: State, params: protocol.ReviewCommentParams) -> protoco
 async def _room(state: State, key: str, text: str) -> protocol.ReviewPlace:
     """Where *text* was written below a part, or where there is room for it."""
     await state.review_page.bring()
-    place = on_page.room(state.discussion.page, key)
+    line = on_page.room(state.discussion.page, key)
     uri = await state.review_page.bring(lambda page: on_page.with_remark(page, key, text))
-    return protocol.ReviewPlace(uri=uri, line=place)
+    return protocol.ReviewPlace(uri=uri, line=line)
 
 
 async def comments_(state: State, params: protocol.ReviewCommentsParams) -> list[protocol.ReviewComment]:
@@ -67,10 +67,10 @@ async def comments_(state: State, params: protocol.ReviewCommentsParams) -> list
 
 def _with_ids(comments: Sequence[Comment]) -> list[tuple[str, Comment]]:
     """Comments with their ids, which name the places where they are written."""
-    places = [f"{each.remark.part}#{each.remark.number}" for each in comments]
+    names = [f"{each.remark.part}#{each.remark.number}" for each in comments]
     return [
-        (place if place not in places[:at] else f"{place}#{at}", each)
-        for at, (place, each) in enumerate(zip(places, comments, strict=True))
+        (name if name not in names[:at] else f"{name}#{at}", each)
+        for at, (name, each) in enumerate(zip(names, comments, strict=True))
     ]
 
 
@@ -187,7 +187,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     """What can be done at a line of the review document."""
     if not actions.wants_fixes(params) or not state.review_page.is_it(params.text_document.uri):
         return []
-    state.review_page.look()
+    state.review_page.observe()
     key, _ = state.discussion.page.part_at(params.range.start.line)
     found = _of_part(state, key)
     if count := len(state.discussion.comments()):
@@ -256,7 +256,7 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """In the review document: *Send* at its top, and what can be done above each change."""
     if not state.review_page.is_it(params.text_document.uri):
         return []
-    state.review_page.look()
+    state.review_page.observe()
     discussion, lenses = state.discussion, list[lsp.CodeLens]()
     for at, line in enumerate(discussion.page.lines):
         if line.number or line.part is None:
@@ -277,7 +277,7 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
     """The places that the review document names."""
     if not state.review_page.is_it(params.text_document.uri):
         return []
-    state.review_page.look()
+    state.review_page.observe()
     links, shown = list[lsp.DocumentLink](), state.discussion.shown
     encoding = state.documents.encoding
     for at, line in enumerate(state.discussion.page.lines):

@@ -39,9 +39,9 @@ def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
         state.editor.on_change(document)
         state.review.on_edit(document.identity)
         if state.review_page.is_it(document.uri):
-            state.review_page.look()
+            state.review_page.observe()
         if (page := state.chats.of_uri(document.uri)) is not None:
-            page.look()
+            page.observe()
     if document is not None and state.is_watched(document.identity):
         state.host.observe_text(document.identity, document.text)
 

@@ -62,13 +62,13 @@ def _label(text: str) -> str:
 def _diagnostic(number: int, diagnostic: PromptDiagnostic) -> str:
     names = (surfaces.line(each, NAME_CHARS) for each in (diagnostic.source, diagnostic.code) if each)
     said = ", ".join(names)
-    place = f"line {diagnostic.range.start.line + 1}"
+    lines = f"line {diagnostic.range.start.line + 1}"
     if diagnostic.range.end.line > diagnostic.range.start.line:
-        place = f"lines {diagnostic.range.start.line + 1}-{diagnostic.range.end.line + 1}"
+        lines = f"lines {diagnostic.range.start.line + 1}-{diagnostic.range.end.line + 1}"
     message = diagnostic.message[:LIMIT_MESSAGE_CHARS]
     if len(diagnostic.message) > LIMIT_MESSAGE_CHARS:
         message += surfaces.CUT
-    return f"{number}. {place}{f' ({said})' if said else ''}:\n\n{surfaces.block(message, 'text')}"
+    return f"{number}. {lines}{f' ({said})' if said else ''}:\n\n{surfaces.block(message, 'text')}"
 
 
 def around(path: str, content: str, first: int, last: int) -> Excerpt:

@@ -37,7 +37,7 @@ from handrail.ports import Document, Editor
 
 REFORMATTED = "The editor reformatted it, so the whitespace differs from what was sent."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
-LIMIT_PLACES = 10  # of one failure; more would help no one
+LIMIT_CANDIDATES = 10  # of one failure; more would help no one
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
 
 
@@ -206,7 +206,7 @@ def _hold_back(part: Part, bad: Part) -> Part:
         return part
     hunk = f"hunk {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
     failure = _fits_alone(part, f"{hunk}{bad.mutation.path}")
-    return replace(part, planned=replace(failure, near=_places(part, part.text)))
+    return replace(part, planned=replace(failure, near=_candidates(part, part.text)))
 
 
 def _fits_alone(part: Part, bad: str) -> Failure:
@@ -269,11 +269,11 @@ def _failed_outcome(part: Part, failure: Failure, now: Text | None) -> Outcome:
     """Returns the outcome of a part that does not fit, with places in the document's current text."""
     hunk, base, text = part.mutation.hunk, part.text, part.text
     if now is not None and hunk is not None and base is not None and base.content != now.content:
-        failure, text = _refresh_places(part, failure, base, now), now
+        failure, text = _refresh_candidates(part, failure, base, now), now
     return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
 
 
-def _refresh_places(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
+def _refresh_candidates(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
     """Translates a failure that names places of *base* to the text *now*."""
     moved = edit.edits_between(base.content, now.content)
     there = [edit.carry(each.span, moved) for each in failure.near]
@@ -286,11 +286,11 @@ def _refresh_places(part: Part, failure: Failure, base: Text, now: Text) -> Fail
         return failure
     again = plan.plan_hunk(now, hunk)
     if isinstance(again, Failure):
-        is_of_place = failure.code in SEARCHED or again.code is failure.code
-        return again.with_uri(failure.uri) if is_of_place else failure
+        is_still_true = failure.code in SEARCHED or again.code is failure.code
+        return again.with_uri(failure.uri) if is_still_true else failure
     if failure.code not in SEARCHED:
         return failure
-    near = _places(replace(part, planned=again, text=now), now) or near
+    near = _candidates(replace(part, planned=again, text=now), now) or near
     where = f"it fits now, at line {near[0].line + 1}" if again.edits else "the document has its text now"
     return replace(
         failure,
@@ -308,7 +308,7 @@ def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -
     if isinstance(landing, Rejected) and landing.conflicts and number not in landing.conflicts:
         failure = _fits_alone(part, f"hunk {landing.conflicts[0]} of {part.mutation.path}")
     text = now or part.text
-    failure = replace(failure, near=_places(part, text) if text is not None else ())
+    failure = replace(failure, near=_candidates(part, text) if text is not None else ())
     if landing.uri is not None:
         part, failure = (
             replace(part, mutation=replace(part.mutation, uri=landing.uri)),
@@ -317,7 +317,7 @@ def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -
     return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
 
 
-def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
+def _candidates(part: Part, now: Text) -> tuple[Candidate, ...]:
     """Returns the places that the hunk of *part* matched, in *now*; none for a hunk without old text."""
     hunk, base, edits = part.mutation.hunk, part.text, _edits(part)
     if hunk is None or base is None or not edits or not hunk.old:
@@ -327,7 +327,7 @@ def _places(part: Part, now: Text) -> tuple[Candidate, ...]:
     moved = edit.edits_between(base.content, now.content)
     # An edit may take a line end with it.
     first = [span for span in spans if span.start - 2 <= edits[0].span.start <= span.end + 2][:1]
-    chosen = spans[:LIMIT_PLACES] if hunk.replace_all else first
+    chosen = spans[:LIMIT_CANDIDATES] if hunk.replace_all else first
     there = [edit.carry(span, moved) for span in chosen]
     return tuple(Candidate(span=span, line=now.line_at(span.start), score=1.0) for span in there)
 

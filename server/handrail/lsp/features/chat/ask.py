@@ -37,7 +37,7 @@ async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAske
         uri = await page.bring()
     else:
         uri = await page.bring(lambda now: drafts.with_draft(now, text if params.text else f"{text}\n"))
-    line = page.place if params.text else max(len(page.page.lines) - 1, 0)
+    line = page.draft_line if params.text else max(len(page.page.lines) - 1, 0)
     return protocol.ChatAsked(session=page.session, uri=uri, text=page.page.text, line=line, turn=turn)
 
 
@@ -70,12 +70,12 @@ def show(state: State, asked: protocol.ChatAsked) -> None:
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """Ask about what is selected, or have it changed."""
-    uri, place = params.text_document.uri, params.range
-    if not actions.wants_fixes(params) or place.start == place.end or actions.is_ours(state, uri):
+    uri, selected = params.text_document.uri, params.range
+    if not actions.wants_fixes(params) or selected.start == selected.end or actions.is_ours(state, uri):
         return []
     if not prompts.is_sent_from(state, uri):
         return []
-    about = {"uri": uri, "range": actions.span(place.start, place.end)}
+    about = {"uri": uri, "range": actions.span(selected.start, selected.end)}
     return [
         action(ABOUT, protocol.CHAT_ASK, about),
         action(CHANGE, protocol.CHAT_ASK, {**about, "change": True}),

@@ -23,7 +23,7 @@ async def show_changes(state: State) -> Excerpt | None:
     """What the model is shown; None if nothing has changed."""
     await state.host.reviews.refresh()
     texts = [
-        f"{each.path}:{each.place}\n{each.diff}\n"
+        f"{each.path}:{each.line_numbers}\n{each.diff}\n"
         for each in state.discussion.pending_subjects()
         if each.has_text
     ]

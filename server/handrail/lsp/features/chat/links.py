@@ -37,7 +37,7 @@ def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink
     page = state.chats.of_uri(params.text_document.uri)
     if page is None:
         return []
-    page.look()
+    page.observe()
     result, places = [], dict[str, Place | Failure]()
     pending, failed = _pending_targets(state), _failure_targets(state)
     for at, line in enumerate(page.page.lines):

@@ -212,16 +212,16 @@ def note_selection(state: State, params: lsp.CodeActionParams) -> None:
 
 async def completion(state: State, params: lsp.CompletionParams) -> lsp.CompletionList | None:
     """What may be meant by an unfinished `@name` or `/command` of a draft."""
-    page, place = state.chats.of_uri(params.text_document.uri), params.position
+    page, position = state.chats.of_uri(params.text_document.uri), params.position
     document = state.documents.find(params.text_document.uri)
-    if page is None or document is None or place.line >= len(document.lines):
+    if page is None or document is None or position.line >= len(document.lines):
         return None
-    page.look()
-    row = document.lines[place.line]
-    before = row[: from_units(row.rstrip("\r\n"), place.character, state.documents.encoding)]
-    if page.is_ours(place.line):
+    page.observe()
+    row = document.lines[position.line]
+    before = row[: from_units(row.rstrip("\r\n"), position.character, state.documents.encoding)]
+    if page.is_ours(position.line):
         return None
-    offers = await complete_mention(state, before, is_first=page.begins_at(place.line))
+    offers = await complete_mention(state, before, is_first=page.begins_at(position.line))
     if offers is None:
         return None
     start = to_units(row, len(before) - len(offers.typed), state.documents.encoding)

@@ -18,7 +18,7 @@ LIMIT_FILES = 2_000  # of a project's commands, of which those with the shortest
 
 _WRITTEN = re.compile(r"/([A-Za-z0-9][\w-]*(?::[\w-]+)*)(?:\s+(.*))?", re.DOTALL)
 _FRONT = re.compile(r"---[ \t]*\n.*?^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_PLACE = re.compile(r"\$(ARGUMENTS|[1-9])(?!\w)")
+_ARGUMENT = re.compile(r"\$(ARGUMENTS|[1-9])(?!\w)")
 _FILE = re.compile(r"(?:[^/]+/)?\.agents/commands/((?:[\w-]+/)*[A-Za-z0-9][\w-]*)\.md")
 
 
@@ -89,7 +89,7 @@ def _fill_in(content: str, arguments: str) -> str:
             return arguments
         return each[int(match[1]) - 1] if int(match[1]) <= len(each) else ""
 
-    return _PLACE.sub(put, body)
+    return _ARGUMENT.sub(put, body)
 
 
 async def names(state: State) -> list[tuple[str, str]]:

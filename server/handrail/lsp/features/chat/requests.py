@@ -87,7 +87,7 @@ async def begin_conversation(state: State) -> ChatPage:
 
 async def _document(page: ChatPage) -> protocol.ChatDocument:
     uri = await page.bring()
-    return protocol.ChatDocument(session=page.session, uri=uri, text=page.page.text, line=page.place)
+    return protocol.ChatDocument(session=page.session, uri=uri, text=page.page.text, line=page.draft_line)
 
 
 async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSent:

@@ -20,7 +20,7 @@ from handrail.lsp.chat.items import Items, Now
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import configuration
 from handrail.lsp.features.chat import begin, commands, mentioned, own_commands, requests
-from handrail.lsp.features.chat.places import PLAN
+from handrail.lsp.features.chat.at_lines import PLAN
 from handrail.lsp.questions import words
 from handrail.lsp.state import State, Wrong
 
@@ -111,7 +111,7 @@ async def complete(state: State, params: protocol.ChatCompleteParams) -> protoco
 
 def _feed(state: State, page: ChatPage) -> Feed:
     keys = tuple[str, ...]()
-    items = Items(redact=lambda text: redact(text, keys), place=partial(_place, state))
+    items = Items(redact=lambda text: redact(text, keys), openable_uri=partial(_openable_uri, state))
     asked = dict[str, tuple[protocol.Approval, str]]()
 
     def current_state() -> Now:
@@ -189,7 +189,7 @@ def _hunks(state: State) -> Mapping[tuple[str, str], list[protocol.ChatHunk]]:
     return result
 
 
-def _place(state: State, path: str) -> str | None:
+def _openable_uri(state: State, path: str) -> str | None:
     place = state.workspace.resolve(path)
     return state.client_uri(place.uri) if isinstance(place, Place) else None
 

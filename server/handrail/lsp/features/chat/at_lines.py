@@ -27,7 +27,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     page = state.chats.of_uri(params.text_document.uri)
     if page is None or not actions.wants_fixes(params):
         return []
-    page.look()
+    page.observe()
     key, _ = page.page.part_at(params.range.start.line)
     offered = [*_answers(state, page, key)]
     running = page.transcript.running
@@ -140,7 +140,7 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     page = state.chats.of_uri(uri)
     if page is None:
         return []
-    page.look()
+    page.observe()
     lenses = list[lsp.CodeLens]()
     for at, line in enumerate(page.page.lines):
         if line.part is not None and not line.number:
@@ -175,9 +175,9 @@ def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterat
 
 def _lenses_above(at: int, actions: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
     """Code actions as lenses above a line."""
-    place = lsp.Position(line=at, character=0)
+    start = lsp.Position(line=at, character=0)
     for each in actions:
-        yield lsp.CodeLens(range=lsp.Range(start=place, end=place), command=each.command)
+        yield lsp.CodeLens(range=lsp.Range(start=start, end=start), command=each.command)
 
 
 def symbols(state: State, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol] | None:
@@ -185,13 +185,13 @@ def symbols(state: State, params: lsp.DocumentSymbolParams) -> list[lsp.Document
     page = state.chats.of_uri(params.text_document.uri)
     if page is None:
         return None
-    page.look()
+    page.observe()
     starts = _starts(page.page)
     keys = [key for key in starts if key.startswith("you:")]
     result, last = [], len(page.page.lines)
     for key, following in zip(keys, [*keys[1:], ASK], strict=False):  # of none there is none that follows
         begin, end = starts[key], max(starts.get(following, last) - 1, starts[key])
-        place = lsp.Range(
+        whole = lsp.Range(
             start=lsp.Position(line=begin, character=0), end=lsp.Position(line=end, character=0)
         )
         first = lsp.Range(
@@ -199,7 +199,7 @@ def symbols(state: State, params: lsp.DocumentSymbolParams) -> list[lsp.Document
         )
         name = heading(page.parts, key) or "You"
         result.append(
-            lsp.DocumentSymbol(name=name, kind=lsp.SymbolKind.Event, range=place, selection_range=first)
+            lsp.DocumentSymbol(name=name, kind=lsp.SymbolKind.Event, range=whole, selection_range=first)
         )
     return result
 
@@ -218,7 +218,7 @@ def folds(state: State, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange
     page = state.chats.of_uri(params.text_document.uri)
     if page is None:
         return None
-    page.look()
+    page.observe()
     result, starts = [], _starts(page.page)
     for key in page.shown_now.folds:
         rows = [at for at, line in enumerate(page.page.lines) if line.part == key and line.text.strip()]
