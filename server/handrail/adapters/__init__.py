@@ -1,5 +1,5 @@
 """
-The world: files, checkpoints, models.
+The outside world: files, checkpoints, models.
 
-One file a port's implementation. Adapters know the ports and the core; the agent reaches them through ports.
+Adapters implement the ports and know the core; the agent reaches them through ports.
 """

@@ -1,4 +1,4 @@
-"""The time of day; and one that a file moves on, for tests that wait an hour in no time."""
+"""The time of day; and a clock that a file advances, for tests that wait an hour in no time."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """
-The client's end of standard input: sound messages only, and an end that is an end.
+Read the client's messages from standard input, and make sure that the process ends with the connection.
 
-Each message is preceded by its length. Without a sound length the start of the next message is unknown, and a
-guess could wait for ever or read part of a message as another one. So the error is logged, and the connection
-ends. When it has ended, for whatever reason, the process ends within `END_S`, whatever is still at
-work, since no client is left to stop it.
+Each message is preceded by its length. Without a valid length the start of the next message is unknown, and a
+guess could wait forever or read part of a message as another one. So the error is logged, and the connection
+ends. When it has ended, for whatever reason, the process ends within `END_S`, even if work is still running,
+since no client is left to stop it.
 """
 
 from __future__ import annotations

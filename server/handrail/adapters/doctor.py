@@ -1,7 +1,7 @@
 """
-Say what this machine has for handrail to work with, what is set, and what is missing for which feature.
+Report what is installed and configured on this machine, and which features lack something.
 
-Nothing is changed; the state folder is only looked at.
+Nothing is changed; the state folder is only inspected.
 """
 
 from __future__ import annotations

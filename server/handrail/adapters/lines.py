@@ -1,8 +1,9 @@
 """
-Serve requests that come as lines on a binary stream: one reply line for each, in order, flushed.
+Serve requests that arrive as lines on a binary stream: one reply line for each, in order, flushed.
 
-Neither a line nor an error of ours ends the serving; the end of the input does, and a reader that is gone.
-A line that is too long is passed over without being held in memory. What a line means is not known here.
+Neither an invalid line nor an internal error ends this; the end of the input does, and so does a reader that
+has gone away. A line that is too long is skipped without being held in memory. The meaning of lines is
+unknown here.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-Keep the standard streams usable, whatever the one who started us does with them.
+Keep the standard streams usable, whatever the parent process does with them.
 
-A stream that was closed before the start is replaced by one that leads nowhere, so that no file opened
-later takes its number. Output that has no reader any more (`handrail doctor | head -1`) is dropped: the exit
-code says how the command ended, not who read what it printed.
+A stream that was closed before the start is replaced by the null device, so that no file opened later gets
+its number. Output without a reader (`handrail doctor | head -1`) is dropped: the exit code says how the
+command ended, not who read what it printed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 Where a turn takes place: the machine, its shell, the date, the workspace folders and their git branches.
 
-A branch is read from git's own file. Whether something is changed is not told: only git can say, it takes
-its time, and what a repository sets may run a program then. Nothing is run here.
+A branch is read from git's own file. Uncommitted changes are not reported: only git can find them, this takes
+time, and the repository's settings may make git run a program. Nothing is run here.
 """
 
 from __future__ import annotations

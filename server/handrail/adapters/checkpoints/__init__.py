@@ -1,1 +1,1 @@
-"""The shadow repository: what documents held before a turn, and after."""
+"""The shadow repository: the contents of documents before and after a turn."""

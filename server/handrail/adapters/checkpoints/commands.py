@@ -1,8 +1,8 @@
 """
-What commands changed: a snapshot of the work trees before, one after, and the difference as pre-images.
+Find what commands changed: a snapshot of the work trees before, one after, and the difference as pre-images.
 
-The snapshot lies in a scratch store beside the repository, with a note of it that outlives a crash. Only
-what a command changed goes into the repository, whole, so that no checkpoint leans on anything else.
+The snapshot is in a scratch store next to the repository, with a note about it that survives a crash. Only
+what a command changed goes into the repository, in full, so that no checkpoint depends on anything else.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Housekeeping of a repository while nothing runs: what nothing names, packing, and whether all is sound.
+Housekeeping of a repository while nothing is running: removal of unreferenced objects, packing, verification.
 
-Packing holds no lock, as it only copies. What has been copied, and what nothing names, is removed by the one
-writer, who knows that no one is about to name it.
+Packing holds no lock, because it only copies. Copied and unreferenced objects are removed by the only writer,
+which knows that nothing is about to refer to them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-What documents hold on the disk at a moment, and what they held: from the disk to images, from the store back.
+The contents of documents as images: read from the disk now, or from the store.
 
-Which documents are kept, and when, is decided in `repository`.
+Which documents are stored, and when, is decided in `repository`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-How much of the past is kept: what is too old or too much goes, the oldest first.
+Limit what is stored: turns that are too old or take too much space are removed, the oldest first.
 
-A pinned turn, and one that is being written, stays whatever the limits say. A turn whose time lies in the
-future was written by a wrong clock and is not old. Called by the one writer; how much room there is left is
-guessed from what was written, and measured from time to time.
+A pinned turn, and one that is being written, stays whatever the limits say. A turn with a time in the future
+was written with a wrong clock and is not old. Called by the only writer. The space left is estimated from
+what was written, and measured from time to time.
 """
 
 from __future__ import annotations

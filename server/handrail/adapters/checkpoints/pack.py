@@ -1,9 +1,9 @@
 """
-Packs as git has them, but without deltas: made of objects, read back entry by entry.
+Git packs without deltas: created from objects, read entry by entry.
 
-However many objects it holds, a pack is two files: to write it takes two syncs, and entries go from one pack
-to another as they are. Which packs there are, and which are joined, is decided in `packs`. What is
-damaged raises ValueError, as does a pack with deltas, which only git makes.
+However many objects it has, a pack is two files: writing it takes two syncs, and entries are copied from one
+pack to another unchanged. Which packs exist, and which are joined, is decided in `packs`. A damaged pack
+raises ValueError, and so does one with deltas, which only git creates.
 """
 
 from __future__ import annotations

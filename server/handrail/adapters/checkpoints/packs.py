@@ -1,8 +1,8 @@
 """
-The packs of a repository that is ours alone: which there are, what is in them, which are made one.
+The packs of a repository of our own: which exist, what they contain, which are joined.
 
-Our own packs are small and without deltas, so they are read here; those of git are read by dulwich.
-What is damaged is passed over, and neither joined nor removed.
+Our own packs are small and without deltas, so they are read here; those of git are read by dulwich. Damaged
+packs are skipped, and neither joined nor removed.
 """
 
 from __future__ import annotations

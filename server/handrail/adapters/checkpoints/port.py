@@ -1,10 +1,10 @@
 """
-Checkpoints in a shadow repository: what documents held before a turn changed them, and after.
+Checkpoints in a shadow repository: the contents of documents before and after a turn changed them.
 
-The repository is bare, lies in the user's state folder and never in a workspace, and knows nothing of the
-user's own `.git`. A turn has a ref, a step has a commit, and a commit holds only what its step touched, so
-the cost does not depend on the size of the workspace. This is the port; the work is done by `repository`
-in threads, so the event loop never waits.
+The repository is bare, is in the user's state folder and never in a workspace, and is independent of the
+user's own `.git`. A turn has a ref, a step has a commit, and a commit contains only what its step touched, so
+the cost does not depend on the size of the workspace. This is the port; the work is done by `repository` in
+threads, so the event loop never waits.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What a step of a turn kept: values, and the `checkpoint.json` that they are written as.
+The record of a step: its values, and the `checkpoint.json` in which they are stored.
 
-The JSON is the record; it names blobs by their ids, as git does. A record that cannot be read raises
-CheckpointError, so does one of a later version. How the blobs are kept alive is the job of `tree`.
+The JSON names blobs by their ids, as git does. A record that cannot be read raises CheckpointError, and so
+does one of a later version. `tree` keeps the blobs from being removed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What a shadow repository does for one workspace, step by step and blocking; `port` calls it in threads.
+The shadow repository of one workspace, with blocking calls; `port` calls it in threads.
 
-Reading the documents comes before the lock, so that no one waits for a slow disk; writing holds the lock. An
-attempt that fails counts for nothing, and makes nothing.
+Documents are read before the lock is taken, so that no one waits for a slow disk; writing holds the lock. A
+failed attempt leaves nothing behind.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """
-A bare git repository that is ours alone: objects and refs on disk, written in process.
+A bare git repository of our own: objects and refs on disk, written in process.
 
-What `write` was given is on the disk before a ref names it, and a ref changes at once or not at all: the
-sync of the ref commits the names of the objects too, which is what git itself relies on. Only the ref of what
-is newest is written over: it can be found out again. Folders are 0700 and files 0600 whatever the umask;
-plain git can read everything, and its own housekeeping keeps those modes. What is written at once is one
-pack, and small ones are made one: to make a file for each object takes longer than all else. What the objects
-mean is decided in `record`.
+Written objects are on the disk before a ref names them, and a ref changes atomically: the sync of the ref
+commits the names of the objects too, which is what git itself relies on. Only the ref of what is newest is
+written over: it can be found out again. Folders are 0700 and files 0600 whatever the umask; plain git can
+read everything, and its own housekeeping keeps those modes. Objects that are written together form one pack,
+and small packs are joined: creating a file for each object would take longer than everything else. What the
+objects mean is decided in `record`.
 """
 
 from __future__ import annotations

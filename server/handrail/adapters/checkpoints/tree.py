@@ -1,5 +1,5 @@
 """
-How a step is laid out in git: a sparse tree of what it touched, and a commit on the step before.
+The layout of a step in git: a sparse tree of what it touched, and a commit on top of the previous step.
 
     checkpoint.json           the record, see `record`
     before/PATH after/PATH    what a file held before the step and after it, or where a link pointed

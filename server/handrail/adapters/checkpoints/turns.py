@@ -1,8 +1,8 @@
 """
 The turns of a shadow repository: read as chains of steps, written step by step.
 
-A turn is a ref, a step is a commit on the step before it. A step that grows is committed anew; what the ref
-names is complete at every moment. Which documents a step keeps is decided in `repository`.
+A turn is a ref, a step is a commit on the step before it. A step that grows is committed again; the commit of
+the ref is complete at every moment. Which documents a step stores is decided in `repository`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Commands: taken apart, run, and ended."""
+"""Commands: parsing, running and stopping them."""

@@ -1,8 +1,8 @@
 """
-The number of processes of a command that runs as root, which the system holds to no bound of its own.
+Limit the processes of a command that runs as root, for which the system has no limit.
 
-The count of all processes and threads of the machine costs nothing to read, so it is looked at often. Only if
-it has grown by more than a command may have, the command's own are counted.
+The number of all processes and threads of the machine is cheap to read, so it is checked often. Only if it
+has grown by more than the limit, the command's own processes are counted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """
-End processes, and all that they have started.
+Stop processes, and everything that they have started.
 
-What runs below a keeper is ended by that. Besides, each process of a command carries a mark in its
-environment.
+A keeper stops what runs below it. In addition, each process of a command has a mark in its environment.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The environment that commands run in: without keys, and without what would change what a command means.
+The environment of commands: without keys, and without variables that would change the meaning of a command.
 """
 
 from __future__ import annotations

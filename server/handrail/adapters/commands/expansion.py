@@ -1,7 +1,7 @@
 """
 Expand file patterns as bash does by default: sorted by bytes, without names that begin with a dot, and a
-pattern that no file matches stays as it is written. A name that begins with `-` is given as `./-`, so that it
-is no option.
+pattern that matches no file stays as it is. A name that begins with `-` becomes `./-`, so that it is not
+taken for an option.
 """
 
 from __future__ import annotations

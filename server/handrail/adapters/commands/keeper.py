@@ -1,14 +1,14 @@
 """
-The keeper of a command: nothing of it is left when it is to end, even if the server is killed.
+The keeper of a command: when the command must end, all its processes do, even if the server is killed.
 
 Theory of operation. A keeper is a small process between the server and a command. On Linux it adopts every
-process below it whose parent ends ("child subreaper"), so all that the command starts stays below it,
-whatever session, group or environment that gives itself. When a pipe from the server closes, the keeper ends
-all below it, and then itself; the kernel closes that pipe if the server is killed. Elsewhere only the
-command's group is ended. What happens is told in rows on a second pipe: `started` or `failed ERRNO`, `exited
-CODE`, `left COUNT`.
+process below it whose parent ends ("child subreaper"), so everything that the command starts stays below it,
+whatever session, group or environment it chooses. When a pipe from the server closes, the keeper stops
+everything below it, and then ends; the kernel closes that pipe if the server is killed. On other systems only
+the command's group is stopped. Events are reported as lines on a second pipe: `started` or `failed ERRNO`,
+`exited CODE`, `left COUNT`.
 
-This file is run as it is, for each command: it imports nothing of ours, and little else.
+This file is run as a script for each command: it imports nothing of ours, and little else.
 """
 
 from __future__ import annotations

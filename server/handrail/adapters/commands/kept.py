@@ -1,6 +1,4 @@
-"""
-Commands that run below a keeper, which ends all that they have started; see `keeper` for how.
-"""
+"""Commands below a keeper, which stops everything that they have started; see `keeper`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What a command prints: handed on as it comes, and kept up to a limit; of more, the middle is lost.
+The output of a command: passed on as it arrives, and kept up to a limit, beyond which the middle is dropped.
 """
 
 from __future__ import annotations

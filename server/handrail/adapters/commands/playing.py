@@ -1,8 +1,8 @@
 """
-Run the commands of one line: a shell with the line, or what a script has in its place.
+Run the commands of one line: with a shell, or as a script without one.
 
-A script runs as bash would run the line: pipelines one after another, each as `&&` and `||` have it, with the
-exit code of the last command. Nothing in its words means anything to us any more.
+A script runs as bash would run the line: one pipeline after another, as `&&` and `||` demand, with the exit
+code of the last command. Its words are taken literally.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Prepare pipelines to be run without a shell: file patterns become names, `cd` is followed, programs are found.
+Prepare pipelines to run without a shell: expand file patterns, follow `cd`, find programs.
 
-What is judged is what comes out, and just that runs.
+The result is what is judged, and exactly that runs.
 """
 
 from __future__ import annotations

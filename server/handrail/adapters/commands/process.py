@@ -1,8 +1,9 @@
 """
-Run command lines: each in process groups of its own, for a limited time, and with all its children ended.
+Run command lines: each in process groups of its own and for a limited time.
 
-A line that runs unasked is run from its words; a shell runs what the user has said yes to. When the command
-ends, is stopped or takes too long, every process that it has started is ended as well.
+A line that runs without a question is run from its parsed words; a shell runs the lines that the user
+allowed. When the command ends, is stopped or takes too long, every process that it has started is stopped
+too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
 """
-Look at git's repository of a folder before a command of git does: where it is, what it sets, what would be
-shown.
+Examine a folder's git repository before a git command does: its place, its settings, and what would be shown.
 """
 
 from __future__ import annotations

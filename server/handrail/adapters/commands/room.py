@@ -1,7 +1,7 @@
 """
-The room on the disks that a command may write to unasked: it is ended before there is none left.
+Watch the free space on the disks that a command may write to, and stop the command before a disk is full.
 
-A full disk takes from all other programs what they are about to save.
+On a full disk, other programs lose what they are about to save.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Take a command line apart: as one that needs no shell, else with tree-sitter's grammar for bash.
+Parse a command line: as one that needs no shell, otherwise with tree-sitter's grammar for bash.
 
-Whatever the grammar does not know, or skips, makes the line unclear; so does what only a shell can tell in
-the place of a command. The grammar is imported when the first line is parsed.
+Anything that the grammar does not know, or skips, makes the line unclear; so does a command name that only a
+shell can determine. The grammar is imported when the first line is parsed.
 """
 
 from __future__ import annotations

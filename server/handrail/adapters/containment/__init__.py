@@ -1,1 +1,1 @@
-"""Containment: what a command that we run sees and may change of the machine."""
+"""Containment: what a command sees and may change of the machine."""

@@ -1,6 +1,4 @@
-"""
-Answer the calls of a command that writes, each as its rules have it; see `gate` for why and how.
-"""
+"""Answer the system calls of a command that writes, according to its rules; see `gate` for why and how."""
 
 from __future__ import annotations
 

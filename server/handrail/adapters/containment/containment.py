@@ -1,5 +1,5 @@
 """
-Contain commands: what each may see and change is worked out anew; bubblewrap or Landlock holds it to that.
+Contain commands: determine for each what it may see and change, and enforce it with bubblewrap or Landlock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Close a process to what it must not reach, by Landlock and a filter of system calls, and become a command.
+Restrict a process with Landlock and a filter of system calls, then become the command.
 
-A program of its own, which needs nothing but the standard library: it is started for each command, and what
-it closes stays closed for all that the command starts. Sources: landlock(7), seccomp(2), capabilities(7).
+This is a separate program that needs only the standard library: it is started for each command, and its
+restrictions apply to everything that the command starts. Sources: landlock(7), seccomp(2), capabilities(7).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Hold a command that writes by Landlock, and do for it what Landlock can only allow of whole folders.
+Contain a command that writes with Landlock, and do for it what Landlock can allow only for whole folders.
 
 Theory of operation. Landlock allows a folder with all that is below it. So a folder in which something is
 hidden, or must stay as it is, cannot be allowed, and nothing could be made beside that: no `build/` beside

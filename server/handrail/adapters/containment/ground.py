@@ -1,9 +1,9 @@
 """
-What contained commands must not see, or not change, in the workspace folders.
+Find what contained commands must not see or change in the workspace folders.
 
-A folder is read again only if its time of change is another than before: whatever appears in it, or is
-renamed, changes that. One that changed just before it was read may change again within the same tick of the
-file system's clock, so it is not believed the next time.
+A folder is read again only if its modification time has changed, as it does when something appears in it or
+is renamed. A folder that changed just before it was read may change again within the same tick of the file
+system's clock, so it is read again the next time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""
-How one command is held, and what must not have changed or appeared when it has ended.
-"""
+"""How one command is contained, and what must not have changed or appeared when it has ended."""
 
 from __future__ import annotations
 

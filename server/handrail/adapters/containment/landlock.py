@@ -1,11 +1,11 @@
 """
-Hold commands by Landlock, where the kernel or a container refuses new namespaces.
+Contain commands with Landlock, where the kernel or a container refuses new namespaces.
 
-Landlock knows only what is allowed, with all that is below it. So a folder in which something is hidden is
-not allowed as a whole, but each of its other entries is. Names, sizes and times of hidden files can be seen,
-and nothing can lie over a file. `enter` closes the process of a command that only reads; for one that writes
-`gate` does what is to be done beside closed files. A program in each has to fail at everything that is
-promised, as with bubblewrap.
+Landlock rules can only allow a folder, with everything below it. So a folder in which something is hidden is
+not allowed as a whole, but each of its other entries is. Names, sizes and times of hidden files remain
+visible, and files cannot be covered. `enter` restricts the process of a read-only command; for one that
+writes, `gate` carries out what happens next to protected files. A test program in each must fail at
+everything that is forbidden, as with bubblewrap.
 """
 
 from __future__ import annotations

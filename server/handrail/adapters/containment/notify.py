@@ -1,8 +1,8 @@
 """
-System calls that the kernel asks about before it makes them: who calls, with what, and what is answered.
+System calls that the kernel asks about before it makes them: the caller, the arguments, and the answer.
 
-The caller waits for the answer. What it names by a pointer may change at any time, so nothing that was read
-there is told to the kernel: either we act ourselves and answer with the result, or the kernel continues and
+The caller waits for the answer. Memory behind a pointer may change at any time, so nothing that was read
+there is passed to the kernel: either we act ourselves and answer with the result, or the kernel continues and
 decides by its own rules. Source: seccomp_unotify(2).
 """
 

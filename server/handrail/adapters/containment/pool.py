@@ -1,9 +1,10 @@
 """
-Files and folders that a command may do anything with, made before it begins, for what it will make.
+Files and folders that are created before a command starts, for it to use without restrictions.
 
-Landlock allows what is there when a command begins, and that wherever it is moved. So what the command makes
-beside closed files is taken from here, as far as it lasts: then it can be run, and what is in such a folder
-needs no more questions. It must lie on the same disk as the workspace; else nothing is taken.
+Landlock allows what exists when a command starts, wherever it is moved. So files that the command creates
+next to protected ones are taken from here, as long as there are any left: then they can be run, and files in
+such folders need no further checks. The pool must be on the same disk as the workspace; otherwise nothing is
+taken.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Find a bubblewrap that holds on this machine: each that is installed has to show it, in the real workspace.
+Find a bubblewrap that works on this machine: each installed one is tested in the real workspace.
 
-The program below runs contained, and tells what it could do. Nothing is left behind in the workspace.
+The program below runs contained, and reports what it could do. It leaves nothing behind in the workspace.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 The arguments of bubblewrap for one command.
 
-Later mounts lie over earlier ones: first the system, then a home folder that is empty but for toolchains,
-then the workspace, and over it what is hidden, kept as it is, or changed only in a layer.
+Later mounts cover earlier ones: first the system, then a home folder that is empty except for toolchains,
+then the workspace, and over it what is hidden, read-only, or changed only in a layer.
 """
 
 from __future__ import annotations

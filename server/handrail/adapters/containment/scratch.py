@@ -1,8 +1,8 @@
 """
-What a server keeps on disk for contained commands: layers, a folder for temporary files, and copies.
+What a server stores on disk for contained commands: layers, a folder for temporary files, and copies.
 
-It lies in the state folder and goes when the server ends; that of a server that was killed is removed by the
-next one. Layers in which something was written stay for a week, so that it can be copied to where it belongs.
+It is in the state folder and is removed when the server ends; the next server removes that of a killed one.
+Layers with contents stay for a week, so that these can be copied to where they belong.
 """
 
 from __future__ import annotations

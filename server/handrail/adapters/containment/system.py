@@ -1,9 +1,10 @@
 """
-What contained commands see of the machine besides the workspace: the system, and the toolchains on PATH.
+What contained commands see of the machine in addition to the workspace: the system, and the toolchains on
+PATH.
 
-What is not listed is not there: home folders, `/run` and its sockets, other disks. Of the user's home folder
-only toolchains and package caches are seen, never as a whole; the caches can be written in a layer that is
-thrown away.
+Everything that is not listed is missing: home folders, `/run` and its sockets, other disks. Of the user's
+home folder only toolchains and package caches are visible; the caches can be written in a layer that is
+discarded.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What has appeared while a contained command ran, and must not be there before the user has said yes.
+Move away files that appeared while a contained command ran and that need the user's permission.
 
-It may as well be the user's own, made by another program in the meantime. So it is moved to a folder of the
-state folder, where it stays for 30 days, and nothing of it is ever removed before.
+They may be the user's own, created by another program during that time. So they are moved to a folder in the
+state folder, where they stay for 30 days.
 """
 
 from __future__ import annotations

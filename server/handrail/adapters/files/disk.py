@@ -1,10 +1,10 @@
 """
-Documents that no editor holds: read from the disk and changed there, byte for byte.
+Documents that are not open in an editor: read and changed on disk, byte for byte.
 
 A document is the file that its URI leads to, so a symbolic link stays a link, and deleting through one
-deletes its target. A change is carried over to what the file holds at that moment, written at once, and
-read back, all of it under the lock of the document's folder: no other process of ours comes in between.
-Documents that an editor has open are not known here; nothing here asks whether a place may be touched.
+deletes its target. A change is adapted to the file's current contents, written atomically, and read back, all
+under the lock of the document's folder, so that no other process of ours interferes. Open documents are
+unknown here, and permissions are checked elsewhere.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Try out what a turn would do: an editor that changes documents in memory only.
 
-Whatever is read is what the real editor holds, or what the rehearsal has made of it.
+Reads return the real editor's text, or the result of earlier changes of the rehearsal.
 """
 
 from __future__ import annotations

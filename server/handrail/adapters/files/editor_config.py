@@ -3,7 +3,7 @@ The encoding that `.editorconfig` files name for a document.
 
 Only `charset` is looked for. The files are those of the document's folder and all above it, up to one that
 says `root = true`; each is read only if it is plain and small, and its globs are matched in linear time,
-since a repository may have put anything there. What is no such file, or no such line, says nothing.
+since a repository may have put anything there. Other files and lines are ignored.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
-A name in a folder that is held open, so that no one can put another folder in its place.
+A name in a folder that is held open, so that no one can replace the folder.
 
-A path is checked first and used later; in between a folder of it may be replaced by a link that leads out of
-the workspace. So the folders of a path are opened one by one, none of them through a link, and files are then
-read, made, replaced and removed relative to the innermost. Where the system has no such calls (Windows) the
-whole path is used.
+A path is checked first and used later; in the meantime, a folder in it may be replaced by a link that leads
+out of the workspace. So the folders of a path are opened one by one, none of them through a link, and files
+are then read, created, replaced and removed relative to the innermost. On systems without such calls
+(Windows), the whole path is used.
 """
 
 from __future__ import annotations

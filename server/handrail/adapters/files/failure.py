@@ -1,8 +1,7 @@
 """
-What an error of the disk means for a person or a model: the failures of `disk`, in words.
+Translate disk errors into failures for people and models.
 
-Every failure says whether anything was changed, and what to do next. Which document it is about is added
-by the caller.
+Every failure says whether anything was changed, and what to do next. The caller adds the document.
 """
 
 from __future__ import annotations

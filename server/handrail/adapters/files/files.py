@@ -1,9 +1,9 @@
 """
-Files and their bytes: how they are named, read, replaced at once, made and removed.
+Files and their bytes: named, read, replaced atomically, created and removed.
 
 A file is what its path leads to, so symbolic links stay links. A replaced file keeps its mode, owner,
 extended attributes and hard links, and no temporary file is left behind, whatever goes wrong. Anything that
-fails raises OSError. What belongs into a file, and what a failure means for a change, is decided in `disk`.
+fails raises OSError. What a file should contain, and what a failure means for a change, is decided in `disk`.
 """
 
 from __future__ import annotations

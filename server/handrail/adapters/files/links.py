@@ -1,8 +1,8 @@
 """
-What lies at a path itself: a symbolic link is a link here, and not what it leads to.
+Read and restore what is at a path itself: a symbolic link is not followed here.
 
-For taking back what commands did to links. A link or file is put in place at once, under the folder's lock,
-and only while what lies there is what was found before; the folder must still be the one that its path names.
+This is for undoing what commands did to links. A link or file is put in place atomically, under the folder's
+lock, and only if the place is still as it was found; the folder must still be the one that its path names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """
-The lock that handrail's processes change files under: `docs/protocol.md` has the rule, "Files on disk".
+The lock under which handrail's processes change files: `docs/protocol.md` has the rule, "Files on disk".
 
-Whoever replaces, makes or removes a document's file holds the lock of the folder that really holds it, from
-before the comparison until after the check of what was written. The lock is the system's own, so it ends
-with its holder, and leaves nothing behind. A file with several names is locked as well, as its other names
-may lie in other folders. Where a folder cannot be locked, a file stands in for it, one for each document.
+A process that replaces, creates or removes a document's file holds the lock of its real folder, from before
+the comparison until after the check of what was written. The lock is the system's own, so it ends with its
+holder, and leaves nothing behind. A file with several names is locked too, because its other names may be in
+other folders.
 
-Programs that know nothing of this are not kept out; `disk` compares what it finds for their sake.
+If a folder cannot be locked, a separate lock file is used for each document. Other programs are not kept out;
+because of them, `disk` compares what it finds.
 """
 
 from __future__ import annotations

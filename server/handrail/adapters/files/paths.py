@@ -1,5 +1,5 @@
 """
-Paths as strings that can be compared: one identity for every spelling of a file, and what people call it.
+Paths as strings that can be compared: one identity for every spelling of a file, and its display name.
 
 Nothing is judged here; links are followed where the identity of a file asks for it.
 """

@@ -1,9 +1,9 @@
 """
 Search texts for a regular expression, as a process of its own that can be killed.
 
-A search with a pattern from a model may take for ever, and Python cannot stop one within a process. Run as a
-script by `find`; the order comes on standard input and the answer goes to standard output, both as JSON. This
-file imports nothing but the standard library, so that it starts quickly and without the package.
+A search with a pattern from a model may take forever, and Python cannot stop it within a process. `find` runs
+this file as a script; the request comes on standard input and the answer goes to standard output, both as
+JSON. This file imports nothing but the standard library, so that it starts quickly and without the package.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """
-Files that we obey and that anybody may have put into a workspace: read only if plain, small and no link.
+Read configuration files that anyone may have put into a workspace: only if they are plain, small and not
+links.
 
-A pipe would hold us up, a device has no end, and a link may lead to someone else's file.
+A pipe would block, a device has no end, and a link may lead to someone else's file.
 """
 
 from __future__ import annotations

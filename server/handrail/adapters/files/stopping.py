@@ -1,7 +1,7 @@
 """
-Stop blocking work that runs in a thread: it looks, wherever it waits, whether it is still wanted.
+Stop blocking work in a thread: wherever it waits, it checks whether it should continue.
 
-Whether it is, is part of the context that the thread inherits, so that what lies between need not hand it on.
+The flag is part of the context that the thread inherits, so that functions in between need not pass it on.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Watch single files on disk with watchdog, for changes that no editor tells of.
+Watch single files on disk with watchdog, for changes that no editor reports.
 
-Folders are watched, not files, since most programs replace a file when they save it. Events are handed to
-the event loop; what has changed is for the caller to read.
+Folders are watched, not files, since most programs replace a file when they save it. Events are passed to the
+event loop; the caller reads what has changed.
 """
 
 from __future__ import annotations

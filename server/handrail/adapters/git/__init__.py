@@ -1,1 +1,1 @@
-"""The git program: the one place that starts it, and a look at the files that it would read first."""
+"""The git program: the one place that starts it, and checks of the files that it reads first."""

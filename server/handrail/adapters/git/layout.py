@@ -1,7 +1,7 @@
 """
-Look at the files that git reads first, before git does: a pipe would hold it up, a device has no end.
+Check the files that git reads first, before git does: a pipe would block it, a device has no end.
 
-Anybody may have put a `.git` into a folder. Links are followed, as git does.
+Anyone may have put a `.git` into a folder. Links are followed, as git does.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Start git: the one place for all git that the server runs for itself.
 
-Nothing of a repository's runs: no hooks, external diffs, text conversions, signatures, editors, transports or
-fetches. Nothing is asked at a terminal, and nothing of our environment that begins with `GIT_` reaches git.
-Every git has a time limit, and is ended with its children when that is over.
+Nothing that a repository configures is run: no hooks, external diffs, text conversions, signatures, editors,
+transports or fetches. Git asks nothing at a terminal, and gets none of our variables that begin with `GIT_`.
+Every run of git has a time limit, after which it is stopped with its children.
 """
 
 from __future__ import annotations

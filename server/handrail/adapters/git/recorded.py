@@ -1,8 +1,8 @@
 """
-What git's index and HEAD hold of files: read from git's own files, without starting git.
+Read files' contents in git's index and HEAD from git's own files, without starting git.
 
-What cannot be read so (an index in parts, another hash) is as if git had nothing of it, so nothing follows
-from it. Nothing is read again while neither the index nor HEAD has changed.
+Unsupported repositories (a split index, another hash) count as if nothing was recorded. Nothing is read again
+while neither the index nor HEAD has changed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
-Which files differ from git's last commit: read from git's own files and the disk, without starting git.
+Find the files that differ from git's last commit, from git's own files and the disk, without starting git.
 
-A repository may name programs that git runs when it looks at files; so git is not asked. A file whose size
-and times are those of the index counts as what the index holds, as it does for git. Files that git does not
-track are not looked at, nor are links and submodules. The conversion that git may make of line ends is not
-made here, so a file that was found may have the lines of the commit.
+A repository may name programs that git runs when it examines files, so git is not started. A file with the
+size and times of its index entry counts as unchanged, as it does for git. Untracked files, links and
+submodules are skipped. Line endings are not converted here, so a file that was found may have the same lines
+as the commit.
 """
 
 from __future__ import annotations

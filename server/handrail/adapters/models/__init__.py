@@ -1,1 +1,1 @@
-"""Where answers come from: models behind HTTP, pasted replies, scripts."""
+"""The sources of answers: models behind HTTP, pasted replies, scripts."""

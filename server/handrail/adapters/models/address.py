@@ -1,7 +1,7 @@
 """
 How a model behind HTTP is reached: its wire format, its server, its key.
 
-Names are those of pydantic-ai; what is known of each kind stands in `formats`.
+Names are those of pydantic-ai; `formats` describes each kind.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ The table of providers: the wire formats by which models behind HTTP are reached
 
 To add a provider, add an entry to `FORMATS`: its key, its addresses, how it lists models and which SDK speaks
 it follow from that. A kind that is not in the table is left to pydantic-ai, with `KIND_API_KEY` as its key.
-This module imports no SDK; what needs one imports it when it is called.
+This module imports no SDK; functions that need one import it when they are called.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-The HTTP client for models: what a server sends is unpacked bit by bit, and no more than a bounded part of it.
+The HTTP client for models, which decompresses responses in small steps and up to a limit.
 
-Some kilobytes of gzip can be gigabytes of text, in an answer as in an error. HTTP libraries unpack whatever
-comes; so it is done here, before they see it.
+A few kilobytes of gzip can be gigabytes of text, in an answer or an error. HTTP libraries decompress
+everything, so this is done here before they see it.
 """
 
 from __future__ import annotations

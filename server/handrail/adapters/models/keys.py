@@ -1,5 +1,5 @@
 """
-Keys of model providers: where they come from, and which values of the environment must not be told.
+Keys of model providers: where they come from, and which values of the environment must stay secret.
 
 A key comes from the editor, the environment or the system's keyring, never from a settings file.
 """

@@ -1,7 +1,7 @@
 """
 Ask the server of a model which models it has.
 
-Where that is, and how the list is written, stands in `formats`.
+`formats` has the address and the format of the list.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-The embedded default: a prompt that carries a reply copied from any chat is answered without a model.
+The built-in default: a prompt that is a reply copied from any chat is answered without a model.
 
-Each V4A envelope, each file's SEARCH/REPLACE blocks, each unified diff and each fence with a path becomes
-a tool call of its own, in order. The answer is the prose of the reply. A prompt without any edit block is
-answered with what can be read here, and how to choose a model.
+Each V4A envelope, each file's SEARCH/REPLACE blocks, each unified diff and each fence with a path becomes a
+tool call of its own, in order. The answer is the prose of the reply. A prompt without any edit block is
+answered with the supported formats, and how to choose a model.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Write down what a model answers, in the form that `scripted:FILE` replays.
+Record the answers of a model, in the form that `scripted:FILE` replays.
 
-The file is written anew after every answer, so a turn that breaks off leaves what there was.
+The file is rewritten after every answer, so an interrupted turn leaves the answers up to then.
 """
 
 from __future__ import annotations

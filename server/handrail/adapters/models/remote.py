@@ -1,8 +1,8 @@
 """
-Models behind HTTP, by pydantic-ai: OpenAI's two formats, Anthropic's, Ollama, and what speaks like them.
+Models behind HTTP, with pydantic-ai: OpenAI's two formats, Anthropic's, Ollama's, and compatible servers.
 
-The SDK is imported when it is first needed: in a process of its own, so that the server answers meanwhile, or
-in a thread.
+The SDK is imported when it is first needed: in a separate process, so that the server keeps answering, or in
+a thread.
 """
 
 from __future__ import annotations

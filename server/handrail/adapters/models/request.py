@@ -1,6 +1,4 @@
-"""
-What is sent to a model, as pydantic-ai has it: tools, and our messages.
-"""
+"""Convert tools and our messages to pydantic-ai's."""
 
 from __future__ import annotations
 

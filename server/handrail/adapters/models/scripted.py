@@ -1,5 +1,5 @@
 """
-Answers read from a JSON file, for tests and demos: the same road as a real model, and no surprises.
+Answers from a JSON file, for tests and demos: handled like those of a real model, but deterministic.
 
 The file holds a list of assistant messages, each with any of `text` (a string), `calls` (a list of
 `{id?, name, arguments}`, the arguments an object, or a string that is sent as it is), `stop` (see

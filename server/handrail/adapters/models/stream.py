@@ -1,9 +1,9 @@
 """
-One model by pydantic-ai: our messages there, its stream back, its errors as ours.
+One model with pydantic-ai: converts our messages, its stream, and its errors.
 
-What is wrong with a stream is told apart here: cut off is an error that is worth another try, whatever the
-wire format; empty is empty; arguments arrive as they were sent. Importing this module takes a second, and
-each SDK as long; one that the model does not need is never imported.
+Problems of a stream are distinguished here: a stream that breaks off is an error worth a retry, whatever the
+wire format; an empty answer is not an error; arguments are passed on as they were sent. Importing this module
+takes a second, and each SDK as long; one that the model does not need is never imported.
 """
 
 from __future__ import annotations

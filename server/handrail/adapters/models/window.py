@@ -1,8 +1,8 @@
 """
-Ask a model's server how much the model reads at once, where it tells that.
+Ask a model's server for the size of the model's context, if it reports it.
 
-Ollama tells with how large a window it has loaded a model (`/api/ps`), and before that what the model could
-read or is set to (`/api/show`); others list it with their models.
+Ollama reports the window with which it has loaded a model (`/api/ps`), and before that the model's maximum or
+configured window (`/api/show`); other servers list it with their models.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Served documents on the disk: in `.handrail` of the workspace if that is ours, else in the state folder.
+Served documents on the disk: in `.handrail` of the workspace if that is ours, otherwise in the state folder.
 
-One server writes in a workspace at a time, which a lock in the state folder decides; another one has a folder
-of its own. What an earlier server left there is removed.
+Only one server at a time writes in a workspace, guarded by a lock in the state folder; others have folders of
+their own. Leftovers of an earlier server are removed.
 """
 
 from __future__ import annotations

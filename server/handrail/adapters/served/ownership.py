@@ -2,8 +2,8 @@
 Whether the folder for served documents in a workspace is ours: made here, and not part of a clone or a copy.
 
 A clone can ship such a folder with forged documents in it. So one is ours only if it holds a secret that the
-state folder knows; it must be a folder and no link, and nothing in it may be tracked by git. Where it cannot
-be ours, the reason is said and nothing in it is read or written.
+state folder knows; it must be a folder and not a link, and nothing in it may be tracked by git. If it is not
+ours, the reason is reported, and nothing in it is read or written.
 """
 
 from __future__ import annotations

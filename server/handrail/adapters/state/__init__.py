@@ -1,1 +1,1 @@
-"""What is kept for this user between servers: locks, journals, leave for good, outputs."""
+"""What is stored for this user between servers: locks, journals, permissions, outputs."""

@@ -1,9 +1,9 @@
 """
 The user's settings for the terminal: `config.toml`, in the folder for this user's configuration.
 
-Nested tables are read as one level of dotted names, with or without `handrail.` in front. One value is
-changed at a time, and what else the file holds stays as it is, comments included. What the values mean is not
-known here.
+Nested tables are read as one level of dotted names, with or without the prefix `handrail.`. One value is
+changed at a time; the rest of the file stays unchanged, including comments. The meaning of the values is
+unknown here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What the user has allowed for good, kept for each workspace in the state folder.
+The user's permanent permissions, stored for each workspace in the state folder.
 
-A grant belongs to the workspace in which it was given: the same command line is another thing elsewhere. A
-file that cannot be read grants nothing; one that cannot be written is no reason to stop.
+A grant applies only to its workspace: the same command line may do something else in another one. A file that
+cannot be read grants nothing; failing to write it is not fatal.
 """
 
 from __future__ import annotations

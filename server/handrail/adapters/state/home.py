@@ -1,4 +1,4 @@
-"""Where state is kept: this user's folder, and the one of each workspace in it."""
+"""Where state is stored: this user's folder, and one in it for each workspace."""
 
 from __future__ import annotations
 

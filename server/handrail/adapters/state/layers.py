@@ -1,10 +1,10 @@
 """
-What commands have left in layers: found, and taken over into the folders that they lie over.
+Find what commands have left in layers, and copy it to the folders that the layers cover.
 
 A layer is the upper folder of an overlay: files as they were written, folders on the way to them, a device
 without a number for each name that was removed. A folder that took the place of another one is marked as
-opaque. Nothing in it is trusted: no link is followed, neither there nor where it is taken over to.
-Source: https://docs.kernel.org/filesystems/overlayfs.html
+opaque. Nothing in it is trusted: no link is followed, neither there nor at the target. Source:
+https://docs.kernel.org/filesystems/overlayfs.html
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-One writer at a time, whichever server it belongs to; readers beside each other.
+A lock for one writer at a time, across servers, or several readers.
 
 The lock is the system's own, so it ends with the process that holds it, however that dies: there are no stale
-locks. The file says who holds it, for people and for the error of who has waited in vain.
+locks. The file names the holder, for people and for the error after a wait that timed out.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What is pending in the documents of a workspace, one file each, in the state folder.
+The pending changes of a workspace's documents, one file for each, in the state folder.
 
-A file is replaced as a whole, so another process reads what was there before or what is there now. One that
-cannot be read counts as nothing: its document is as the user has it, and nothing of it is undone.
+A file is replaced as a whole, so another process reads either the old or the new contents. If it cannot be
+read, nothing is pending: the document stays as it is.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
-Journals of sessions: one file each in the state folder, one JSON object a line, written in order by a thread.
+Journals of sessions: one file each in the state folder, one JSON object per line, written in order by a
+thread.
 
-A line is one write to a file that is only ever appended to, so a program that is killed leaves whole lines
-and at most one that is torn; the next line then begins on a line of its own. Whoever does something that
-must not be known before its line is there awaits `wait_until_written` first: a slow disk holds up that turn
-only.
+A line is one write to a file that is only appended to, so a killed program leaves complete lines and at most
+one partial line; the next entry then begins on a new line. Code whose effects must not be visible before its
+entry is written awaits `wait_until_written` first, so a slow disk delays only that turn.
 """
 
 from __future__ import annotations

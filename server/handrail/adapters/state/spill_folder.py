@@ -1,8 +1,8 @@
 """
-Keep whole outputs aside, each in a file of its own, few enough and small enough.
+Store whole outputs, each in a file of its own, within limits.
 
-The folder belongs to the user alone and is shared by all servers; whatever is too much or too old in it is
-removed when something is added. An id names a file that was made here, and nothing else.
+The folder is private to the user and shared by all servers; when something is added, files beyond the limits
+are removed. An id can only name a file that was created here.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The workspace folders: what a path means in them, and what is found there."""
+"""The workspace folders: resolving paths in them, listing and searching."""

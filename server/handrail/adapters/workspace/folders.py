@@ -1,10 +1,10 @@
 """
 The workspace folders, and what a path means in them.
 
-Links and `..` are followed before anything is judged, so no spelling of a path leads past the judgement: the
-strictest kind of the path as written and of the place that it leads to holds. Any string at all gives a
-place or a failure. Whether a kind permits anything is decided by the policy; files are only looked up
-here, never read.
+Links and `..` are followed before anything is judged, so no spelling of a path avoids the judgement: the
+stricter kind applies, of the path as written or of the place that it leads to. Every string results in a
+place or a failure. Whether a kind permits anything is decided by the policy; files are only located here,
+never read.
 """
 
 from __future__ import annotations

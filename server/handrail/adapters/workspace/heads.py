@@ -1,8 +1,8 @@
 """
-Read the beginnings of files of one name in the folders below a folder; each again only when it has changed.
+Read the beginnings of files with one name in the folders below a folder; each again only when it has changed.
 
-There may be ten thousand such folders, and each file may have any size: only so many are looked at, and only
-so much is read. Links are not followed, so nothing outside the folder is read.
+There may be ten thousand such folders, and files of any size: the number of folders and the length that is
+read are limited. Links are not followed, so nothing outside the folder is read.
 """
 
 from __future__ import annotations

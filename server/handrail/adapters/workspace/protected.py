@@ -1,9 +1,9 @@
 """
 The table of files that are asked about: those that hold secrets, and those that run later.
 
-Secrets are asked about before they are read or written, files that run later before they are written: what
-is in them acts when no one looks, with the rights of whoever runs it. Tests, build scripts and a package's
-own scripts are not in the table, since to write them is the work. `docs/security.md` lists it.
+Secrets are asked about before they are read or written, files that run later before they are written: they
+take effect later, unnoticed, with the permissions of whoever runs them. Tests, build scripts and a package's
+own scripts are not in the table, since writing them is part of the work. `docs/security.md` lists it.
 """
 
 from __future__ import annotations

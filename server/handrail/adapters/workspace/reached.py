@@ -1,8 +1,8 @@
 """
-Which protected files a command reaches by one that it names: those below a folder, or of which it is a hard
-link; and which files there the user's rules ask about or block.
+Find the protected files that a command reaches through a path that it names: those below a folder, or with
+another name by a hard link; and files there that the user's rules ask about or block.
 
-Only so many files are looked at. Nothing is opened, and links are not followed.
+The number of examined files is limited. Nothing is opened, and links are not followed.
 """
 
 from __future__ import annotations

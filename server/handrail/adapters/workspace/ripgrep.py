@@ -1,8 +1,8 @@
 """
-Search and list with ripgrep, where it is on PATH; it is told to read no settings of the user's.
+Search and list with ripgrep, if it is on PATH, without the user's own settings for it.
 
-It leaves out what `listing` leaves out. What it cannot do (a pattern that only Python's `re` understands) it
-says so by `NotDoneError`, and the same is done without it.
+It leaves out the same files as `listing`. If it cannot do something (such as a pattern that only Python's
+`re` supports), this raises `NotDoneError`, and the same is done without it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Search and list the files of folders: with ripgrep where it is on PATH, else without, to the same result.
+Search and list the files of folders: with ripgrep if it is on PATH, otherwise without, with the same result.
 
-Documents with unsaved text are searched as the editor holds them. Protected files are searched only if they
+Documents with unsaved text are searched as they are in the editor. Protected files are searched only if they
 are named: what a search finds in a key would have been read without asking.
 """
 

@@ -1,9 +1,9 @@
 """
-The git program, run so that nothing but our own settings can act: for snapshots of whole work trees.
+The git program, run with our own settings only, for snapshots of whole work trees.
 
-An own repository, index and object store; no system, global or user configuration, no hooks, no conversion
-of contents, no environment of the caller's that means something to git. What git says no to is a
-CheckpointError with git's own words.
+It has its own repository, index and object store; no system, global or user configuration, no hooks, no
+conversion of contents, and no git variables from the caller's environment. If git fails, CheckpointError has
+git's message.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 A copy of the user's index to start from, so that the first snapshot need not read every file.
 
-An entry may be trusted only if the file's bytes are the blob's: what conversion may have touched is hashed
-anew, and so is what is unmerged, or hidden from git by a flag. Where the user's objects may not be leaned on,
-all is read, and only what git is to look at is taken from the index. Nested repositories are taken out, as
+An entry is trusted only if the file's bytes are the blob's: files that conversion may have changed are hashed
+again, and so are unmerged ones and those that a flag hides from git. If the user's objects cannot be relied
+on, all files are read, and only their list is taken from the index. Nested repositories are removed, because
 each is a work tree of its own. The user's own index is only read.
 """
 

@@ -1,8 +1,10 @@
 """
-Have a scratch store lean on nothing: what it borrows of the user's objects is copied, when nothing runs.
+Make a scratch store self-contained: copy the objects that it borrows from the user's repository while nothing
+is running.
 
-Until then a command that removes or moves the user's repository takes along what files held before it. What
-is too large to be copied, or not there, stays borrowed. The caller sees to it that no command runs.
+Until then, a command that removes or moves the user's repository also removes the earlier contents of files.
+Objects that are too large to copy, or missing, stay borrowed. The caller makes sure that no command is
+running.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """
 Snapshots of small folders without git: all files as they are, kept in the note of the command.
 
-What is larger than a note should be is not kept at all, and said so: half a snapshot would pass for whole.
+A folder that is too large for a note is not stored at all, and this is reported: half a snapshot would be
+mistaken for a whole one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
-Snapshots of a whole work tree, each an object of git's, and what differs between two of them.
+Snapshots of a whole work tree, each a git object, and the differences between two of them.
 
-The store is scratch: it leans on the user's own objects where there are any, and may be thrown away between
-two commands. Nested repositories are work trees of their own, whatever state they are in. Ignored folders,
-what is too large and what cannot be read is left out and named. The caller sees to it that no one else works
-on the same folder meanwhile.
+The store is temporary: it uses the user's own objects if there are any, and may be discarded between two
+commands. Nested repositories are work trees of their own, whatever state they are in. Ignored folders, large
+files and unreadable files are left out and named. The caller makes sure that no one else works on the same
+folder at the same time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-What files look like from outside before a command, so that what git does not look for is seen after it.
+The metadata of files before a command, to detect afterwards what git does not.
 
-Git keeps of a file's permissions whether it is a program, and does not read a file again that was changed
-within a second if its size and its time are as before.
+Git stores only whether a file is executable, and does not read a file again that was changed within a second
+if its size and time are the same.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-The repository of the user's that a folder lies in, asked of git.
+Find the user's repository that contains a folder, with git.
 
-It is only used to make the first snapshot cheap. What is not as git leaves it, or cannot be looked at without
-waiting, counts as no repository: then all is read from the disk.
+It is only used to make the first snapshot cheap. An unusual repository, or one that cannot be examined
+without waiting, does not count: then all files are read from the disk.
 """
 
 from __future__ import annotations

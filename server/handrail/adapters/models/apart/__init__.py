@@ -1,1 +1,1 @@
-"""Talk to models in a process of its own."""
+"""Talk to models in a separate process."""

@@ -1,8 +1,8 @@
 """
 The process that talks to models: it has the SDKs, and reads their streams.
 
-It ends with its standard input. What models say is gathered for a moment, so that the server has few pieces
-to deal with.
+It ends with its standard input. Output of models is collected for a moment, so that the server has fewer
+pieces to handle.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-What the server and the process that talks to models say to each other: pickled values behind their lengths.
+Messages between the server and the process that talks to models: pickled values, preceded by their lengths.
 
-Both ends are ours, and the pipes are theirs alone.
+Both ends are ours, and no other process has the pipes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-A model whose SDK runs in another process: neither importing it nor reading a stream holds up an editor.
+A model whose SDK runs in another process, so that neither importing it nor reading a stream blocks an editor.
 
-The process is started with the first model, serves all, and ends with this one, however that ends. If it ends
-before, what was asked can be asked again: then there is a new one.
+The process is started with the first model, serves all of them, and ends with this process, however that
+ends. If it ends earlier, a request can be repeated with a new process.
 """
 
 from __future__ import annotations

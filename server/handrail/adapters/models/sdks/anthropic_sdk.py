@@ -1,5 +1,5 @@
 """
-Anthropic's format, by its SDK.
+Anthropic's format, with its SDK.
 
 Importing this module takes more than a second, so it is imported for a model that needs it.
 """

@@ -1,9 +1,9 @@
 """
-The SDKs' clients send the long parts of a request as they are here.
+Make the SDKs' clients send the long parts of a request unchanged.
 
-The SDKs look through each request for keys that Python spells otherwise. What pydantic-ai gives them has no
-such keys, and the search takes a hundred times as long as sending a long conversation. Extra parts of the
-body are not searched.
+The SDKs search each request for keys that Python spells differently. Requests from pydantic-ai have no such
+keys, and the search takes a hundred times as long as sending a long conversation. Extra parts of the body are
+not searched.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Ollama by its own format, which takes the size of the window with each request.
 
-By OpenAI's format a model is loaded with the window that its server takes for enough, often 4,096 tokens, and
-the beginning of a longer conversation is dropped without a word. By this one the window is what the user has
-set, and a conversation that is longer is refused (since Ollama 0.12.6).
+With OpenAI's format, a model is loaded with the server's default window, often 4,096 tokens, and the
+beginning of a longer conversation is silently dropped. With this format, the window is the one that the user
+has set, and a longer conversation is refused (since Ollama 0.12.6).
 
 Importing this module takes as long as pydantic-ai does; no SDK is needed.
 Source: https://docs.ollama.com/api/chat
