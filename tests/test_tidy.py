@@ -368,6 +368,86 @@ def test_names_by_participles_are_found(name: str, is_found: bool) -> None:
     assert is_participle(name) is is_found
 
 
+# ---- One meaning a word --------------------------------------------------------------------------------
+
+# What these words mean is in the table of words in ARCHITECTURE.md; each is a name only where it means that.
+HOMES = {
+    "fit": r"agent/turn/edit/",
+    "look": r"(core/policy|adapters/containment)/",
+    "stand": r"(?!)",  # edits land, and are intact
+}
+FORMS = {
+    form: word
+    for word, forms in {
+        "fit": "fit fits fitted fitting",
+        "look": "look looks looked looking",
+        "stand": "stand stands stood standing",
+    }.items()
+    for form in forms.split()
+}
+IDIOMS = re.compile(r"stand_ins?\b")
+
+
+def assigned_names(module: Path) -> Iterator[tuple[int, str, ast.expr | None]]:
+    """The names that a module gives, each with its line and, where it has one, its annotation."""
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield node.lineno, node.name, node.returns
+            case ast.ClassDef():
+                yield node.lineno, node.name, None
+            case ast.arg():
+                yield node.lineno, node.arg, node.annotation
+            case ast.AnnAssign(target=ast.Name(id=name) | ast.Attribute(attr=name)):
+                yield node.lineno, name, node.annotation
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                yield node.lineno, name, None
+
+
+def strays(path: str, name: str, annotation: ast.expr | None) -> bool:
+    """Whether a name has one of the words where it cannot have its meaning."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", IDIOMS.sub("", name))
+    forms = [word.lower() for word in words]
+    if any(not re.match(HOMES[FORMS[form]], path) for form in forms if form in FORMS):
+        return True
+    if annotation is None:
+        return False
+    is_place = bool({"place", "places"}.intersection(forms))
+    return name == "found" or (is_place and "Place" not in ast.unparse(annotation))
+
+
+def test_words_are_names_only_in_their_one_meaning() -> None:
+    """A parameter, field or function that is called a place is one; what only was found has a better name."""
+    assert not [
+        f"{path}:{line}: {name}"
+        for module in MODULES
+        for path in [module.relative_to(PACKAGE).as_posix()]
+        for line, name, annotation in assigned_names(module)
+        if strays(path, name, annotation)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "annotation", "is_stray"),
+    [
+        ("which_stand", None, True),
+        ("standIns", None, True),
+        ("stand_ins", "Path", False),
+        ("LOOK_S", None, True),
+        ("Fitted", None, True),
+        ("place", "Place | Failure", False),
+        ("_places", "Iterator[int]", True),
+        ("replace", "str", False),
+        ("found", "list[str]", True),
+        ("found", None, False),
+        ("profit", None, False),
+    ],
+)
+def test_stray_words_are_found(name: str, annotation: str | None, is_stray: bool) -> None:
+    given = ast.parse(annotation, mode="eval").body if annotation else None
+    assert strays("core/documents/text.py", name, given) is is_stray
+
+
 # ---- The map -----------------------------------------------------------------------------------------
 
 

@@ -27,19 +27,19 @@ class Output:
 def output(messages: Iterable[Message], call: str | None) -> Output:
     """Returns the output of the command of *call*, or of the last command. Raises NoOutputError."""
     lines: dict[str, str] = {}
-    found: Output | None = None
+    latest: Output | None = None
     for message in messages:
         if isinstance(message, AssistantMessage):
             lines |= {each.id: _line(each.arguments) for each in message.calls if each.name == COMMANDS}
         if isinstance(message, ToolMessage):
             for result in message.results:
                 if result.call in lines and call in (None, result.call):
-                    found = Output(line=lines[result.call], text=result.text)
-    if found is None:
+                    latest = Output(line=lines[result.call], text=result.text)
+    if latest is None:
         raise NoOutputError(
             "No command has finished yet." if call is None else f"This server has no output of call {call!r}."
         )
-    return found
+    return latest
 
 
 def _line(arguments: str) -> str:

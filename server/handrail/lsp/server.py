@@ -127,7 +127,7 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.REVIEW_NEXT: review.show,
     protocol.REVIEW_PREVIOUS: review.show,
     protocol.REVIEW_OPEN: review_page.show,
-    protocol.REVIEW_COMMENT: review_page.show_place,
+    protocol.REVIEW_COMMENT: review_page.show_comment_line,
     protocol.CHAT_OPEN: chat.show,
     protocol.CHAT_NEW: chat.show,
     protocol.CHAT_ASK: ask.show,

@@ -100,7 +100,7 @@ def tell_undone(state: State, undone: protocol.ReviewUndone) -> None:
     if more := len(undone.conflicts[CONFLICTS_SHOWN:]):
         state.say(f"{more} more changes were not undone.")
     if undone.why is not None:
-        review_page.show_place(state, undone.why)
+        review_page.show_comment_line(state, undone.why)
 
 
 def _short(text: str) -> str:

@@ -175,7 +175,7 @@ def show(state: State, document: protocol.ServedDocument) -> None:
     state.begin(state.open_document(document.uri))
 
 
-def show_place(state: State, place: protocol.ReviewPlace) -> None:
+def show_comment_line(state: State, place: protocol.ReviewPlace) -> None:
     """Have the editor open the document where there is room for a comment."""
     state.begin(state.open_document(place.uri, place.line))
 
