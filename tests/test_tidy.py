@@ -170,7 +170,7 @@ AWKWARD = {
         r"\bcannot be told\b(?! apart)": "is unclear",
         r"\b(?:in vain|anew|for want of|made good)\b": "the common word",
         r"\bitself failed\b": "internal error",
-        r"\bany more\.": "no longer",
+        r"\bany more\b(?=[.,;:])": "no longer",
         r"\bwhat (?:stands|stood|lies|lay)\b": "name the thing itself",
         r"\b(?:stands?|stood|lies|lay) (?:there|in the|at the|outside|inside|beside)\b": "is, are",
         r"\bnot known here\b": "unknown, not supported",
@@ -190,8 +190,19 @@ AWKWARD = {
         r"\bput right\b": "corrected",
         r"\bgo(?:es|ne|ing)? on from\b": "continue from",
         r"\bwhat \w+(?: \w+){0,4} (?:comes?|came) to\b": "name the result",
+        r"\b(?:for good|on the road of|takes? the road)\b": "permanently; like, through",
+        r"\bis for `?\w+`? to say\b": "is decided in …",
+        r"\bto be had\b": "available",
+        r"\bas it stands\b": "unchanged, as it is",
+        r"\bby whomever\b": "by anyone",
+        r"\bbut for (?:what|those|all|escapes)\b": "except",
+        r"\bfor ever\b": "forever",
+        r"\bsees to it that\b": "makes sure that",
+        r"\bhand(?:s|ed)? (?:\w+ )?on\b": "pass on",
     }.items()
 }
+# Packages whose docstrings are all read for such phrases; of any other module, only the one at its top.
+PLAIN = tuple(PACKAGE / name for name in ("ports", "agent/restore", "agent/turn", "lsp/chat", "lsp/protocol"))
 OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")
 
 
@@ -214,6 +225,17 @@ def messages(module: Path) -> Iterator[str]:
             yield node.value
 
 
+def docstrings(module: Path) -> Iterator[str]:
+    """The docstrings of a module that are read for awkward phrases, paragraph by paragraph, without code."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    inner = ast.walk(tree) if any(folder in module.parents for folder in PLAIN) else ()
+    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in (tree, *(each for each in inner if isinstance(each, kinds))):
+        code = r"^ *(?:>>>|\.\.\.).*$|^ +\w+(?:, \w+)*: |\bNone\b"  # and names of arguments
+        text = re.sub(code, "…", ast.get_docstring(node) or "", flags=re.M)
+        yield from paragraphs(text)
+
+
 def awkward(source: Path, texts: Iterable[str]) -> list[str]:
     return [
         f"{source.relative_to(ROOT)}: …{text[max(0, found.start() - 40) : found.end() + 20]}… ({instead})"
@@ -232,6 +254,10 @@ def test_documents_and_prompts_are_plain_english() -> None:
 
 def test_messages_are_plain_english() -> None:
     assert not [line for module in MODULES for line in awkward(module, messages(module))]
+
+
+def test_docstrings_are_plain_english() -> None:
+    assert not [line for module in MODULES for line in awkward(module, docstrings(module))]
 
 
 def test_the_extension_speaks_plain_english() -> None:
@@ -274,6 +300,17 @@ def test_the_extension_speaks_plain_english() -> None:
         "The path was put right.",
         "One whose journal was removed goes on from there.",
         "Do not assume what a tool call came to.",
+        "Nothing is pending any more.",
+        "A rule that holds for good.",
+        "An undo takes the road of every edit.",
+        "That is for `archive` to say.",
+        "If the file is not to be had.",
+        "It runs as it stands.",
+        "Changed by whomever.",
+        "Empty but for toolchains and all but for those.",
+        "It may take for ever.",
+        "The caller sees to it that no command runs.",
+        "An error is handed on.",
     ],
 )
 def test_awkward_sentences_are_found(sentence: str) -> None:

@@ -3,8 +3,8 @@ Apply a pasted reply to a workspace folder, without an editor and without a mode
 
 It is a turn like any other, on the disk and in this process: with a checkpoint before the first change, and
 told as `handrail run` tells it. Unless what fits is asked for, the whole reply is rehearsed in memory first,
-and nothing is changed if any of it does not fit; when the disk refuses a part after all, the rest is taken
-back. Exit codes are those of `handrail run`.
+and nothing is changed if any of it does not fit; when the disk refuses a part after all, the rest is
+reverted. Exit codes are those of `handrail run`.
 """
 
 from __future__ import annotations

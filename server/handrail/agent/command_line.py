@@ -166,7 +166,9 @@ def _in_tree(named: str) -> tuple[str, ...]:
 def _places(paths: Sequence[str], folder: str, ports: Ports) -> tuple[Place, ...]:
     """Resolves *paths* in *folder*; without a folder they are URIs."""
     resolved = (ports.workspace.resolve(uri_in(folder, path) if folder else path) for path in paths)
-    return tuple(dict.fromkeys(place for place in resolved if isinstance(place, Place)))  # else it is no path
+    return tuple(
+        dict.fromkeys(place for place in resolved if isinstance(place, Place))
+    )  # otherwise not a path
 
 
 def uri_in(folder: str, path: str) -> str:

@@ -15,7 +15,7 @@ def fill_share(host: Host, session: str) -> float | None:
     try:
         room = compaction.room_of(known, host.ports())
     except HandrailError:
-        return None  # there is no such model, or no key for it
+        return None  # the model does not exist, or has no key
     return min(known.tokens / max(room.window, 1), 1)
 
 

@@ -142,7 +142,7 @@ class Host:
         self.sessions[name] = begun  # the latest session is the last one
         told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
         self.archive.begin(begun, told)
-        # What was corrected since the last turn, and said while this one waited.
+        # Corrections since the last turn, and messages while this one waited.
         self.steered[turn] = self.steered.pop(name, []) + self.steered.pop(turn, [])
         return begun
 

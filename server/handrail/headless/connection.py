@@ -3,7 +3,7 @@ JSON-RPC with a language server, wherever that runs.
 
 Messages are jsonrpc-base's; framing by Content-Length and waiting are ours. Whatever happens to the server,
 every open request ends: with its answer, with an error that says what to do next, or because its caller was
-cancelled. Which messages there are is no concern of this module.
+cancelled. The messages themselves are defined elsewhere.
 """
 
 import asyncio

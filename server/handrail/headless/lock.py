@@ -1,7 +1,7 @@
 """
-The lock that files are changed under: the client's half of "Files on disk" in `docs/protocol.md`.
+The lock under which files are changed: the client's half of "Files on disk" in `docs/protocol.md`.
 
-Whoever waits does so between two attempts, so messages and Ctrl-C are dealt with meanwhile.
+Waiting takes place between attempts, so messages and Ctrl-C are still handled.
 """
 
 import asyncio

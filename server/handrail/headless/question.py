@@ -1,8 +1,9 @@
 """
-What a person is asked on a terminal, and what a typed line means.
+Questions in a terminal, and the meaning of a typed line.
 
-A question for leave is answered with a letter; all else is a no. The model's own is answered with a number,
-or in other words; an empty line is no answer. What was typed before a question was shown answers nothing.
+A request for permission is answered with a letter; anything else is a no. A question of the model is answered
+with a number, or in other words; an empty line is not an answer. Input that was typed before a question was
+shown never answers it.
 """
 
 from collections.abc import Mapping

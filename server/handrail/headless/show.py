@@ -1,8 +1,8 @@
 """
-Tell in a terminal what a turn does: tool calls, edits, failures, and how to take it back.
+Show in a terminal what a turn does: tool calls, edits, failures, and how to undo it.
 
-What comes from documents and models is shown with control characters made visible, so that no file can steer
-the terminal. Nothing is decided here.
+Text from documents and models is shown with visible control characters, so that no file can control the
+terminal. Nothing is decided here.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The table at the end of a turn: each document, what became of its edits, and why some are not in it."""
+"""The table at the end of a turn: each document, the results of its edits, and why some did not land."""
 
 from collections.abc import Callable, Iterable, Mapping, Set
 

@@ -73,7 +73,7 @@ OF_A_PROVIDER = (settings.BASE_URL, settings.KEY_NAME)
 
 class Belongings:
     """
-    What is known about the settings that belong to one provider.
+    The state of the settings that belong to one provider.
 
     Attributes:
         told: The latest values, by the setting's name.

@@ -1,8 +1,8 @@
 """
 Convert between our values and LSP's: offsets and positions, edits, diagnostics, outcomes and reports.
 
-A position never lies inside a character or beyond its line. Something without a place in a text is shown at
-the document's first line.
+A position is never inside a character or beyond its line. Something without a place in a text is shown at the
+document's first line.
 """
 
 from __future__ import annotations

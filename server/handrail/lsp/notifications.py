@@ -2,8 +2,8 @@
 Decode the notifications that a keystroke sends, without the machinery for all other messages.
 
 `textDocument/didOpen`, `didChange` and `didClose` are read here only if they are exactly as LSP has them. For
-anything else `decode` returns None and the message takes the common road, which knows how to convert, to
-refuse and to explain. What is read here equals what that road would have read.
+anything else `decode` returns None and the message is handled by the general code, which can convert, refuse
+and explain. The result here equals that of the general code.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Report to the client what happens in a turn: `handrail/turn/update` to those who opted in, and standard work
-done progress to all who can show it.
+Report to the client what happens in a turn: `handrail/turn/update` to clients that opted in, and standard
+work done progress to all that can show it.
 
-Every turn's progress is cancellable and is ended on every path.
+Every turn's progress can be cancelled, and ends on every path.
 """
 
 from __future__ import annotations

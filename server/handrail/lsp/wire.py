@@ -1,8 +1,8 @@
 """
 Read and write the protocol's values as JSON objects.
 
-Reading is strict about kinds (a number is no string) and lenient about unknown fields. What is wrong is
-said with the field's place, so that a client's author finds it. Optional fields are left out, not null.
+Reading is strict about types (a number is not a string) and lenient about unknown fields. Errors name the
+field, so that a client's author finds it. Optional fields are left out, not null.
 """
 
 from __future__ import annotations

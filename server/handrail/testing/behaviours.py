@@ -1,8 +1,8 @@
 """
 What clients do wrong, and what users do at the wrong moment: each is given to `ScriptedEditor.behaviours`.
 
-`Reaction` is the general one, from which most others are made: it has all that can happen to an edit between
-its arrival and the moment when the server is told of the change, in the order in which it happens.
+`Reaction` is the general one, from which most others are made: it has everything that can happen to an edit
+between its arrival and the moment when the server is told about the change, in the order in which it happens.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
 A document as an editor holds it, by LSP's own rules, written apart from the server's code.
 
-Lines end at CRLF, LF and CR only. A position that lies inside a character or beyond its line is refused: an
-editor would guess, and a server must not make it.
+Lines end at CRLF, LF and CR only. A position inside a character or beyond its line is refused: an editor
+would guess, and a server must not make it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-Files and folders that only their owner may use, whatever the umask: made, written, put in their place.
+Create and write files and folders that only their owner may use, whatever the umask.
 
-What is created is on the disk once it has been synced, for which `sync_together` waits once.
+They are on the disk once they have been synced, for which `sync_together` waits once.
 """
 
 from __future__ import annotations

@@ -1,22 +1,22 @@
 """
 Contain a command that writes with Landlock, and do for it what Landlock can allow only for whole folders.
 
-Theory of operation. Landlock allows a folder with all that is below it. So a folder in which something is
-hidden, or must stay as it is, cannot be allowed, and nothing could be made beside that: no `build/` beside
-`.git`. Therefore the kernel asks this program, which nothing holds, about each call that opens, makes, moves
-or removes a file. It follows the path with all links, and looks at where that leads:
+Theory of operation. Landlock allows a folder with everything below it. So a folder in which something is
+hidden or protected cannot be allowed, and nothing could be created next to that: no `build/` next to `.git`.
+Therefore the kernel asks this program, which is not restricted, about each call that opens, creates, moves or
+removes a file. It follows the path with all links, and checks where that leads:
 
-- If Landlock allows what is there, or the command must not have it, the kernel goes on, and decides.
-- If it lies beside what is closed, this program does it in the command's place, in a folder that it has
-  opened and whose path it has looked at since, and by a name there, never through a link.
+- If Landlock allows the place, or the command must not have it, the kernel continues, and decides.
+- If it is next to a protected path, this program acts for the command, in a folder that it has opened and
+  whose path it has checked since, and by a name there, never through a link.
 
-So a mistake here never takes anything from what Landlock holds, and can only concern the workspace. Modes,
-times and owners, which Landlock does not know, are only changed here. Of what is made beside what is closed,
-names that run later are found afterwards, as with bubblewrap.
+So a mistake here never weakens Landlock, and can only concern the workspace. Modes, times and owners, which
+Landlock does not cover, are only changed here. Among the files created next to protected paths, those that
+run later are found afterwards, as with bubblewrap.
 
-Example: `.git` is closed, and so the workspace folder `w` cannot be allowed. `open("w/build/x", O_CREAT)`:
-`w/build` was made by the command a moment ago and has no rule; it is neither below `.git` nor above it, so
-`x` is made here and the command is given the descriptor. `rename("w/.git", "w/old")` is left to Landlock.
+Example: `.git` is protected, so the workspace folder `w` cannot be allowed. `open("w/build/x", O_CREAT)`: the
+command created `w/build` a moment ago, so it has no rule; it is neither below `.git` nor above it, so `x` is
+created here and the command gets the descriptor. `rename("w/.git", "w/old")` is left to Landlock.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What is stored for this user between servers: locks, journals, permissions, outputs."""
+"""The state of this user that outlives a server: locks, journals, permissions, outputs."""

@@ -2,10 +2,10 @@
 Patterns of .gitignore, matched in linear time.
 
 A pattern comes from a repository or a model, and a regular expression made of `*a*a*a*a*b` tries every way to
-share a name out among the stars: a name of 60 letters takes years. But what stands between two stars need
-only be looked for once, at the first place where it fits: if the rest does not fit after that, it does not
-fit after a later one. So each star but the last gives its place up no more (an atomic group); the same holds
-for what stands between two `**/`.
+divide a name among the stars: a name of 60 letters takes years. But the part between two stars need only be
+searched for once, at the first place where it fits: if the rest does not fit after that, it does not fit
+after a later one. So each star except the last does not backtrack (an atomic group); the same applies to the
+part between two `**/`.
 
     *a*b*c       [^/]*a[^/]*b[^/]*c     becomes  (?>[^/]*?a)(?>[^/]*?b)[^/]*c
     **/x/**/y    (?:.+/)?x(?:/.+)?/y    becomes  (?>(?:.+?/)??x(?=/))(?:/.+)?/y

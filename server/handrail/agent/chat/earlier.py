@@ -1,7 +1,7 @@
 """
-An earlier conversation as a model is shown it: what the user asked, and how each turn was answered.
+An earlier conversation in the form in which a model sees it: the user's prompts, and the answer of each turn.
 
-Nothing else of it is shown: no tool calls, no results, and no turns that were taken back.
+Nothing else is shown: no tool calls, no results, and no turns that were undone.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-What was said and done in a session, turn by turn, as its journal tells it.
+The transcript of a session, turn by turn, from its journal.
 
-The journal has everything: it is read when the conversation is shown, and what is written to it from then on
-is added. Besides that a running turn has what is not written down: words that are still coming, calls that
-run, questions, and what became of them.
+The journal has everything: it is read when the conversation is shown, and later entries are added. A running
+turn also has state that is not recorded: text that is still arriving, running calls, questions, and their
+results.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ async def read_kept(ports: Ports, checkpoint: str, uri: str, *, after: bool) -> 
     raise CheckpointError(f"The document {uri} is not in checkpoint {checkpoint}.")
 
 
-Side = Text | bytes | None  # a text, what is none, nothing
+Side = Text | bytes | None  # a text, a file that is not text, nothing
 Pair = tuple[KeptDocument, Side, Side]
 
 

@@ -57,7 +57,7 @@ class InPart:
     A document of which only a part was restored, and why.
 
     Attributes:
-        diff: What is missing, as a unified diff from the current text to the checkpoint's.
+        diff: The missing part, as a unified diff from the current text to the checkpoint's.
     """
 
     uri: str

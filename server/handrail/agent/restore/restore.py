@@ -93,7 +93,7 @@ async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
     Args:
         ports: The world.
         step: The step whose checkpoint is taken first.
-        wish: What is to be restored.
+        wish: What to restore.
 
     Raises:
         CheckpointError: The checkpoint is unknown, or the one before the restore could not be taken.

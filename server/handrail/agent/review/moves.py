@@ -1,10 +1,11 @@
 """
-From what a call has made to what is pending, where the call has moved documents.
+Determine the pending changes after a call that has moved documents.
 
 A moved document is one change at its new path, of kind `renamed`, whatever else the call and later ones
-change in it. What was pending at the old path comes back when the move is undone. A document that the agent
-has created and then moves was created at its new path. A move to a path at which something is pending is
-two changes: the document at the old path was deleted, and the one at the new path was created or changed.
+change in it. Changes that were pending at the old path come back when the move is undone. A document that the
+agent has created and then moves counts as created at its new path. A move to a path at which something is
+pending is two changes: the document at the old path was deleted, and the one at the new path was created or
+changed.
 """
 
 from __future__ import annotations

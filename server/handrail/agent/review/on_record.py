@@ -1,4 +1,4 @@
-"""What the user stages or commits is kept: pending changes beside what version control has on record."""
+"""Keep changes that the user stages or commits, by comparing them with what version control has recorded."""
 
 from __future__ import annotations
 

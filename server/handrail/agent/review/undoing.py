@@ -1,9 +1,9 @@
 """
-Undo pending hunks, on the road of every edit: with a checkpoint of its own, versioned and read back.
+Undo pending hunks like any other edit: with a checkpoint of its own, versioned and read back.
 
-What the user has typed in a hunk stays. Where that cannot be told from what the agent wrote, the hunk stays
-as it is, and both texts are told. Documents that were made, removed or changed as a whole are restored from
-the checkpoint that stands before that.
+Text that the user has typed in a hunk stays. If it cannot be separated from the agent's text, the hunk stays
+unchanged, and both texts are reported. Documents that were created, removed or changed as a whole are
+restored from the checkpoint before that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Read a document: the text that the editor holds if it is open, else the file.
+Read a document: the editor's text if it is open, otherwise the file.
 
-Lines are numbered from 1. At most 2,000 lines and 100,000 characters come back; the answer says how the
-document is written (encoding, line ends, indentation) and where to go on.
+Lines are numbered from 1. At most 2,000 lines and 100,000 characters are returned; the answer gives the
+document's encoding, line endings and indentation, and the line from which to continue.
 """
 
 from __future__ import annotations

@@ -358,7 +358,7 @@ class Executor:
         return tuple(command.outcome(change, pattern, self.ports) for change in effects.changes)
 
     def _add_effects(self, call: ToolCall, effects: CommandEffects, order: int) -> None:
-        """A command has changed something apart from its call: beside it, or after it."""
+        """Adds changes that a command made other than in its call: during it, or after it."""
         known = {each.mutation.id for each in self.outcomes}
         found = [each for each in self._effects_of(call, effects, order) if each.mutation.id not in known]
         self.outcomes += found

@@ -185,7 +185,7 @@ def _folders(uri: str, roots: Set[str]) -> list[str]:
     """Returns the folders between a document and its workspace folders, the nearest first."""
     result, above = list[str](), list[str]()
     folder = uri.rpartition("/")[0]
-    while folder.count("/") > 2:  # those of `file://` are no folders
+    while folder.count("/") > 2:  # those of `file://` are not folders
         if folder in roots:
             result, above = [*result, *above], []
         else:

@@ -93,7 +93,7 @@ async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
     for document in await ports.editor.open_documents():
         place = ports.workspace.resolve(document.uri)
         if isinstance(place, Place) and place.kind is PlaceKind.OWN:
-            continue  # what we show people is no document of theirs
+            continue  # documents that handrail writes are not the user's
         path = place.path if isinstance(place, Place) else document.uri
         result.append(OpenDocument(path=path, unsaved=document.unsaved))
     return tuple(result)

@@ -1,15 +1,15 @@
 r"""
-Where two sequences of rows differ, however one tells it.
+Find where two sequences of rows differ, whatever way the diff is drawn.
 
-A row put among equal rows may be any of them, and of two rows that changed places either may have moved. A
-difference reaches over all rows that some smallest way of telling it changes; what lies between two of them
-is the same on both sides in every way. `edit.opcodes` tells one way, which is enough to show or to send it.
+A row inserted among equal rows may be any of them, and of two rows that changed places either may have moved.
+A region covers all rows that some minimal diff changes; the rows between two regions are the same on both
+sides in every minimal diff. `edit.opcodes` returns one diff, which is enough to show or to send it.
 
-Theory of operation. A row is certain to be the same on both sides only if every smallest way of telling the
-difference leaves it alone. Smallest ways are paths through a grid of the two sequences (as Myers has it); the
-rows that lie on all of them are the runs that stay. What lies between two runs is one region.
+Theory of operation. A row is certain to be the same on both sides only if every minimal diff leaves it
+unchanged. Minimal diffs are paths through a grid of the two sequences (as in Myers' algorithm); the rows on
+all of them are the runs that stay. The rows between two runs are one region.
 
-Put a `}` behind another one. One way to tell it inserts the last row, another one the row before it:
+Add a `}` after another one. One minimal diff inserts the last row, another one the row before it:
 
     >>> before, after = ["{", "x", "}"], ["{", "x", "}", "}"]
     >>> from handrail.core.documents.edit import opcodes

@@ -1,5 +1,5 @@
 r"""
-Read back: what became of our edits in a text that others may have changed as well.
+Read back: find out whether our edits are in a text that others may have changed too.
 
 An edit is intact if its new text is there, whole, where it belongs, and what it replaced is gone. What the
 user typed around it does not matter. Where the difference of two texts can be read in more than one way

@@ -1,9 +1,9 @@
 """
 Patterns with stars as regular expressions without catastrophic backtracking.
 
-`.*a.*a.*a.*b` tries every way to share a text out among the stars. But what stands between two stars need
-only be looked for once, at the first place where it fits: if the rest does not fit after that, it does not
-fit after a later one. So all but the last is in an atomic group, which is not entered again.
+`.*a.*a.*a.*b` tries every way to divide a text among the stars. But the part between two stars need only be
+searched for once, at the first place where it fits: if the rest does not fit after that, it does not fit
+after a later one. So all but the last is in an atomic group, which is not entered again.
 """
 
 from __future__ import annotations

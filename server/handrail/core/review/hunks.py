@@ -1,17 +1,17 @@
 """
 The pending hunks of one document: the agent's changes that are neither kept nor undone.
 
-Theory of operation. A document is its rows, each with its own end. A hunk is a stretch of them together with
-the steps that led to it: what stood there before a call, and after it. All else is the user's, so the text
+Theory of operation. A document is its rows, each with its own end. A hunk is a range of them together with
+the steps that led to it: the rows before a call, and after it. Everything else is the user's, so the text
 without any pending hunk, `base`, is the document with each hunk's rows replaced by those before its first
 step:
 
     now   a B c            base  a b c
             ^ Hunk(start=1, rows=(B,), steps=(b -> B,))
 
-Whatever the user types outside hunks is thereby in both texts, and what is typed inside is in `now` only.
-The steps of a hunk are a chain: each begins with what the last one left, and whatever differs between the two
-the user has typed. So a hunk, or one turn's part of it, is undone three-way (`documents/revert`).
+So text that the user types outside hunks is in both texts, and text typed inside is only in `now`. The steps
+of a hunk are a chain: each begins with what the last one left, and whatever differs between the two the user
+has typed. So a hunk, or one turn's part of it, is undone three-way (`documents/revert`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
-A chat: what happens to what is typed, and what is told of it.
+A chat: handles typed input, and shows the results.
 
-One thing is done at a time, a turn or a command that needs the server; what is sent while a turn runs reaches
-that turn, and what comes at another time is the next message. A server that has ended is started again by the
-next message, with the same session.
+One thing is done at a time, a turn or a command that needs the server; a message that is sent while a turn
+runs goes to that turn, any other is the next message. If the server has ended, the next message starts it
+again, with the same session.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 """
-What was sent in earlier chats of a workspace, in a file that only its owner can read.
+The messages of earlier chats in a workspace, in a file that only its owner can read.
 
 One line of JSON for each message, written at once, so several chats can share the file. Answers to questions
 and commands of the chat are not kept.

@@ -1,7 +1,7 @@
 """
-The commands of a chat that the server carries out: what they ask it, and how the answer is shown.
+The commands of a chat that the server carries out: their requests, and how the answers are shown.
 
-Each takes a running server. What is typed, when a command may run, and what a session is stay outside.
+Each takes a running server. Input, scheduling and sessions are handled elsewhere.
 """
 
 from collections.abc import Sequence

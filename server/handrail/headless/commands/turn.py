@@ -1,4 +1,4 @@
-"""Run one turn, and say with the exit code what became of it."""
+"""Run one turn, and report its result with the exit code."""
 
 import asyncio
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """
 A server in this process, reached through two pipes.
 
-No one can end its threads. So after its time is over it is left alone, and whoever hosts it sees to it that
-the process ends all the same.
+No one can end its threads. So after its time is over it is left alone, and its host makes sure that the
+process ends all the same.
 """
 
 import asyncio

@@ -39,7 +39,7 @@ class Chats:
     latest: str | None = None
     _pages: dict[str, ChatPage] = field(default_factory=dict)
     _before: dict[str, Before] = field(default_factory=dict)
-    _closed: dict[str, object] = field(default_factory=dict)  # sessions that nobody has asked for since
+    _closed: dict[str, object] = field(default_factory=dict)  # sessions that no one has asked for since
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def of_session(self, session: str) -> ChatPage:

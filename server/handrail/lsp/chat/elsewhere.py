@@ -2,7 +2,7 @@
 Keep conversations up to date that another window or process continues.
 
 A journal is watched as long as the client shows its conversation. A process that is killed writes nothing, so
-while another process runs a turn, its lock is checked every two seconds as well.
+while another process runs a turn, its lock is also checked every two seconds.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Edits through the editor: how they are sent, what becomes of them, and what shows late."""
+"""Edits through the editor: sending them, verifying them, and noticing edits that show late."""

@@ -1,7 +1,7 @@
 """
-What clients answer to an edit, and how that is told when the document does not show it.
+Clients' answers to an edit, and how they are reported if the document does not show the edit.
 
-An answer alone proves nothing; `sending` reads back what became of it.
+An answer alone proves nothing; `sending` reads the document back.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-The request `workspace/applyEdit`: what is sent for an edit, and what the client answers.
+The request `workspace/applyEdit`: its contents, and the client's answer.
 
-An answer alone proves nothing; `sending` and `editor` read back what became of the edit.
+An answer alone proves nothing; `sending` and `editor` read the document back.
 """
 
 from __future__ import annotations

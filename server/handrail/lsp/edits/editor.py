@@ -4,8 +4,8 @@ The editor behind `workspace/applyEdit`: changes documents, and believes only wh
 An open document is changed by a minimal, versioned workspace edit, one document and one request at a time;
 `sending` does that. Whether it landed is read from the mirror, never from the answer: clients answer
 `applied: true` without applying, apply half, or never answer. A file that is open twice is changed in both
-documents. Closed documents go through the editor only where that keeps every byte and can be saved, else to
-the disk.
+documents. Closed documents are edited through the editor only if that preserves every byte and the editor can
+save them; otherwise on disk.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """
-Edits that were told not to stand, for as long as they may show after all.
+Track edits that were reported as failed, for as long as they may still show.
 
 A client may answer null, refuse or say nothing, and show the edit a minute later. Each edit that did not land
-waits here for the next changes of its document; once the document shows more of it than was told, or has
-another name by then, whoever has told it is told better. A new edit of the same document ends that: what
-stands then stands by that one.
-
-An edit that was sent again, on proof that it did not stand, may have been made the first time after all. Then
-it stands twice; for a while the second copy is looked for, and taken back.
+waits here for the next changes of its document; if the document then shows more of it than was reported, or
+has another name, the report is corrected. A new edit of the same document ends this. An edit that was sent
+again, because it was proved missing, may have been made the first time after all. Then it is there twice; for
+a while, the second copy is searched for and removed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
-Send the edits of an open document, and decide what became of them by what the editor shows.
+Send the edits of an open document, and determine their result from what the editor shows.
 
-What became of an edit is decided from what was there, what was sent and what is there now
-(`readback.fates`), whatever the client answered and whenever the change shows. An edit is sent again only on
-proof that it does not stand: the client compares versions, it shows a later version, and in that the place
-of each edit is as it was. If the same lines were typed in, it is a conflict.
+The result depends on the text before, the edit that was sent and the current text (`readback.fates`),
+whatever the client answered and whenever the change shows. An edit is sent again only if it is proved
+missing: the client compares versions, it shows a later version, and there the place of each edit is
+unchanged. If the user typed in the same lines, it is a conflict.
 """
 
 from __future__ import annotations

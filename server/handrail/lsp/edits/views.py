@@ -1,8 +1,8 @@
 """
-The documents that an editor has open of one file: what is made in one of them is made in all, or in none.
+The documents that an editor has open for one file: an edit is made in all of them or in none.
 
-An edit that shows late in one is made in the others then. A revert that shows late, after the edit was told
-to have landed, is gone as well in the others.
+If an edit shows late in one, it is then made in the others. If a revert shows late, after the edit was
+reported as landed, the edit is removed from the others too.
 """
 
 from __future__ import annotations

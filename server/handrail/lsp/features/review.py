@@ -1,7 +1,7 @@
 """
 List, keep and undo the agent's changes, at their places in documents.
 
-Places are brought up to date when a client asks, or a moment after it has told of typing (`lsp/review`).
+Places are updated when a client asks, or a moment after it has reported typing (`lsp/review`).
 """
 
 from __future__ import annotations

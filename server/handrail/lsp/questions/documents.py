@@ -1,8 +1,8 @@
 """
-The documents that show questions: one for each that someone wants to see, written anew while it is open.
+The documents that show questions: one for each that someone wants to see, rewritten while the question is
+open.
 
-What counts is the server's own text: a document that someone has edited shows no choice but no, until it is
-as it was.
+Only the server's own text counts: a document that someone has edited offers only *No* until it is restored.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """
-Ask one client: by a request of ours if it opted in, else by a message that offers only *No* and *Show*.
+Ask one client: with a request of ours if it opted in, otherwise with a message that offers only *No* and
+*Show*.
 
 An answer of the client counts if it is a choice; anything else leaves the question open: a notification that
 vanishes, an error, and null. When a question ends, its request is cancelled and the client is told.

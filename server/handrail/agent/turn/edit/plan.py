@@ -36,7 +36,7 @@ from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 
 REFORMATTED = "The editor reformatted it, so the whitespace differs from what was sent."
-LIMIT_DIFF_CHARS = 100_000  # a longer diff is no help to people
+LIMIT_DIFF_CHARS = 100_000  # a longer diff does not help people
 LIMIT_CANDIDATES = 10  # of one failure; more would help no one
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
 
@@ -47,7 +47,7 @@ class Part:
     One mutation of a call.
 
     Attributes:
-        mutation: What is tried.
+        mutation: The mutation to try.
         planned: The planned edits; empty if the document already has the change.
         text: The text for which it was planned.
     """
@@ -382,7 +382,7 @@ def _spans(change: Update, part: Part, landed: Mapping[edit.TextEdit, bool], now
     written = edit.apply(change.base.content, made)
     if written == now.content:
         return tuple(spans)
-    moved = edit.edits_between(written, now.content)  # the user has typed meanwhile
+    moved = edit.edits_between(written, now.content)  # the user has typed since
     return tuple(edit.carry(span, moved) for span in spans)
 
 

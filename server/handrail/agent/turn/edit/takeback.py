@@ -143,7 +143,7 @@ async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> 
         views = await _views(ports, undone.renamed or where)
         where = undone.renamed or where
         left = await _shown_edits(change, views) - tried if grows else set()
-    if where != change.uri:  # it was renamed meanwhile
+    if where != change.uri:  # it was renamed since
         landing = replace(landing, uri=where)
     ways = [each.landing for each in late]
     gone = _landing_of_rest(change, landing, kept, (bad, ways))

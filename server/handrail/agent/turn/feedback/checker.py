@@ -134,7 +134,7 @@ class Checker:
             self._runs.remove(each)
 
     def _is_superseded(self, run_: _Run) -> bool:
-        """Whether each document of a run has been checked before, and anew since."""
+        """Whether each document of a run has been checked before, and again since."""
         of_each = [[each for each in self._runs if uri in each.texts] for uri in run_.texts]
         return all(runs[0] is not run_ and runs[-1] is not run_ for runs in of_each)
 
@@ -169,7 +169,9 @@ class Checker:
         return report if isinstance(report, tuple) else None
 
     def _report(self, was: Target, now: Target | None) -> Report | Unwatched | Unknown:
-        """What is known of a document that had one text when it was asked about, and may have another now."""
+        """
+        Returns the report on a document that had one text when it was requested, and may have another now.
+        """
         if now is None:
             return Unwatched()
         if self._out is not None:

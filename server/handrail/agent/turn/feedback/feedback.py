@@ -1,10 +1,10 @@
 """
-What the edits of a turn broke, as other programs see it: asked for before and after, told when it is new.
+Find the problems that the edits of a turn caused, by comparing reports before and after.
 
-The editor's language servers report where its client passes that on; elsewhere the user's own checks do.
-Before the first edit of a document its problems are noted, and after edits they are asked for again. What was
-not there before is told to the model with the result of the edit. A document on which nothing was reported in
-time is not known to be sound; it is asked about again with the next edit, and at the end of the turn.
+The editor's language servers report them if its client passes that on; otherwise the user's own checks do.
+The problems of a document are noted before its first edit, and requested again after edits. The model is told
+about new ones with the result of the edit. If there is no report on a document in time, its problems are
+unknown; they are requested again with the next edit, and at the end of the turn.
 """
 
 from __future__ import annotations

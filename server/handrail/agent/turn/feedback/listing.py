@@ -43,7 +43,7 @@ class Listing:
         return await self.inner.spots(tool, target, wait_s)
 
     async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:
-        """What is defined in a document, or in all."""
+        """Lists what a document defines, or what all define."""
         return await self.inner.symbols(uri, query, wait_s)
 
 

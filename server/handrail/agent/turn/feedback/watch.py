@@ -94,7 +94,7 @@ class Watch:
     _before: dict[str, _Baseline] = field(default_factory=dict)  # by identity
     _edited: dict[str, Mutation] = field(default_factory=dict)  # by identity, those to be asked about
     _is_over: bool = False
-    _asks_others: bool = False  # others were told of, and may be told of again
+    _asks_others: bool = False  # others were reported, and may be reported again
 
     def is_new(self, identity: str) -> bool:
         """Whether a document has no baseline yet, and needs one."""

@@ -1,6 +1,4 @@
-"""
-What is known about a command from its words: how to run it so that it changes nothing, and what it reads.
-"""
+"""Look up a command by its words: how to run it so that it changes nothing, and what it reads."""
 
 from __future__ import annotations
 
