@@ -16,7 +16,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 
 from handrail.core.ledger.problems import Problem, Severity
 
-LIMIT_ROW_CHARS = 4_000  # of a line that may be a problem; no sensible one is longer
+LIMIT_ROW_CHARS = 4_000  # of a line that may be a problem; sensible ones are shorter
 LIMIT_PROBLEMS = 20_000
 # `a.py:3:7: …`, `a.py:3: …`, `a.ts(3,7): …` and `a.py:3:7 - …`
 # All numbers are passed over at once; Python before 3.11.3 gets a possessive group wrong.
@@ -38,10 +38,10 @@ SEVERITIES: Mapping[str, Severity] = {
     "hint": Severity.HINT,
     "help": Severity.HINT,
 }  # all others are errors
-LIMIT_BEGINNINGS = 20  # of JSON in an output, as warnings may look like some
+LIMIT_BEGINNINGS = 20  # of JSON in an output, because warnings may look like JSON
 LIMIT_LINE = 10**9
-NO_TEXT = "\ufffd"  # what stands for bytes that are not text
-QUIET_ROWS = 20  # a check that finds nothing says no more than that
+NO_TEXT = "\ufffd"  # the replacement for bytes that are not text
+QUIET_ROWS = 20  # a check that finds nothing prints no more than that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,19 +54,20 @@ class Reported:
 
 def read_lines(output: str, names: Sequence[str] = (), source: str = "") -> tuple[Reported, ...] | str:
     """
-    The problems that a check has printed in lines; a sentence's end that says why they cannot be read, if so.
+    Parses the problems that a check has printed as lines; otherwise returns the end of a sentence that says
+    why not.
 
     Args:
-        names: The paths that it was given: one of them may have in it what looks like a line number.
+        names: The paths that it was given, one of which may contain something that looks like a line number.
         source: The program.
 
-    Cost: that of the output's size.
+    Cost: linear in the size of the output.
     """
     return _limit(_lines(output, names, source))
 
 
 def read_sarif(output: str, source: str = "") -> tuple[Reported, ...] | str:
-    """The problems in a SARIF log; as `read_lines`. *source* is used where the log names no program."""
+    """Parses the problems in a SARIF log, like `read_lines`. *source* is used if the log names no program."""
     log = _log(output)
     return "has not printed SARIF" if log is None else _limit(_results(log, source))
 
@@ -99,7 +100,7 @@ def _lines(output: str, names: Sequence[str], source: str) -> Iterator[Reported]
 
 
 def _split_severity(text: str) -> tuple[Severity, str]:
-    """How bad a problem is, and what is said of it."""
+    """Returns the severity of a problem, and its message."""
     word = WORD.match(text)
     rest = text[word.end() :] if word else text
     word = word or BEHIND.search(text)
@@ -111,7 +112,9 @@ def _split_severity(text: str) -> tuple[Severity, str]:
 
 
 def _log(output: str) -> Mapping[str, object] | None:
-    """The SARIF log in an output, in which warnings may stand before and after it; None if there is none."""
+    """
+    Finds the SARIF log in an output, which may have warnings before and after it; None if there is none.
+    """
     decoder = json.JSONDecoder()
     for match in islice(re.finditer(r"^\s*\{", output, re.MULTILINE), LIMIT_BEGINNINGS):
         try:
@@ -148,7 +151,7 @@ def _results(log: Mapping[str, object], source: str) -> Iterator[Reported]:
 
 
 def _path(artifact: Mapping[str, object], bases: Mapping[str, object]) -> str:
-    """The path that an artifact's location leads to; empty if it is not that of a file."""
+    """Returns the path of an artifact's location; empty if it is not that of a file."""
     base = _text(_object(bases.get(_text(artifact.get("uriBaseId"), ""))).get("uri"), "")
     try:
         uri = urljoin(base, _text(artifact.get("uri"), ""))

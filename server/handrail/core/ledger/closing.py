@@ -23,7 +23,7 @@ from handrail.core.patches.hunk import Hunk
 
 
 def is_same_edit(one: Hunk | None, other: Hunk) -> bool:
-    """Whether a hunk is the edit that *other* is, wherever either is meant."""
+    """Whether two hunks are the same edit, wherever they belong."""
     return one is not None and (one.old, one.new) == (other.old, other.new)
 
 
@@ -34,7 +34,7 @@ def is_rewritten(known: OpenFailure, outcome: Outcome) -> bool:
 
 
 def close_by_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
-    """*known* once *outcome*, of the same document, has landed; None if it is closed by that."""
+    """Returns *known* after *outcome*, in the same document, has landed; None if that closes it."""
     if known.mutation.order >= outcome.mutation.order:
         return known if outcome.text is None else move_to(known, outcome.text)
     if is_rewritten(known, outcome):
@@ -52,7 +52,7 @@ def close_by_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None
 
 
 def _candidates(known: OpenFailure) -> tuple[Candidate, ...]:
-    """The places that may have been meant: the nearest, or all if several match equally."""
+    """Returns the possible places: the nearest, or all if several match equally."""
     hunk = known.mutation.hunk
     is_any = known.failure.code is Code.AMBIGUOUS_MATCH or (hunk is not None and hunk.replace_all)
     return known.failure.near if is_any else known.failure.near[:1]
@@ -68,7 +68,7 @@ def _touches(known: OpenFailure, outcome: Outcome) -> bool:
 
 
 def _brings(known: OpenFailure, outcome: Outcome) -> bool:
-    """Whether *outcome* wrote the text that was to be written, wherever."""
+    """Whether *outcome* wrote the failed edit's new text, at any place."""
     hunk, made = known.mutation.hunk, outcome.mutation.hunk
     if hunk is None or made is None or outcome.status is not Status.LANDED:
         return False
@@ -76,7 +76,7 @@ def _brings(known: OpenFailure, outcome: Outcome) -> bool:
 
 
 def recheck_in(known: OpenFailure, now: Text | None) -> OpenFailure | None:
-    """*known* with its places in *now*; None if its text has come to its place."""
+    """Returns *known* with its places in *now*; None if its text is now at its place."""
     if now is None:
         gone = replace(known, seen=None, failure=replace(known.failure, near=()))
         return replace(gone, last=_last_near(known))
@@ -102,9 +102,9 @@ def _what_is_left(known: OpenFailure, now: Text | None) -> OpenFailure | None:
 
 def _has_come(known: OpenFailure, moved: OpenFailure, hunk: Hunk) -> bool:
     """
-    Whether the new text has come since the document was last seen, to the place that was meant.
+    Whether the new text has appeared at its place since the document was last seen.
 
-    It may have come anywhere if no place is known, or if what stood there, and only there, was removed.
+    It may be anywhere if no place is known, or if the old text, which was only there, was removed.
     """
     assert moved.seen is not None
     before, after = _candidates(known), _candidates(moved)
@@ -120,7 +120,7 @@ def _has_come(known: OpenFailure, moved: OpenFailure, hunk: Hunk) -> bool:
 
 
 def move_to(known: OpenFailure, now: Text) -> OpenFailure:
-    """*known* with its places where they lie in *now*; without any if it was seen in no text."""
+    """Returns *known* with its places in *now*; without places if it was not seen in any text."""
     known = _find_again(known, now)
     near = () if known.seen is None else _carry(known.seen, known.failure.near, now)
     last = _last_near(known) if known.last is not None or _is_lost(known.failure.near, near, now) else None
@@ -128,7 +128,7 @@ def move_to(known: OpenFailure, now: Text) -> OpenFailure:
 
 
 def _find_again(known: OpenFailure, now: Text) -> OpenFailure:
-    """*known* as it was before its places were removed, if *now* has them; else as it is."""
+    """Returns *known* as it was before its places were removed, if *now* has them; otherwise unchanged."""
     if known.last is None:
         return known
     text, near = known.last
@@ -152,7 +152,7 @@ def _is_lost(before: tuple[Candidate, ...], after: tuple[Candidate, ...], now: T
 
 
 def _carry(text: Text, near: tuple[Candidate, ...], now: Text) -> tuple[Candidate, ...]:
-    """The places *near* of *text*, where they lie in *now*."""
+    """Returns the places *near* of *text*, translated to *now*."""
     # An editor may hold LF for a file that has CRLF, which changes every line and moves none.
     old, new = (text, now) if text.eol == now.eol else (Text(to_lf(text.content)), Text(to_lf(now.content)))
     made = edit.edits_between(old.content, new.content)
@@ -163,7 +163,7 @@ def _carry(text: Text, near: tuple[Candidate, ...], now: Text) -> tuple[Candidat
 
 
 def _across(text: Text, span: Span, other: Text) -> Span:
-    """Where *span* of *text* lies in the same text with other line ends."""
+    """Returns *span* of *text* in the same text with other line endings."""
     if text is other:
         return span
     start, end = (

@@ -24,7 +24,7 @@ from handrail.core.ledger import retry
 from handrail.core.ledger.closing import close_by_landing, is_rewritten, is_same_edit, move_to, recheck_in
 from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
 
-FIXES = 20  # quick fixes that are remembered; each holds a document's text
+FIXES = 20  # remembered quick fixes; each has a document's text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,10 +33,10 @@ class Fix:
     A quick fix that landed, for as long as it may be undone.
 
     Attributes:
-        failure: What it repaired, as it was before.
+        failure: The failure that it fixed, as it was before.
         text: The document as last seen.
         lines: The lines of `text` that it changed, and one line around them.
-        without, made: What these lines read before it, and after.
+        without, made: These lines before and after it.
     """
 
     failure: OpenFailure
@@ -55,15 +55,17 @@ class Ledger:
 
     @property
     def mutations(self) -> tuple[Mutation, ...]:
-        """Those whose documents matter: of what failed, and of what was repaired and may be undone."""
+        """
+        The mutations whose documents matter: those that failed, and those whose quick fix may be undone.
+        """
         return tuple(each.mutation for each in (*self.open, *(fix.failure for fix in self.fixes)))
 
     def find(self, failure: str) -> OpenFailure | None:
-        """The open failure of that id."""
+        """Returns the open failure with that id."""
         return next((known for known in self.open if known.id == failure), None)
 
     def drop(self, failures: Collection[str]) -> Ledger:
-        """The same ledger, these failures closed for good."""
+        """Returns the ledger with these failures closed permanently."""
         return Ledger(
             open=tuple(known for known in self.open if known.id not in failures),
             fixes=tuple(fix for fix in self.fixes if fix.failure.id not in failures),
@@ -89,9 +91,9 @@ def record(ledger: Ledger, outcome: Outcome) -> Ledger:
 
 
 def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
-    """Enters the outcomes of calls of one step of a turn, and closes what these are the retry of."""
+    """Enters the outcomes of one step of a turn, and closes the failures of which they are retries."""
     guessed = retry.guess_retried(ledger.open, outcomes)
-    # Failures first: their places are those of the text before, and move along with what landed.
+    # Failures first: their places refer to the text before, and move with the edits that landed.
     for outcome in sorted(outcomes, key=lambda outcome: outcome.status is not Status.FAILED):
         before, ledger = ledger.open, record(ledger, outcome)
         spent = {known.mutation.order for known in before if ledger.find(known.id) is None}
@@ -102,7 +104,7 @@ def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
 
 
 def replace_outcome(ledger: Ledger, outcome: Outcome) -> Ledger:
-    """Enters an outcome in the place of an earlier one with the same mutation, which was told too soon."""
+    """Replaces the outcome of a mutation that was reported too soon."""
     mutation = outcome.mutation
     if outcome.status is Status.FAILED:
         return record(ledger.drop((mutation.id,)), outcome)
@@ -122,12 +124,12 @@ def replace_outcome(ledger: Ledger, outcome: Outcome) -> Ledger:
 
 def record_fix(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger:
     """
-    Remembers a quick fix, beside `record`, so that its failure is open again once it is undone.
+    Remembers a quick fix, in addition to `record`, so that its failure is open again if it is undone.
 
     Args:
-        ledger: As `record` left it.
-        failure: What was repaired, as it was seen just before.
-        outcome: Of the quick fix.
+        ledger: The ledger after `record`.
+        failure: The failure that was fixed, as it was just before.
+        outcome: The outcome of the quick fix.
     """
     if outcome.status is not Status.LANDED or outcome.text is None or failure.seen is None:
         return ledger
@@ -137,9 +139,9 @@ def record_fix(ledger: Ledger, failure: OpenFailure, outcome: Outcome) -> Ledger
 
 def first_line(outcomes: Sequence[Outcome]) -> int:
     """
-    The line, counted from 0, that the first change of a call is at, in the first document that it names.
+    Returns the line, counted from 0, of a call's first change in the first document that it names.
 
-    What landed comes before what did not; 0 if no place is known.
+    Changes that landed come before others; 0 if no place is known.
     """
     own = [each for each in outcomes if each.mutation.path == outcomes[0].mutation.path]
     landed = [each for each in own if each.status is Status.LANDED]
@@ -148,11 +150,11 @@ def first_line(outcomes: Sequence[Outcome]) -> int:
 
 def count_misses(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict[str, int]:
     """
-    How many calls in a row have failed to edit a document, of those that one call has touched.
+    Counts how many calls in a row have failed to edit each document that one call touched.
 
     Args:
-        misses: By the identity of the document, before the call.
-        outcomes: Of one call; anything of it that landed resets the count.
+        misses: The counts before the call, by the identity of the document.
+        outcomes: The outcomes of the call; anything that landed resets the count.
     """
     result: dict[str, int] = {}
     for outcome in outcomes:
@@ -171,7 +173,7 @@ def count_misses(misses: Mapping[str, int], outcomes: Sequence[Outcome]) -> dict
 
 def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
     """
-    Takes note that a document's text is *now* as given (None: it is gone).
+    Notes that a document's text is *now* as given (None: it no longer exists).
 
     Places move along with the text. A failure whose text has come to its place is closed, and one whose
     quick fix is gone again is open.
@@ -194,7 +196,7 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
 
 
 def closed_ids(before: Ledger, after: Ledger) -> list[str]:
-    """The ids of the failures that were open *before* and are not any more, and of their repeats."""
+    """Returns the ids of failures that were open *before* and no longer are, and of their repeats."""
     gone = [known for known in before.open if after.find(known.id) is None]
     return [name for known in gone for name in (known.id, *known.repeats)]
 
@@ -227,7 +229,7 @@ def _fresh(outcome: Outcome, failure: Failure) -> OpenFailure:
 
 
 def _repeats(fresh: OpenFailure, known: OpenFailure) -> bool:
-    """Whether *fresh* is another attempt at what *known* stands for."""
+    """Whether *fresh* is another attempt at the edit of *known*."""
     if fresh.mutation.identity != known.mutation.identity:
         return False
     if not fresh.mutation.identity and not _may_repeat(fresh.mutation, known.mutation):
@@ -251,7 +253,7 @@ def _may_repeat(fresh: Mutation, known: Mutation) -> bool:
 
 
 def _fix(failure: OpenFailure, base: Text, now: Text) -> Fix | None:
-    """What to remember of a quick fix that made *now* of *base*; None if it changed nothing."""
+    """Returns the record of a quick fix that changed *base* to *now*; None if it changed nothing."""
     made = edit.edits_between(base.content, now.content)
     if not made:
         return None
@@ -274,7 +276,7 @@ def _fix(failure: OpenFailure, base: Text, now: Text) -> Fix | None:
 
 
 def _recheck_fix(ledger: Ledger, fix: Fix, now: Text) -> Ledger:
-    """Closes the failure again if its quick fix is there, opens it if what was there before it is."""
+    """Closes the failure again if its quick fix is there, opens it if the earlier text is there."""
     lines = carry(fix.lines, edit.edits_between(fix.text.content, now.content))
     there = now.content[lines.start : lines.end]
     is_open = ledger.find(fix.failure.id) is not None

@@ -18,8 +18,8 @@ from handrail.core.ledger.outcome import OpenFailure
 from handrail.core.planning import plan
 
 ROW = 40  # characters of a line in a title; menus are not wider
-LEAD = 10  # characters before the first difference, where that is far behind
-EXACT = 1.0  # the score of a place where the search text stands
+LEAD = 10  # characters before the first difference, if it is far from the start
+EXACT = 1.0  # the score of a place with exactly the search text
 
 GONE = Failure(
     code=Code.NO_MATCH,
@@ -35,10 +35,10 @@ class Offer:
 
     Attributes:
         candidate: The index of its place in the failure's `near`.
-        title: Where it is, and what becomes of the first line that changes there.
-        diff: All that it would change, as a unified diff.
+        title: Its place, and the first line that changes there, before and after.
+        diff: Everything that it would change, as a unified diff.
         sought: How its search text differs from the lines there, as a unified diff; empty if it does not.
-        is_sure: Whether the edit, sent again, would be made there and so.
+        is_sure: Whether the same edit, sent again, would be made there.
     """
 
     candidate: int
@@ -49,7 +49,7 @@ class Offer:
 
 
 def offers(known: OpenFailure) -> tuple[Offer, ...]:
-    """The quick fixes of a failure: one for each of its places at which the edit can be made."""
+    """Returns the quick fixes of a failure: one for each place at which the edit can be made."""
     hunk, text = known.mutation.hunk, known.seen
     if hunk is None or text is None:
         return ()
@@ -66,7 +66,7 @@ def offers(known: OpenFailure) -> tuple[Offer, ...]:
 
 
 def show_fixes(known: OpenFailure, candidate: int | None = None) -> str:
-    """The quick fixes of a failure, or one of them, to be read before one is made; empty if there is none."""
+    """Shows the quick fixes of a failure, or one of them, as text; empty if there is none."""
     chosen = [each for each in offers(known) if candidate in (None, each.candidate)]
     parts = []
     for each in chosen:
@@ -77,7 +77,7 @@ def show_fixes(known: OpenFailure, candidate: int | None = None) -> str:
 
 
 def plan_at(known: OpenFailure, candidate: int) -> PlannedHunk | Failure:
-    """What the failed hunk comes to at the place with the index *candidate*, in the text last seen."""
+    """Plans the failed hunk at the place with the index *candidate*, in the text last seen."""
     hunk, text, span = known.mutation.hunk, known.seen, known.failure.near[candidate].span
     if hunk is None or text is None or span.start == span.end:
         return GONE
@@ -97,7 +97,7 @@ def _sought(known: OpenFailure, candidate: int) -> str:
 
 
 def _in_short(shown: str) -> str:
-    """The first line that a unified diff takes away and the first that it brings, and how many there are."""
+    """Returns the first removed and the first added line of a unified diff, and how many there are."""
     body = shown.split("\n")[3:]
     old, new = ([row[1:] for row in body if row.startswith(sign)] for sign in "-+")
     if not old and not new:
@@ -117,13 +117,13 @@ def _first_row(rows: list[str]) -> str:
 
 
 def _lead(one: str, other: str) -> int:
-    """How much of both rows is left out, where they differ beyond what is shown."""
+    """Returns how much to cut from the beginning of both rows so that their difference is shown."""
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
     return common - LEAD if common > ROW - LEAD else 0
 
 
 def _cut(row: str, lead: int) -> str:
-    """A row for a menu: no longer than helps, and without characters that a menu would obey."""
+    """Shortens a row for a menu, and removes characters that a menu would interpret."""
     row = ("…" if lead else "") + row[lead:]
     row = row if len(row) <= ROW else row[: ROW - 1] + "…"
     shown = (each if each.isprintable() else " " if each == "\t" else f"\\u{ord(each):04x}" for each in row)

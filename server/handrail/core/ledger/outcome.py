@@ -20,12 +20,12 @@ class Mutation:
     One hunk, or one whole document, that a tool call tried to change.
 
     Attributes:
-        id: Its outcome's id; for a failure, the id by which clients name it.
-        turn, call, tool: Whose it is.
-        order: The step, counted over all turns of the process, so that later steps compare as greater.
+        id: The id of its outcome; for a failure, the id that clients use.
+        turn, call, tool: Where it comes from.
+        order: The step, counted over all turns of the process, so that later steps have higher numbers.
         step: The step, counted in its turn; 0 outside of turns.
-        uri, identity, path: The document, as the client spells it, as it is identified, as people read it.
-        hunk: What was to be written; None for a whole document.
+        uri, identity, path: The document: as the client spells it, its identity, its display name.
+        hunk: The hunk to write; None for a whole document.
     """
 
     id: str
@@ -43,7 +43,7 @@ class Mutation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """
-    What came of a mutation.
+    The outcome of a mutation.
 
     Attributes:
         mutation: What was tried.
@@ -75,7 +75,7 @@ class Outcome:
         return self.text.line_at(spans[0].start) if spans and self.text is not None else None
 
     def is_news(self, was: Outcome) -> bool:
-        """Whether it has to be told, since it was told as *was* before."""
+        """Whether it must be reported, given that *was* was reported before."""
         return self._gist != was._gist or bool(COPIES.intersection(self.notes) - set(was.notes))
 
     @property
@@ -117,5 +117,5 @@ class OpenFailure:
 
     @property
     def id(self) -> str:
-        """By which clients name it."""
+        """The id that clients use."""
         return self.mutation.id

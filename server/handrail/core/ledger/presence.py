@@ -15,16 +15,16 @@ from handrail.core.failure import Span
 from handrail.core.matching import match
 from handrail.core.patches.hunk import Hunk
 
-DISTINCT = 4  # characters; a shorter text may be anywhere by chance
+DISTINCT = 4  # characters; a shorter text may occur anywhere by chance
 
 
 def is_distinct(hunk: Hunk) -> bool:
-    """Whether the hunk's new text can be told from what stands anywhere by chance."""
+    """Whether the hunk's new text is too distinctive to occur by chance."""
     return len(hunk.new.strip()) >= DISTINCT
 
 
 def count(text: Text | None, hunk: Hunk) -> int:
-    """How often the hunk's new text stands in *text*."""
+    """Counts the hunk's new text in *text*."""
     if text is None:
         return 0
     new = hunk.new.strip("\n")
@@ -34,14 +34,14 @@ def count(text: Text | None, hunk: Hunk) -> int:
 
 
 def count_at(text: Text, hunk: Hunk, span: Span) -> int:
-    """How often the new text stands in lines of *span*; of one that was removed, in those that met there."""
+    """Counts the new text in the lines of *span*; if it was removed, in the lines around the gap."""
     rows = hunk.new.strip("\n").split("\n")
     first, last = text.line_at(span.start), text.line_at(span.end)
     start, end = text.starts[first], text.row_end(first)
     if span.start == span.end and start < end:
         first -= span.start == start
         last += span.end == end
-    # Of so many lines, any that are as many as the new text has are lines of the place in part.
+    # Every run of as many lines as the new text has overlaps the place.
     around = text.rows[max(0, first - len(rows) + 1) : max(0, last + len(rows))]
     if hunk.whole_lines:
         return _as_lines(map(plain, around)).count(_as_lines(map(plain, rows)))
@@ -49,12 +49,12 @@ def count_at(text: Text, hunk: Hunk, span: Span) -> int:
 
 
 def brings(made: Hunk, hunk: Hunk) -> bool:
-    """Whether making the hunk *made* writes the new text of *hunk*."""
+    """Whether applying the hunk *made* writes the new text of *hunk*."""
     return count(Text(made.new), hunk) > count(Text(made.old), hunk)
 
 
 def is_left(text: Text, hunk: Hunk, nearest: str) -> bool:
-    """Whether anything is left to replace: the hunk's old text, or what stood at its nearest *nearest*."""
+    """Whether anything is left to replace: the hunk's old text, or the text of its place *nearest*."""
     flat = to_lf(text.content)
     if any(old and old in _without_new(flat, hunk, old) for old in (hunk.old, to_lf(nearest))):
         return True
@@ -62,10 +62,10 @@ def is_left(text: Text, hunk: Hunk, nearest: str) -> bool:
 
 
 def _without_new(flat: str, hunk: Hunk, old: str) -> str:
-    """The text without what was replaced, where the new text has the old one in it."""
+    """Returns the text without replaced parts, if the new text contains the old one."""
     return flat.replace(hunk.new, "\0") if old in hunk.new else flat
 
 
 def _as_lines(rows: Iterable[str]) -> str:
-    """Rows as a text in which no row is a part of another."""
+    """Joins rows to a text in which no row is part of another one."""
     return "".join(f"\n{row}\r" for row in rows)

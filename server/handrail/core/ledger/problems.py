@@ -26,7 +26,7 @@ NAME_CHARS = 60  # of a program, or of a kind of problem
 
 
 class Severity(StrEnum):
-    """How bad a problem is; edits are told of errors and warnings alone."""
+    """The severity of a problem; only errors and warnings are reported after edits."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -40,12 +40,12 @@ SERIOUS = (Severity.ERROR, Severity.WARNING)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """
-    What a program finds wrong with a line.
+    A problem that a program reports on a line.
 
     Attributes:
         line: Counted from 0.
         source: The program.
-        code: What it calls this kind of problem.
+        code: Its name for this kind of problem.
     """
 
     line: int
@@ -56,13 +56,15 @@ class Problem:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """What it has in common with the same problem elsewhere; numbers in a message may be of lines."""
+        """
+        What it has in common with the same problem elsewhere, without numbers, which may be those of lines.
+        """
         return self.source, self.code, re.sub(r"\d+", "0", self.message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentProblems:
-    """Problems of the document that people know by *path*, nearest to the edit first."""
+    """Problems of the document with the display name *path*, nearest to the edit first."""
 
     path: str
     problems: tuple[Problem, ...]
@@ -71,7 +73,7 @@ class DocumentProblems:
 def caused_problems(
     before: Sequence[Problem] | None, base: str, after: Sequence[Problem], now: str
 ) -> tuple[Problem, ...]:
-    """The errors and warnings that an edit has caused, nearest to what it changed first; see `rank`."""
+    """Returns the errors and warnings that an edit has caused, nearest to the change first; see `rank`."""
     return tuple(problem for _, problem in rank(before, base, after, now))
 
 
@@ -79,11 +81,11 @@ def rank(
     before: Sequence[Problem] | None, base: str, after: Sequence[Problem], now: str
 ) -> tuple[tuple[int, Problem], ...]:
     """
-    The errors and warnings that an edit has caused, each with how many lines it is away from what changed.
+    Returns the errors and warnings that an edit has caused, each with its distance to the change in lines.
 
     Args:
-        before: The problems of the text *base*; None if they are not known. Then only problems in lines that
-            the edit has written count, since no other can be told from an old one.
+        before: The problems of the text *base*; None if they are unknown. Then only problems in lines that
+            the edit wrote count, since others may be old.
         after: The problems of the text *now*.
 
     Cost: that of a comparison of the texts by lines.
@@ -118,7 +120,9 @@ def _without_old(
 
 
 def _lines_after(line: int, blocks: Sequence[edit.Block]) -> tuple[int, int]:
-    """The first and last line, of the text after an edit, that a line before it may be."""
+    """
+    Returns the first and the last line of the text after an edit that may correspond to a line before it.
+    """
     shift = 0
     for i, j, k, m in blocks:
         if line < i:
@@ -130,7 +134,7 @@ def _lines_after(line: int, blocks: Sequence[edit.Block]) -> tuple[int, int]:
 
 
 def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
-    """How many lines a line is away from the nearest one that was changed."""
+    """Returns the distance of a line to the nearest changed one."""
     return min((max(k - line, line - max(k, m - 1), 0) for _, _, k, m in blocks), default=0)
 
 
@@ -139,10 +143,10 @@ def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
 
 def report_new(listed: Sequence[DocumentProblems], unknown: Mapping[str, Sequence[str]]) -> str:
     """
-    What the model is told after an edit; empty if there is nothing to say.
+    Returns the text for the model after an edit; empty if there is nothing to report.
 
     Args:
-        unknown: The paths of documents of which nothing is known, by the reason, which is a sentence.
+        unknown: The paths of documents with unknown problems, by the reason, which is a sentence.
     """
     rows = [row(each.path, problem) for each in listed for problem in each.problems]
     texts = []
@@ -158,7 +162,7 @@ def report_new(listed: Sequence[DocumentProblems], unknown: Mapping[str, Sequenc
 
 
 def report_all(listed: Sequence[DocumentProblems], unknown: Sequence[str] = ()) -> str:
-    """All problems that are known, as the model asks for them."""
+    """Returns all known problems, as text for the model."""
     rows = [row(each.path, problem) for each in listed for problem in each.problems]
     texts = rows[:LIMIT_LISTED]
     if len(rows) > LIMIT_LISTED:
@@ -168,7 +172,7 @@ def report_all(listed: Sequence[DocumentProblems], unknown: Sequence[str] = ()) 
 
 
 def row(path: str, problem: Problem) -> str:
-    """A problem in one line, with its line counted from 1."""
+    """Returns a problem as one line, with its line number."""
     names = (_line(name, NAME_CHARS) for name in (problem.source, problem.code))
     program = " ".join(filter(None, names))
     said = _line(problem.message, MESSAGE_CHARS) + (f" ({program})" if program else "")

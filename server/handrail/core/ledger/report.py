@@ -21,8 +21,8 @@ from handrail.core.results import sanitize
 
 MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
 AROUND, REGION = 8, 60  # rows shown around a place, and of it
-LIMIT_ROW = 1000  # characters of a row that is shown
-LIMIT_DIAGNOSTICS = 200  # for each document; more would help no one and slow the editor (performance.md C)
+LIMIT_ROW = 1000  # characters of a row that are shown
+LIMIT_DIAGNOSTICS = 200  # for each document; more would not help, and slow the editor
 
 
 class State(StrEnum):
@@ -92,7 +92,7 @@ class CallStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallOutput:
-    """A running tool call has printed something, and before it as many characters that are `skipped`."""
+    """A running tool call has printed something; that many characters before it are `skipped`."""
 
     call: str
     text: str
@@ -101,7 +101,7 @@ class CallOutput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallFailed:
-    """A tool call has failed, or an edit of it; what is `said` is for the user's log, not for the model."""
+    """A tool call, or one of its edits, has failed; `said` is for the user's log, not for the model."""
 
     tool: str
     code: Code
@@ -110,7 +110,7 @@ class CallFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What the user should know of a call; `is_warning` if something of it cannot be taken back."""
+    """A notice about a call; `is_warning` if something that it did cannot be undone."""
 
     call: str
     text: str
@@ -126,7 +126,7 @@ class CallEnded:
 
 
 class QuestionEnd(StrEnum):
-    """How a question to the user ended; one that is withdrawn needs no answer any more."""
+    """How a question to the user ended; a withdrawn one no longer needs an answer."""
 
     ANSWERED = "answered"
     TIMED_OUT = "timedOut"
@@ -135,7 +135,7 @@ class QuestionEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The user is asked *question*, an id, or it has ended with *choice*."""
+    """The user is asked *question*, an id, or the question has ended with *choice*."""
 
     call: str
     subject: str
@@ -146,14 +146,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Superseded:
-    """A failure is open no longer."""
+    """A failure is no longer open."""
 
     failure: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retried:
-    """The model could not be reached; the step is begun anew in `in_s` seconds."""
+    """The model could not be reached; the step is repeated in `in_s` seconds."""
 
     reason: str
     in_s: float
@@ -169,7 +169,7 @@ class Compacted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Used:
-    """A step has used tokens; the `turn` has used so much up to now."""
+    """A step has used tokens; `turn` is the usage of the turn up to now."""
 
     step: Usage
     turn: Usage
@@ -212,13 +212,14 @@ class Severity(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnostic:
     """
-    One open failure as the editor shows it.
+    One open failure as a diagnostic.
 
     Attributes:
         failure: The id.
-        near: The places, best first; the first one is where it is shown, the document's start if none.
+        near: The places, best first; it is shown at the first one, or at the document's start if there is
+            none.
         text: The text that the places refer to; None if the document has none.
-        choices: The places that a quick fix may be offered for.
+        choices: The places for which a quick fix may be offered.
     """
 
     failure: str
@@ -232,7 +233,7 @@ class Diagnostic:
 
 
 def diagnostics(ledger: Ledger) -> dict[str, tuple[Diagnostic, ...]]:
-    """The open failures of each document, by its URI."""
+    """Returns the open failures of each document, by URI."""
     result: dict[str, list[Diagnostic]] = {}
     for known in ledger.open:
         shown = result.setdefault(known.mutation.uri, [])
@@ -260,12 +261,13 @@ def _diagnostic(known: OpenFailure) -> Diagnostic:
 
 def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
     """
-    What the model reads of the mutations of one call: one line each, and how to continue after a failure.
+    Returns the text for the model about the mutations of one call: one line each, and how to continue after a
+    failure.
 
     Args:
-        outcomes: Of the call.
-        misses: By the identity of a document, how many calls in a row have failed to edit it by now. From
-            the third on, the text around the place is added.
+        outcomes: The outcomes of the call.
+        misses: By the identity of a document, how many calls in a row have failed to edit it by now. From the
+            third on, the text around the place is added.
     """
     lines = [_result_line(outcome) for outcome in outcomes]
     told: set[str] = set()
@@ -280,7 +282,7 @@ def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
 
 
 def _advice_after_misses(outcome: Outcome, count: int) -> str:
-    """After several failures in a row: how else to go about it, and the document's text at the place."""
+    """Returns advice after several failures in a row, and the document's text at the place."""
     path, text = outcome.mutation.path, outcome.text
     advice = (
         f"{count} calls in a row have failed to edit {path}. Do not send the same edit again: read the "
@@ -313,12 +315,15 @@ def _result_line(outcome: Outcome) -> str:
 
 
 def _notes(outcome: Outcome) -> str:
-    """What was put right, behind a blank."""
+    """Returns the corrections, after a space."""
     return "".join(f" {note}" for note in outcome.notes)
 
 
 def _ways_on(outcome: Outcome) -> str:
-    """The nearest places of a failed mutation, with line numbers and score, and the numbered next steps."""
+    """
+    Returns the nearest places of a failed mutation, with line numbers and scores, and the numbered next
+    steps.
+    """
     assert outcome.failure is not None
     lines = []
     if outcome.text is not None and outcome.mutation.hunk is not None:

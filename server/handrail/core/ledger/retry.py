@@ -18,7 +18,7 @@ from handrail.core.failure import Code
 from handrail.core.ledger.closing import is_same_edit
 from handrail.core.ledger.outcome import OpenFailure, Outcome
 
-# What leaves no place behind that the model may have meant.
+# Failures without a place that the model may have meant.
 LOST = frozenset(
     {
         Code.BAD_PATCH,
@@ -32,7 +32,7 @@ LOST = frozenset(
         Code.BAD_ARGUMENTS,
     }
 )
-# What was meant for another document, if for any.
+# Failures that were meant for another document, if for any.
 ELSEWHERE = frozenset({Code.NO_SUCH_FILE, Code.OUTSIDE_WORKSPACE})
 
 
@@ -40,31 +40,31 @@ def made_good(
     known: Sequence[OpenFailure], outcome: Outcome, spent: Collection[int], guessed: Collection[str]
 ) -> list[str]:
     """
-    The failures whose retry *outcome* is, by their ids.
+    Returns the ids of the failures of which *outcome* is a retry.
 
     Args:
-        known: Those that are open.
-        outcome: If it has not landed, and did not stand there already, it is not a retry.
-        spent: The orders of the steps of which it has made good a failure by other rules.
+        known: The open failures.
+        outcome: If it has not landed, and the document did not already have it, it is not a retry.
+        spent: The orders of the steps of which it has already corrected a failure by other rules.
         guessed: See `guess_retried`.
     """
     if outcome.status not in (Status.LANDED, Status.ALREADY):
         return []
     waiting = [each for each in known if each.mutation.order not in spent and _waits(each, outcome)]
     chosen: list[OpenFailure] = []
-    for each in reversed(waiting):  # what is tried with a wrong path was often tried so before
+    for each in reversed(waiting):  # an edit with a wrong path was often tried before
         tried = {other.mutation.identity for other in chosen} - {""}
         if each.mutation.identity in tried or _may_be_meant(each, outcome, guessed):
             chosen.append(each)
     chosen.sort(key=lambda each: _likeness(each, outcome))
-    return list({each.mutation.order: each.id for each in chosen}.values())  # the most alike of each step
+    return list({each.mutation.order: each.id for each in chosen}.values())  # the most similar of each step
 
 
 def guess_retried(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> frozenset[str]:
     """
-    The failures that nothing but their tool connects with the calls of a step, by their ids.
+    Returns the ids of failures that only their tool connects with the calls of a step.
 
-    Of these calls each is a retry only if there are no more of them than there were failures in a step.
+    Such a call is a retry only if there are no more of them than there were failures in a step.
     """
     calls: dict[str, set[str]] = {}
     for each in outcomes:
@@ -81,7 +81,7 @@ def guess_retried(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> 
 
 
 def pass_over(known: OpenFailure, outcomes: Sequence[Outcome]) -> OpenFailure:
-    """*known* once *outcomes* were entered, none of which is its retry: later calls are none either."""
+    """Returns *known* after *outcomes*, none of which is its retry: later calls are not either."""
     landed = (each.mutation.tool for each in outcomes if each.status is Status.LANDED and _waits(known, each))
     if _has_no_document(known) and known.mutation.tool in landed:
         return replace(known, lowered=True)
@@ -96,7 +96,7 @@ def _waits(known: OpenFailure, outcome: Outcome) -> bool:
 
 
 def _has_no_document(known: OpenFailure) -> bool:
-    """Whether nothing tells which document a failed call was meant for."""
+    """Whether the document of a failed call is unknown."""
     return not known.mutation.identity or known.failure.code in ELSEWHERE
 
 
@@ -113,7 +113,7 @@ def _may_be_meant(known: OpenFailure, outcome: Outcome, guessed: Collection[str]
 
 
 def _likeness(known: OpenFailure, outcome: Outcome) -> tuple[bool, int]:
-    """How much a failed edit and one that landed have in common: the document, then rows."""
+    """Returns how similar a failed edit and one that landed are: the document first, then rows."""
     mine, other = known.mutation.hunk, outcome.mutation.hunk
     is_same = known.mutation.identity == outcome.mutation.identity
     if mine is None or other is None:

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
     """
-    A command that runs in the background.
+    A background command.
 
     Attributes:
-        number: The step of its turn under which the present segment is kept.
+        number: The step of its turn under which the current segment is stored.
     """
 
     id: str
@@ -36,11 +36,11 @@ class Runner:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segments:
     """
-    The present segment.
+    The current segment.
 
     Attributes:
         running: The background commands, in the order in which they started.
-        others: How many other commands run.
+        others: The number of other running commands.
         touched: The URIs that edits have changed in this segment.
     """
 
@@ -50,44 +50,47 @@ class Segments:
 
     @property
     def owner(self) -> Runner | None:
-        """Whose the changes of this segment are; None if another command runs, or nothing does."""
+        """The command that the changes of this segment belong to; None if another command runs, or none."""
         return self.running[-1] if self.running and not self.others else None
 
     def start(self, runner: Runner) -> Segments:
-        """From a new snapshot on, *runner* runs as well."""
+        """Adds *runner*, from a new snapshot on."""
         return replace(self, running=(*self.running, runner), touched=frozenset())
 
     def end(self, command: str) -> Segments:
-        """The background command of that id has ended, at a new snapshot if the segment was its own."""
+        """
+        Notes that the background command with that id has ended, with a new snapshot if the segment was its
+        own.
+        """
         left = tuple(each for each in self.running if each.id != command)
         was_owner = self.owner is not None and self.owner.id == command
         return replace(self, running=left, touched=frozenset() if was_owner else self.touched)
 
     def other_began(self) -> Segments:
-        """Another command has begun, at a new snapshot."""
+        """Notes that another command has begun, with a new snapshot."""
         return replace(self, others=self.others + 1, touched=frozenset())
 
     def end_other(self) -> Segments:
-        """Another command has ended, at a new snapshot if it was the last one."""
+        """Notes that another command has ended, with a new snapshot if it was the last one."""
         return replace(self, others=max(self.others - 1, 0), touched=frozenset())
 
     def touch(self, uris: Iterable[str]) -> Segments:
-        """Edits are about to change these documents."""
+        """Notes that edits are about to change these documents."""
         return replace(self, touched=self.touched | frozenset(uris)) if self.running else self
 
     def keep_under(self, command: str, number: int) -> Segments:
-        """The present segment of a background command is kept under that step."""
+        """Stores the current segment of a background command under that step."""
         running = (replace(each, number=number) if each.id == command else each for each in self.running)
         return replace(self, running=tuple(running))
 
 
 def next_number(last: int, step: int, *, is_over: bool) -> int:
     """
-    The step under which a new segment is kept.
+    Returns the step under which a new segment is stored.
 
     Args:
-        last: The one of the segment before; 0 for none.
-        step: The last step that the turn has begun.
+        last: The step of the previous segment; 0 for none.
+        step: The latest step of the turn.
         is_over: Whether the turn has ended.
     """
     return max(last, step) + 1 if is_over else max(last, step)

@@ -23,7 +23,7 @@ CONTEXT = "Context lines that differ were kept as they are in the document."
 
 
 def notes(text: Text, matches: Sequence[Match]) -> tuple[str, ...]:
-    """What was adapted in *matches*; nothing for exact matches."""
+    """Returns notes about adaptations in *matches*; none for exact matches."""
     return tuple(dict.fromkeys(note for match in matches for note in _notes(text, match)))
 
 

@@ -19,11 +19,11 @@ from handrail.core.matching.result import Match
 from handrail.core.matching.tie_break import has_one_shift
 from handrail.core.patches.hunk import Hunk, rows_of
 
-DISTINCT = 4  # characters; less may well be meant twice
-TELLING = 8  # characters; less may be anywhere
+DISTINCT = 4  # characters; shorter texts may be wanted twice
+TELLING = 8  # characters; shorter texts may be anywhere
 ALIKE = 0.6  # likeness of a removed row that was changed a little before it was to be removed
 LIMIT_BESIDE = 60  # rows
-UNIQUE = 24  # characters; more is nowhere by chance
+UNIQUE = 24  # characters; longer texts do not occur by chance
 
 
 def is_distinct(added: str) -> bool:
@@ -32,7 +32,7 @@ def is_distinct(added: str) -> bool:
 
 
 def is_made(text: Text, match: Match) -> bool:
-    """Whether *match*, which has the hunk's old text, reads as its longer new text already."""
+    """Whether *match*, which has the hunk's old text, is already part of its longer new text."""
     if not match.lines:
         return _string_is_made(text, match.hunk, match.span)
     old, new = rows_of(match.hunk)
@@ -67,11 +67,11 @@ def _string_is_made(text: Text, hunk: Hunk, span: Span) -> bool:
 
 
 def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
-    """Whether the hunk's new text stands in the place of its old text, which resembles only *near* places."""
+    """Whether the hunk's new text is in place of its old text, which resembles only *near* places."""
     old, new = rows_of(hunk)
     blocks = opcodes(old, new)
     if any(k == m and (i == 0 or j == len(old)) for i, j, k, m in blocks):
-        return False  # what is removed at the edge of a hunk leaves no trace
+        return False  # a removal at the edge of a hunk leaves no trace
     added = "".join(row.strip() for _, _, k, m in blocks for row in new[k:m])
     changed = {at for i, j, _, _ in blocks for at in range(i, j)}
     kept = "".join(row.strip() for at, row in enumerate(old) if at not in changed)
@@ -87,7 +87,7 @@ def is_there(text: Text, hunk: Hunk, near: Sequence[Candidate]) -> bool:
 
 
 def find_new_text(text: Text, hunk: Hunk) -> list[Span]:
-    """Where the hunk's new text is in the document, if it is long enough to tell."""
+    """Finds the hunk's new text in the document, if it is long enough to be significant."""
     if len(hunk.new.strip()) < TELLING:
         return []
     return [found.span for found in match.matches(text, replace(hunk, old=hunk.new, new=""))]
@@ -101,7 +101,7 @@ def _is_close(text: Text, match: Match) -> bool:
 
 
 def _removed_rows_are_near(text: Text, removed: Sequence[str], span: Span) -> bool:
-    """Whether half of the *removed* rows, or rows much like them, stand right above or below *span*."""
+    """Whether half of the *removed* rows, or similar rows, are directly above or below *span*."""
     first, last = text.line_at(span.start), text.line_at(span.end)
     reach = min(LIMIT_BESIDE, len(removed) + 2)
     beside = (*text.rows[max(0, first - reach) : first], *text.rows[last + 1 : last + 1 + reach])

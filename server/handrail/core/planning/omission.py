@@ -91,9 +91,9 @@ class _Remark:
     A row that may be a placeholder.
 
     Attributes:
-        words: What it says, in lower case; the whole row if it has no words.
-        is_sure: Whether it is one even if no code goes.
-        is_vague: Whether it may well speak of something else.
+        words: Its text in lower case; the whole row if it has no words.
+        is_sure: Whether it is one even if no code is removed.
+        is_vague: Whether it may be about something else.
     """
 
     words: tuple[str, ...]
@@ -102,7 +102,7 @@ class _Remark:
 
 
 def _remark(row: str) -> _Remark | None:
-    """What *row* says if it may stand for code that was left out."""
+    """Returns the remark of *row*, if it may be a placeholder for omitted code."""
     row = row.strip()
     if len(row) > LIMIT_CHARS or not (row.startswith(BEGINS) or row.endswith(("...", "…"))):
         return None
@@ -172,7 +172,7 @@ class _Change:
         return joined
 
     def takes_code(self, at: int, *, is_vague: bool) -> bool:
-        """Whether code goes for which row *at* could stand; for a vague one, more must go than comes."""
+        """Whether the edit removes code that row *at* could replace; for a vague row, more than it adds."""
         number = bisect_right(self.groups, at, key=lambda block: block[2]) - 1
         if number < 0 or at >= self.groups[number][3]:
             return False
@@ -190,7 +190,7 @@ class _Change:
 
 
 def _code(rows: Sequence[str]) -> Iterator[str]:
-    """The rows that are neither blank, nor brackets, nor comments."""
+    """Returns the rows that are neither blank, nor brackets, nor comments."""
     for row in map(str.strip, rows):
         if WORD.search(row) and not OPENING.match(row) and _remark(row) is None:
             yield row
@@ -198,11 +198,11 @@ def _code(rows: Sequence[str]) -> Iterator[str]:
 
 def omission(text: Text, new: Sequence[str], old: Sequence[str]) -> Failure | None:
     """
-    The `omission` failure if a row of *new* stands for code that was left out.
+    Returns the failure `omission` if a row of *new* is a placeholder for omitted code.
 
     Args:
         text: The document.
-        new: The rows to be written.
+        new: The new rows.
         old: The rows that they replace.
     """
     remarks = {row: remark for row in set(new) if (remark := _remark(row)) is not None}

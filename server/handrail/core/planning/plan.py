@@ -28,14 +28,14 @@ from handrail.core.planning import adapted, already, render
 from handrail.core.planning.omission import omission
 
 LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
-LIMIT_SEARCH_CHARS = 1_000_000  # no model writes as much; comparing it takes the longer the longer it is
+LIMIT_SEARCH_CHARS = 1_000_000  # no model writes more, and comparing takes longer the longer it is
 TIERS = list(Tier)
 WORDS = re.compile(r"\w+|\S")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HunkPlan:
-    """What one hunk comes to: edits (none if it is there already), or why not."""
+    """The plan of one hunk: edits (none if the document already has it), or why not."""
 
     hunk: Hunk
     result: PlannedHunk | Failure
@@ -43,7 +43,7 @@ class HunkPlan:
 
 def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
     """
-    Plan each hunk against *text*.
+    Plans each hunk against *text*.
 
     Returns:
         One plan for each hunk, in order. The edits of different hunks do not overlap: of two that
@@ -77,7 +77,7 @@ def _end(result: PlannedHunk | Failure) -> int:
 def _plan_between(
     text: Text, hunk: Hunk, results: Sequence[PlannedHunk | Failure], at: int
 ) -> PlannedHunk | Failure:
-    """The ambiguous *hunk* number *at* once more, now that the places of those behind it are known."""
+    """Plans the ambiguous *hunk* number *at* again, now that the places of the following ones are known."""
     made = [result for result in results if isinstance(result, PlannedHunk) and result.edits]
     starts = [result.edits[0].span.start for result in made]
     behind = [result for result in results[at + 1 :] if isinstance(result, PlannedHunk) and result.edits]
@@ -105,7 +105,7 @@ def _twice(hunk: Hunk) -> Failure:
 
 
 def too_many(hunks: Sequence[Hunk]) -> Failure | None:
-    """`too-large` for more hunks than are planned for one document."""
+    """Returns `too-large` for too many hunks in one document."""
     if len(hunks) <= LIMIT_HUNKS:
         return None
     return Failure(
@@ -116,7 +116,7 @@ def too_many(hunks: Sequence[Hunk]) -> Failure | None:
 
 
 def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk | Failure:
-    """The edits of one hunk, or why it cannot be made; see `plan`."""
+    """Returns the edits of one hunk, or why it cannot be applied; see `plan`."""
     if wrong := _unusable(text, hunk):
         return wrong
     if not hunk.whole_lines and not text.content and not hunk.old.strip():
@@ -140,7 +140,7 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
 
 
 def _locate(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
-    """Where *hunk* belongs, with what its new text alone has in the wrong form put right."""
+    """Finds the place of *hunk*, and corrects the form of its new text."""
     found = match.locate(text, hunk, bounds)
     if isinstance(found, Failure):
         return found
@@ -159,7 +159,7 @@ def _locate(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failu
 
 
 def _plan_instead(text: Text, hunk: Hunk, matches: Sequence[Match]) -> PlannedHunk | Failure | None:
-    """What is to be done instead of making *hunk* at its *matches*; None if it is to be made."""
+    """Returns what to do instead of applying *hunk* at its *matches*; None to apply it."""
     if all(already.is_made(text, each) for each in matches):
         return _plan(text, hunk, Tier.SAFE, ())
     if matches[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
@@ -173,7 +173,7 @@ def _plan_instead(text: Text, hunk: Hunk, matches: Sequence[Match]) -> PlannedHu
 
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
-    """The edits of *hunk* at a place that a person chose: its old text as it stands there, or whole rows."""
+    """Returns the edits of *hunk* at a place that a person chose: its exact old text there, or whole rows."""
     first = text.line_at(span.start)
     if render.is_string(text, hunk, span):
         return _plan(text, hunk, Tier.SAFE, render.at_string(text, span, hunk.new))
@@ -192,7 +192,7 @@ def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
 
 def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
     """
-    The edits that make *content* (with LF) the whole text.
+    Returns the edits that make *content* (with LF) the whole text.
 
     Lines that stay keep their bytes; the document's final newline, or its absence, is kept unless that
     is all that differs.
@@ -222,7 +222,7 @@ def _plan(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]
 
 
 def _comes_to_nothing(text: Text, edits: Sequence[TextEdit]) -> bool:
-    """Whether what one edit takes away another puts back."""
+    """Whether one edit restores what another one removes."""
     if len(edits) < 2 or sum(edit.growth for edit in edits) != 0:
         return False
     start, end = edits[0].span.start, edits[-1].span.end
@@ -240,7 +240,7 @@ def _edits(text: Text, match: Match) -> tuple[TextEdit, ...] | Failure:
 
 
 def _is_row(hunk: Hunk, there: str) -> bool:
-    """Whether the search text may be all of a row that reads *there*, and not only a part of it."""
+    """Whether the search text may be all of the row *there*, and not only a part of it."""
     old, there = hunk.old.strip(), there.strip()
     if hunk.whole_lines or "\n" in old or abs(len(old) - len(there)) <= len(old) // 4:
         return True
@@ -290,7 +290,7 @@ def _opens(text: Text, line: int, header: str) -> bool:
 
 
 def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
-    """An addition without context: below its scope line, else at the end of the document."""
+    """Plans an addition without context: below its scope line, otherwise at the end of the document."""
     if hunk.line_number is not None and text.rows:
         return Failure(
             code=Code.EMPTY_SEARCH,

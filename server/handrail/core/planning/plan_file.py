@@ -21,7 +21,7 @@ from handrail.core.planning import plan, readings
 
 
 class Effect(StrEnum):
-    """What becomes of a file as a whole, once the parts that fit are made."""
+    """What happens to a file as a whole when the parts that fit are applied."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -31,7 +31,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartPlan:
-    """What one hunk comes to, or the whole file where `hunk` is None: edits, or why not."""
+    """The plan of one hunk, or of the whole file if `hunk` is None: edits, or why not."""
 
     hunk: Hunk | None
     result: PlannedHunk | Failure
@@ -43,7 +43,7 @@ class FilePlan:
     What a patch does to a file.
 
     Attributes:
-        effect: UPDATE even if all of it is there already.
+        effect: UPDATE even if the document already has everything.
         parts: Never empty; their edits are those of the text that the file has now.
     """
 
@@ -57,7 +57,7 @@ class FilePlan:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the file as a whole is made, moved or removed, and not only its text changed."""
+        """Whether the file as a whole is created, moved or removed, and not only its text changed."""
         return self.effect is not Effect.UPDATE
 
     @property
@@ -68,15 +68,15 @@ class FilePlan:
 
 def plan_file(patch: FilePatch, text: Text | None, *, taken: bool = False) -> FilePlan | Failure:
     """
-    Plan *patch* for its file.
+    Plans *patch* for its file.
 
     Args:
-        patch: What is to become of the file.
-        text: What the file holds; None if there is no such file.
-        taken: Whether there is something at the path that the file is to be moved to.
+        patch: The patch of the file.
+        text: The contents of the file; None if it does not exist.
+        taken: Whether the path to which the file should be moved exists.
 
     Returns:
-        A plan, in which single hunks may fail; or why nothing of the patch can be made.
+        A plan, in which single hunks may fail; or why nothing of the patch can be applied.
     """
     if (wrong := _why_not(patch, text, taken=taken)) is not None:
         return wrong
@@ -105,7 +105,7 @@ def _plan(patch: FilePatch, text: Text | None) -> FilePlan | Failure:
 
 
 def _with_notes(part: PartPlan, notes: tuple[str, ...]) -> PartPlan:
-    """*part*, which says what was put right in its hunk and in the patch: then it is no exact match."""
+    """Returns *part* with notes about corrections of its hunk and patch, which make it an inexact match."""
     if isinstance(part.result, Failure):
         return part
     own = part.hunk.notes if part.hunk is not None else ()
@@ -115,7 +115,7 @@ def _with_notes(part: PartPlan, notes: tuple[str, ...]) -> PartPlan:
 
 
 def _why_not(patch: FilePatch, text: Text | None, *, taken: bool) -> Failure | None:
-    """Why the patch cannot be made, whatever its hunks say."""
+    """Returns why the patch cannot be applied, whatever its hunks are."""
     made = patch.move_to if patch.move_to is not None else patch.path
     if text is None and patch.operation in (Operation.UPDATE, Operation.DELETE):
         return Failure(
@@ -145,7 +145,9 @@ def _plan_whole(effect: Effect, made: PlannedHunk | Failure) -> FilePlan | Failu
 
 
 def _plan_addition(patch: FilePatch, text: Text) -> FilePlan | Failure:
-    """An addition of a file that is there: made if nothing is lost, done already if it says the same."""
+    """
+    Plans the addition of an existing file: made if nothing is lost, already done if the text is the same.
+    """
     made = plan.plan_whole(text, patch.content)
     if not text.content or (isinstance(made, PlannedHunk) and not made.edits):
         return _plan_whole(Effect.UPDATE, made)

@@ -23,7 +23,7 @@ LOST_BLANK = "Context lines without their leading space were read as they are in
 
 
 def settle_reading(text: Text, hunk: Hunk) -> Hunk | Failure:
-    """*hunk* as the document bears it out; `bad-patch` if that is not certain."""
+    """Returns *hunk* in the reading that the document supports; `bad-patch` if that is not certain."""
     for rival in hunk.rivals:
         if text.index.plain.find([plain(row) for row in rival.split("\n")], 1):
             return _divided_failure(hunk)
@@ -40,7 +40,7 @@ def settle_reading(text: Text, hunk: Hunk) -> Hunk | Failure:
 
 
 def _is_plain(text: Text, hunk: Hunk) -> bool:
-    """Whether no row of *hunk* has lost its blank, as the document has them as they are."""
+    """Whether no row of *hunk* has lost its blank, because the document has the rows as they are."""
     at = text.flat.find(hunk.old)
     return at == 0 or (at > 0 and text.flat[at - 1] == "\n") or " " not in hunk.signs
 
@@ -107,7 +107,10 @@ def _divided_failure(hunk: Hunk) -> Failure:
 
 
 def _runs(text: Text, hunk: Hunk) -> list[tuple[str, ...]]:
-    """The different runs of lines that are the rows of *hunk*, but for blanks that its context has lost."""
+    """
+    Returns the different runs of lines that are the rows of *hunk*, except for blanks that its context has
+    lost.
+    """
     if len(hunk.old) > LIMIT_SEARCH_CHARS:
         return []
     rows, signs = hunk.old.split("\n"), hunk.signs.replace("+", "")
@@ -124,7 +127,7 @@ def _may_be_rows_of(there: Sequence[str], rows: Sequence[str], signs: str) -> bo
 
 
 def _context(signs: str) -> Iterator[tuple[int, int]]:
-    """The number of each row of context among the old rows, and among the new ones."""
+    """Returns the number of each context row among the old rows, and among the new ones."""
     old = new = 0
     for sign in signs:
         if sign in KEPT:
@@ -133,7 +136,7 @@ def _context(signs: str) -> Iterator[tuple[int, int]]:
 
 
 def _with_context_of(hunk: Hunk, rows: Sequence[str]) -> Hunk:
-    """*hunk* with its rows of context as the document has them in *rows*."""
+    """Returns *hunk* with its context rows as the document has them in *rows*."""
     old, new = hunk.old.split("\n"), hunk.new.split("\n")
     for before, after in _context(hunk.signs):
         old[before] = new[after] = rows[before]

@@ -24,12 +24,12 @@ Rows = Sequence[str]
 
 
 def is_string(text: Text, hunk: Hunk, span: Span) -> bool:
-    """Whether *span* is the hunk's old text as it stands, to be replaced as it stands."""
+    """Whether *span* is exactly the hunk's old text, to be replaced exactly."""
     return not hunk.whole_lines and to_lf(text.content[span.start : span.end]) == hunk.old
 
 
 def at_string(text: Text, span: Span, new: str) -> tuple[TextEdit, ...]:
-    """The edits that make *span* read *new* (with LF), line ends apart."""
+    """Returns the edits that turn *span* into *new* (with LF), except for line endings."""
     old, end = to_lf(text.content[span.start : span.end]), span.end
     last = text.line_at(end)
     if old and end == text.row_end(last) and (eol := "".join(text.eols[last : last + 1])):
@@ -48,13 +48,13 @@ def at_string(text: Text, span: Span, new: str) -> tuple[TextEdit, ...]:
 
 def at_rows(text: Text, hunk: Hunk, lines: Lines, *, is_adapted: bool) -> tuple[TextEdit, ...] | Failure:
     """
-    The edits that make the old rows of *hunk* its new ones.
+    Returns the edits that turn the old rows of *hunk* into its new ones.
 
     Args:
         text: The document.
-        hunk: What is to be made.
+        hunk: The hunk to apply.
         lines: The line of each old row, None for those that the document does not have.
-        is_adapted: Whether the new rows are spelled and indented as the document has the old ones.
+        is_adapted: Whether to spell and indent the new rows as the document has the old ones.
     """
     old, new = rows_of(hunk)
     there = [None if line is None else text.rows[line] for line in lines]
@@ -88,7 +88,7 @@ def _uncertain(text: Text, line: int) -> Failure:
 
 
 def at_line(text: Text, line: int, new: Rows) -> tuple[TextEdit, ...]:
-    """The edits that put rows before *line* (counted from 0; the number of rows for the end)."""
+    """Returns the edits that insert rows before *line* (counted from 0; the number of rows: at the end)."""
     return _smallest(text, [_replacement(text, (line, line), new)])
 
 
@@ -100,7 +100,7 @@ def _smallest(text: Text, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
 
 
 def _replacement(text: Text, lines: tuple[int, int], new: Rows) -> TextEdit:
-    """Replace the rows from one line to before another by *new*; what stands around them stays whole."""
+    """Replaces the rows from one line up to another one with *new*; the rows around them stay intact."""
     first, end = lines
     if first < end and new:
         ends = _eols(text, lines, len(new))[:-1]
@@ -121,12 +121,15 @@ def _insertion(text: Text, line: int, new: Rows) -> TextEdit:
     if line < len(text.starts):
         start = text.starts[line]
         return TextEdit(span=Span(start=start, end=start), new="".join(row + eol for row in new))
-    end = len(text.content)  # behind a last row without terminator, which then has one, and ours has none
+    end = len(text.content)  # after a last row without terminator, which then gets one, and ours has none
     return TextEdit(span=Span(start=end, end=end), new="".join(eol + row for row in new))
 
 
 def _eols(text: Text, lines: tuple[int, int], count: int) -> list[str]:
-    """Terminators for *count* rows in the place of *lines*: theirs, as far as they go, else a neighbour's."""
+    """
+    Returns terminators for *count* rows in place of *lines*: theirs, as far as they suffice, otherwise a
+    neighbour's.
+    """
     theirs = [eol for eol in text.eols[lines[0] : lines[1]] if eol][:count]
     if {"\r", "\n"} <= set(theirs):
         theirs = theirs[:1]  # around a blank line they would make one line end
@@ -135,7 +138,9 @@ def _eols(text: Text, lines: tuple[int, int], count: int) -> list[str]:
 
 
 def _neighbour_eol(text: Text, line: int) -> str:
-    """The terminator that a new row at *line* takes: of the row before it, else behind it, else the usual."""
+    """
+    Returns the terminator for a new row at *line*: that of the row before it or after it, or the usual one.
+    """
     if 0 < line <= len(text.eols) and text.eols[line - 1]:
         return text.eols[line - 1]
     if line < len(text.eols) and text.eols[line]:
@@ -147,7 +152,7 @@ def _neighbour_eol(text: Text, line: int) -> str:
 
 
 def _like_pairs(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]:
-    """The pairs of rows that say the same; all of them if none does."""
+    """Returns the pairs of equal rows; all pairs if none are equal."""
     pairs = [(row, twin) for row, twin in zip(old, there, strict=True) if twin is not None]
     return [pair for pair in pairs if pair[0].strip() and row_match.is_alike(*pair)] or pairs
 
@@ -155,7 +160,9 @@ def _like_pairs(old: Rows, there: Sequence[str | None]) -> list[tuple[str, str]]
 def _render_rows(
     reindent: indent.Reindent | None, replaced: Sequence[tuple[str, str | None]], new: Rows
 ) -> list[str] | Failure:
-    """*new* rows as they are to be written; *replaced* rows are as the patch and the document have them."""
+    """
+    Returns the *new* rows as the document writes them; *replaced* pairs rows of the patch and the document.
+    """
     if reindent is None:
         return list(new)
     twins = [(ours, theirs) for ours, theirs in replaced if theirs is not None]
@@ -179,7 +186,9 @@ def _render_rows(
 
 
 def _likest(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
-    """The pair of replaced rows whose old one shares most with *row*; None unless most of it is shared."""
+    """
+    Returns the pair of replaced rows whose old one is most similar to *row*; None if none is similar enough.
+    """
     pairs = [pair for pair in replaced if not pair[1].isascii() or not pair[0].isascii()]
     scored = [(similar.likeness(pair[0], row), pair) for pair in pairs]
     best = max(scored, key=lambda each: each[0], default=(0.0, None))
@@ -187,7 +196,7 @@ def _likest(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | 
 
 
 def _respell(new: str, twin: tuple[str, str] | None) -> str:
-    """*new* with the characters that it keeps of the old row spelled as the document spells them."""
+    """Returns *new* with the characters that it keeps of the old row spelled as in the document."""
     if twin is None or not row_match.is_alike(*twin):
         return new
     old, there = (row[len(indent.leading_blanks(row)) :].rstrip(" \t") for row in twin)
