@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import BinaryIO
 
 import pytest
 
-from handrail.adapters.connection import Messages
+from handrail.adapters.connection import CHUNK_BYTES, Messages, Parser
 from handrail.testing import answer, call, script
 
 HELLO = b'{"jsonrpc": "2.0"}'
@@ -91,6 +92,41 @@ def test_a_message_larger_than_what_is_read_at_once(way: Way) -> None:
     body = b"x" * 200_000
     large = b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
     assert bodies(SOUND + large + SOUND, way) == ([HELLO, body, HELLO], 1)
+
+
+def test_a_body_is_copied_once() -> None:
+    """What is copied more often leaves holes in memory between documents that stay."""
+    size = 4_000_000
+    parser = Parser()
+    parser.feed(b"Content-Length: %d\r\n\r\n" % size + b"x" * size)
+    tracemalloc.start()
+    try:
+        body = parser.take()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert body is not None
+    assert len(body) == size
+    assert peak < 1.5 * size
+
+
+def test_small_messages_are_read_without_large_buffers() -> None:
+    peaks = list[int]()
+
+    def receive(_: bytes) -> None:
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.reset_peak()
+
+    async def read(messages: Messages) -> None:
+        tracemalloc.start()
+        try:
+            await messages.deliver(receive, lambda: False)
+        finally:
+            tracemalloc.stop()
+
+    with in_a_pipe(SOUND * 20) as source:
+        asyncio.run(read(Messages(source, lambda: None)))
+    assert peaks[0] < CHUNK_BYTES
 
 
 @pytest.mark.parametrize("way", WAYS)

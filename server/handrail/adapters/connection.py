@@ -65,7 +65,7 @@ class Parser:
         """Whether bytes are left that belong to later messages."""
         return bool(self._bytes)
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes | memoryview) -> None:
         """Adds bytes that have come."""
         self._bytes += data
 
@@ -83,7 +83,8 @@ class Parser:
                 self._size = None
         if len(self._bytes) < self._size:
             return None
-        body = bytes(self._bytes[: self._size])
+        with memoryview(self._bytes) as view:
+            body = bytes(view[: self._size])
         del self._bytes[: self._size]
         self._size = None
         return body
@@ -132,6 +133,7 @@ class Messages:
     def __init__(self, source: BinaryIO, ended: Callable[[], None]) -> None:
         self._source, self._ended = source, ended
         self._parser = Parser()
+        self._chunk = memoryview(bytearray(CHUNK_BYTES))
         self._over: asyncio.Future[None]
         self._is_idle = True
         self._end_told = threading.Lock()
@@ -157,7 +159,7 @@ class Messages:
     def _read(self, descriptor: int) -> None:
         """The client has written something, or has left."""
         try:
-            data = os.read(descriptor, CHUNK_BYTES)
+            data = self._chunk[: os.readv(descriptor, (self._chunk,))]
         except BlockingIOError:
             return
         except OSError as error:
@@ -196,7 +198,7 @@ class Messages:
                 handed_over = self._take_over(None)
         self._over.result()
 
-    def _take_over(self, data: bytes | None) -> bool:
+    def _take_over(self, data: bytes | memoryview | None) -> bool:
         """Hands over one message after *data* was read, which is empty at the end; False if there is none."""
         try:
             if data:
