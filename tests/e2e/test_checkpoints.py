@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from dataclasses import replace
 from pathlib import Path
 
@@ -222,6 +223,25 @@ async def test_a_moved_file_comes_back(stage: Stage, editor: Editor, opened: boo
     restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
     assert restored["conflicts"] == []
     assert snapshot(stage.root) == {"old.txt": b"one\ntwo\n"}
+
+
+@pytest.mark.parametrize("written_by", ["disk", "editor"])
+async def test_a_program_that_is_moved_stays_one(stage: Stage, habits: Habits, written_by: str) -> None:
+    editor = await stage.start(habits, settings={"edits": {"closedDocuments": written_by}})
+    old, moved = stage.put("old.txt", "one\ntwo\n"), stage.root / "moved.txt"
+    old.chmod(0o750)
+    report = await editor.turn(MOVE)
+    if "landed" not in statuses(report):  # an editor that tells nothing of what it has made
+        assert old.read_bytes() == b"one\ntwo\n"
+        return
+    assert snapshot(stage.root) == {"moved.txt": b"one\nTWO\n"}
+    assert stat.S_IMODE(moved.stat().st_mode) == 0o750
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["conflicts"] == []
+    assert snapshot(stage.root) == {"old.txt": b"one\ntwo\n"}
+    assert stat.S_IMODE(old.stat().st_mode) == 0o750
+    await editor.request("checkpoint.restore", checkpoint=restored["checkpoint"])
+    assert stat.S_IMODE(moved.stat().st_mode) == 0o750
 
 
 async def test_what_was_typed_since_is_kept(stage: Stage, editor: Editor) -> None:

@@ -316,7 +316,7 @@ def _create(file: Entry, change: Create) -> Landing:
     if isinstance(raw, Failure):
         return Rejected(failure=raw)
     try:
-        files.create(file, raw)
+        files.create(file, raw, files.mode_of(change.moved_from))
     except FileExistsError:
         return Rejected(failure=failure.exists(file.path))
     is_there = _bytes_of(file) == raw

@@ -264,6 +264,15 @@ def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:
     sync_folder(file)
 
 
+def mode_of(uri: str | None) -> int | None:
+    """The permission bits of a file; None if there is none."""
+    path = path_of(uri) if uri is not None else None
+    try:
+        return None if path is None else stat.S_IMODE(os.stat(path).st_mode)
+    except OSError:
+        return None
+
+
 @contextmanager
 def folders_for(path: Path, *, through_links: bool = True) -> Iterator[None]:
     """Make the folders that a file needs; those that the block leaves empty are removed again."""

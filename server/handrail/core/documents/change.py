@@ -106,10 +106,16 @@ def rebase_update(update: Update, now: str) -> Rebased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """Make a document that is not there yet, with this text."""
+    """
+    Make a document that is not there yet, with this text.
+
+    Attributes:
+        moved_from: The URI of a file that is moved here, whose permission bits it gets.
+    """
 
     uri: str
     text: Text
+    moved_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

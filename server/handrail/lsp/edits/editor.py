@@ -18,7 +18,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
-from handrail.core.checkpoint import Image
+from handrail.core.checkpoint import LINK, Image
 from handrail.core.documents import edit
 from handrail.core.documents.change import (
     Applied,
@@ -190,7 +190,18 @@ class LspEditor:
             ]
         )
         answer = await self._wire.send(made, label)
-        return await self._land_and_save(create.uri, lambda text: text.content == create.text.content, answer)
+        landing = await self._land_and_save(
+            create.uri, lambda text: text.content == create.text.content, answer
+        )
+        if create.moved_from is not None:
+            await self._copy_mode(create.moved_from, create.uri)
+        return landing
+
+    async def _copy_mode(self, source: str, target: str) -> None:
+        """Gives a file the permission bits of another one, which an editor knows nothing of."""
+        image, raw = await self._disk.read_image(source), await self._disk.read_bytes(target)
+        if image is not None and image.mode not in (None, LINK) and raw is not None:
+            await self._disk.put(target, raw, raw, image.mode)
 
     async def _land_and_save(self, uri: str, has_landed: Callable[[Text], bool], answer: Answer) -> Landing:
         """Waits until the change *has_landed* in the editor, has it saved, and looks at the disk."""

@@ -164,7 +164,8 @@ def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part])
         case Effect.MOVE:
             edits = sorted((e for part in parts for e in _edits(part)), key=lambda e: e.span.start)
             moved = replace(text, content=edit.apply(text.content, edits))
-            return (Create(uri=target.uri, text=moved), Delete(uri=place.uri, base=text))
+            created = Create(uri=target.uri, text=moved, moved_from=place.uri)
+            return (created, Delete(uri=place.uri, base=text))
 
 
 def _check_encoding(planned: PlannedHunk | Failure, document: Document | Failure) -> PlannedHunk | Failure:

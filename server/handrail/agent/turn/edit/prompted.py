@@ -69,7 +69,7 @@ async def apply_planned(
         partial: Whether edits that fit may stay if others do not fit.
     """
     plain, changes = _changes(planned, partial=partial), _changes(files, partial=partial)
-    landings = list(await ports.editor.apply(changes, label))
+    landings = await _apply(ports, changes, label)
     for at, (own, sent) in enumerate(zip(plain, changes, strict=True)):
         landing = landings[at]
         if own != sent and isinstance(landing, Rejected) and landing.conflicts:
@@ -78,6 +78,22 @@ async def apply_planned(
     rest = iter(changes)
     sent_files = tuple(replace(file, changes=tuple(next(rest) for _ in file.changes)) for file in files)
     return SentCall(files=sent_files, changes=tuple(changes), landings=tuple(landings))
+
+
+async def _apply(ports: Ports, changes: Sequence[Change], label: str) -> list[Landing]:
+    """Makes changes in order; a file that is moved is removed only if it has landed at its new path."""
+    moves = {each.moved_from: at for at, each in enumerate(changes) if isinstance(each, Create)}
+    if not moves.keys() - {None}:
+        return list(await ports.editor.apply(changes, label))
+    landings = list[Landing]()
+    for change in changes:
+        created = moves.get(change.uri) if isinstance(change, Delete) else None
+        landing = landings[created] if created is not None else None
+        if isinstance(landing, Rejected):
+            landings.append(Rejected(failure=landing.failure))
+        else:
+            landings += await ports.editor.apply([change], label)
+    return landings
 
 
 def _changes(files: Sequence[PlannedFile], *, partial: bool) -> list[Change]:
