@@ -28,8 +28,8 @@ from handrail.ports.review import Forgetful, Made, Records, ReviewStore, Unrecor
 
 logger = logging.getLogger(__name__)
 
-REMEMBERED = 20  # documents in which nothing is pending any more, and may be again after an undo
-KEEP_S = 0.3  # what a server that is killed may lose of its last edits
+REMEMBERED = 20  # documents without pending changes, which may have some again after an undo
+KEEP_S = 0.3  # how much of the last edits a killed server may lose
 TYPED_S = 10.0  # and of how typing has moved and changed them; it compares texts then
 
 
@@ -40,17 +40,17 @@ def _unset() -> Ports:
 @dataclass(kw_only=True)
 class Reviews:
     """
-    The Review port, and all that is pending.
+    The Review port, and all pending changes.
 
     Attributes:
-        ports: The world; set by the host, as the next.
-        new_id: Makes an id that begins as given.
-        store: Keeps what is pending.
-        records: What the user's version control has on record.
-        held: The rows that the editor has of a document, by its identity; None if it has not opened it.
-        mode: What becomes of the agent's changes, a `ReviewMode`.
-        commands: How many of the agent's commands run just now.
-        changed: Told the identity and the URI of each document whose hunks have changed.
+        ports: The ports; set by the host, like the next one.
+        new_id: Returns a new id with the given prefix.
+        store: Stores pending changes.
+        records: What the user's version control has recorded.
+        held: Returns the editor's rows of a document, by identity; None if it is not open.
+        mode: What happens to the agent's changes, a `ReviewMode`.
+        commands: The number of the agent's running commands.
+        changed: Called with identity and URI of each document whose hunks have changed.
     """
 
     ports: Callable[[], Ports] = _unset
@@ -77,7 +77,7 @@ class Reviews:
     # ---- What the agent does ----------------------------------------------------------------------
 
     async def on_landing(self, made: Sequence[Made]) -> None:
-        """Edits have landed. An error is logged, and the turn continues without these hunks."""
+        """Called when edits have landed. An error is logged: the turn continues without these hunks."""
         try:
             await self._add_landings(made)
         except Exception:
@@ -102,16 +102,16 @@ class Reviews:
             self._keep_soon(touched)
 
     async def settle(self) -> None:
-        """A turn ends: what has landed is kept."""
+        """Called when a turn ends: stores its landed changes."""
         async with self._one_at_a_time:
             await self._keep(())
 
     def begins(self) -> None:
-        """A command begins: what is staged or committed until it has ended is its own doing."""
+        """Called before a command: what is staged or committed until it ends is its own doing."""
         self.commands += 1
 
     async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
-        """A command has ended, and changed files or not."""
+        """Called when a command has ended, whether or not it changed files."""
         try:
             await self._ran(step, call, effects)
         except Exception:
@@ -142,7 +142,7 @@ class Reviews:
     # ---- What others do ---------------------------------------------------------------------------
 
     async def refresh(self, identities: Iterable[str] | None = None) -> None:
-        """Compares what is pending with what documents hold by now."""
+        """Compares pending changes with the current texts of documents."""
         async with self._one_at_a_time:
             await self._take_news()
             if self.mode() == ReviewMode.KEEP:
@@ -152,7 +152,7 @@ class Reviews:
                 await self._take_records()
 
     async def on_restore(self) -> None:
-        """Documents were restored, and so may be what an earlier restore has taken back."""
+        """Called when documents were restored, perhaps with changes that an earlier restore undid."""
         await self.refresh()
         async with self._one_at_a_time:
             for known in await making.find_unchanged(self.ports(), self.pending.values()):
@@ -175,7 +175,7 @@ class Reviews:
             if known.kind is Kind.DELETED:
                 if await self.ports().editor.read_bytes(known.uri) is not None:
                     back = await self._taken_back.find_returned(known, self.ports().editor)
-                    await self._became(known, back)  # None if someone has made it anew
+                    await self._became(known, back)  # None if someone has created it again
                 continue
             if self._is_gone(known) and await self.ports().editor.read_bytes(known.uri) is None:
                 continue
@@ -186,21 +186,21 @@ class Reviews:
                 self._observed_on_disk(known, split_lines(document.text.content))
 
     def on_change(self, identity: str) -> bool:
-        """A document has changed in the editor; whether anything is pending in it."""
+        """Called when a document has changed in the editor; returns whether it has pending changes."""
         if identity in self.pending:
             self._touched.add(identity)
         return identity in self.pending
 
     def compare_touched(self, identity: str) -> None:
-        """Compares a document with what the editor holds, if that has changed since."""
+        """Compares a document with the editor's text, if that has changed since."""
         if identity in self._touched:
             self.compare_open(identity)
 
     def compare_open(self, identity: str) -> bool:
-        """Compares a document with what the editor holds; whether it holds it."""
+        """Compares a document with the editor's text; returns whether it is open."""
         known, rows = self.pending.get(identity), self.held(identity)
         if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE) or self._is_gone(known):
-            return False  # a buffer of a removed document says nothing of its file
+            return False  # a buffer of a removed document says nothing about its file
         self._touched.discard(identity)
         aside = self._aside.pop(identity, None)
         if aside is not None and one.keeps_more(aside.document, known.document, rows):
@@ -214,7 +214,7 @@ class Reviews:
         return is_away and self.held(known.identity) is not None
 
     def _observed_on_disk(self, known: Pending, rows: Sequence[str]) -> None:
-        """Compares a document with its file; the editor may open it with text that was not saved."""
+        """Compares a document with its file; the editor may open it with unsaved text."""
         before = self._aside.get(known.identity, known)
         self._observe(known, rows)
         now = self.pending.get(known.identity)
@@ -233,10 +233,10 @@ class Reviews:
         self._keep_soon([known.identity], is_typing=now.steps == known.document.steps)
 
     async def _set_aside(self, known: Pending, failure: Failure) -> None:
-        """A document cannot be read: its hunks are not pending as long as that is so."""
+        """Called if a document cannot be read: until it can, its hunks are not pending."""
         if known.is_new and failure.code is not Code.NO_SUCH_FILE:
             self._away.discard(known.identity)
-            return  # it is there, and no text any more
+            return  # it exists, but is no longer text
         if failure.code is Code.NO_SUCH_FILE:
             now = await self._taken_back.find_returned(known, self.ports().editor)
             since = self._seen.get(known.identity, 0)
@@ -250,7 +250,7 @@ class Reviews:
             self.changed(known.identity, known.uri)
 
     async def _became(self, known: Pending, now: Pending | None) -> None:
-        """What is pending in a document is something else, perhaps at another path."""
+        """Replaces the pending changes of a document, perhaps at another path."""
         self._set(known.identity, None)
         if now is not None:
             self._away.discard(now.identity)
@@ -258,11 +258,11 @@ class Reviews:
         await self._keep([known.identity, None if now is None else now.identity])
 
     def on_open(self, identity: str) -> None:
-        """The editor has opened a document."""
+        """Called when the editor has opened a document."""
         self._opened[identity] = next(self._numbers)
 
     async def on_close(self, identity: str) -> None:
-        """The editor has closed a document: what is pending in it is written down."""
+        """Called when the editor has closed a document: stores its pending changes."""
         self._opened.pop(identity, None)
         async with self._one_at_a_time:
             self._touched.discard(identity)
@@ -271,23 +271,23 @@ class Reviews:
     # ---- What is on record ------------------------------------------------------------------------
 
     async def check_records(self) -> None:
-        """Looks whether the user has staged or committed something that is pending."""
+        """Checks whether the user has staged or committed pending changes."""
         async with self._one_at_a_time:
             await self._take_records()
 
     async def _take_records(self) -> None:
-        """What the user has staged or committed is kept."""
+        """Keeps changes that the user has staged or committed."""
         if self.commands:
             return
         known = [each for each in self.pending.values() if each.document.hunks]
         found = await on_record.drop_recorded(self.records, self.ports().editor, known) if known else []
         for each in found:
             self._set(each.identity, each)
-        if found:  # else what a turn has just made is written too often
+        if found:  # otherwise the latest changes of a turn are written too often
             await self._keep([each.identity for each in found])
 
     async def _note_records(self, identities: Iterable[str]) -> None:
-        """Takes what is on record of documents for what was there when their hunks landed."""
+        """Notes the recorded contents of documents, as of when their hunks landed."""
         known = [self.pending[each] for each in identities if each in self.pending]
         for each in await on_record.note_records(self.records, known):
             self.pending[each.identity] = each
@@ -295,13 +295,13 @@ class Reviews:
     # ---- What the user decides --------------------------------------------------------------------
 
     def hunks(self, wanted: Wanted) -> dict[str, tuple[Hunk, ...]]:
-        """The hunks that are meant, by the identities of their documents. Raises UnknownId."""
+        """Returns the selected hunks, by the identities of their documents. Raises UnknownId."""
         place = self.ports().workspace.resolve(wanted.uri) if wanted.uri is not None else None
         return wanted_hunks(self.shown, wanted, place.identity if isinstance(place, Place) else None)
 
     @property
     def shown(self) -> list[Pending]:
-        """The documents that can be shown, by their paths."""
+        """Returns the documents that can be shown, by path."""
         return sorted(filter(self.shows, self.pending.values()), key=lambda each: each.path)
 
     def shows(self, known: Pending) -> bool:
@@ -325,11 +325,11 @@ class Reviews:
 
     async def became(self, documents: Mapping[str, tuple[Reviewed, Reviewed]]) -> None:
         """
-        Hunks were undone.
+        Called when hunks were undone.
 
         Args:
-            documents: What each document was when that was planned, and is now, by its identity. One that has
-                become something else since is only looked at: what was undone is not there any more.
+            documents: Each document at the time of planning, and now, by identity. One that has changed since
+                is only compared: what was undone is no longer there.
         """
         async with self._one_at_a_time:
             for identity, (planned, now) in documents.items():
@@ -340,7 +340,7 @@ class Reviews:
             await self._keep(documents)
 
     async def came_back(self, whole: Pending) -> None:
-        """A document that was pending as a whole is as it was before: with what was pending in it then."""
+        """Restores earlier pending changes of a document that was pending as a whole and is as before."""
         async with self._one_at_a_time:
             back = whole if whole.kind is Kind.CREATED else whole.back
             documents = [whole.identity, back.identity]
@@ -366,7 +366,7 @@ class Reviews:
             self.changed(identity, either.uri)
 
     def _keep_soon(self, identities: Iterable[str], *, is_typing: bool = False) -> None:
-        """Keeps documents in a moment: a turn may edit them again and again, and each time all is written."""
+        """Stores documents after a moment, since a turn may edit them repeatedly."""
         (self._typed if is_typing else self._unkept).update(identities)
         task = self._keeping.get(is_typing)
         if task is None or task.done():
@@ -378,7 +378,7 @@ class Reviews:
         await self.settle()
 
     def _forget(self) -> None:
-        """Remembers only the latest documents in which nothing is pending."""
+        """Remembers only the latest documents without pending changes."""
         empty = [each.identity for each in self.pending.values() if not each.document.hunks]
         for identity in empty[:-REMEMBERED]:
             del self.pending[identity]

@@ -40,8 +40,8 @@ class Conflict:
     A hunk that was not undone.
 
     Attributes:
-        now: What stands there.
-        before: What would stand there.
+        now: The current text.
+        before: The text without the hunk.
     """
 
     hunk: str
@@ -57,8 +57,8 @@ class Undone:
     The outcome of an undo.
 
     Attributes:
-        hunks: The ids of the hunks that were undone, or of which the turn's part was.
-        checkpoint: The id of the checkpoint that has what was there; None if nothing was touched.
+        hunks: The ids of the hunks that were undone, at least the turn's part of them.
+        checkpoint: The id of the checkpoint with the earlier contents; None if nothing was touched.
     """
 
     hunks: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Undone:
     checkpoint: str | None = None
 
     def add(self, more: Undone) -> None:
-        """Adds what another one came to."""
+        """Adds the outcome of another one."""
         self.hunks += more.hunks
         self.conflicts += more.conflicts
         self.checkpoint = more.checkpoint or self.checkpoint
@@ -75,11 +75,11 @@ class Undone:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Plan:
     """
-    What is to become of one document.
+    The plan for one document.
 
     Attributes:
-        edits: Each hunk that is undone, and what undoes it.
-        without: The document once some of these hunks are undone, by their ids.
+        edits: Each hunk to undo, and the edits that undo it.
+        without: The document after some of these hunks are undone, by their ids.
     """
 
     pending: Pending
@@ -89,12 +89,12 @@ class _Plan:
 
     @property
     def change(self) -> Update:
-        """All of it."""
+        """The whole change."""
         hunks = tuple(planned for _, planned in self.edits)
         return Update(uri=self.document.uri, base=self.document.text, hunks=hunks, is_divisible=True)
 
     def file(self, turn: str) -> PlannedFile:
-        """It as one file of a call; the mutation of each hunk has its id."""
+        """The change as one file of a call; the mutation of each hunk has its id."""
         mutation = Mutation(
             id="",
             turn=turn,
@@ -117,13 +117,14 @@ async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Und
     Undoes hunks.
 
     Args:
-        reviews: All that is pending.
-        wanted: Which.
-        forced: Whether what was typed in them goes as well; the checkpoint has it.
+        reviews: All pending changes.
+        wanted: The hunks to undo.
+        forced: Whether to remove text that was typed in them too; the checkpoint has it.
 
     Raises:
         UnknownId: One of them is not pending.
-        CheckpointError: What is there could not be kept, and the user wants that first. Nothing is changed.
+        CheckpointError: The current contents could not be stored, and the settings require that. Nothing was
+            changed.
     """
     await reviews.refresh()
     undone = Undone()
@@ -146,7 +147,7 @@ async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Und
 async def _plan(
     ports: Ports, pending: Pending, hunks: Sequence[Hunk], how: tuple[str | None, bool], undone: Undone
 ) -> _Plan | None:
-    """The edits that undo hunks; None if there are none."""
+    """Returns the edits that undo hunks; None if there are none."""
     turn, forced = how
     document = await ports.editor.read(pending.uri)
     rows = pending.document.rows
@@ -177,7 +178,7 @@ def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedH
 
 
 async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_Plan], undone: Undone) -> None:
-    """Makes what was planned, all documents at once, and sees what of it has landed."""
+    """Makes the planned changes of all documents at once, and determines which landed."""
     files = tuple(plan.file(step.turn) for plan in plans)
     call = PlannedCall(title="undo", files=files, partial=True)
     made = await landing.make(ports, step, [call], lambda: False)
@@ -199,7 +200,7 @@ async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_P
 
 
 def _means_whole(pending: Pending, hunks: Sequence[Hunk], turn: str | None) -> bool:
-    """Whether the document as a whole is meant: in one that was made, later turns have hunks of their own."""
+    """Whether the document as a whole is meant: in a created one, later turns have hunks of their own."""
     first = pending.document.hunks[0]
     is_first = first in hunks and (turn is None or turn == first.turns[0])
     return not pending.is_new or is_first
@@ -207,10 +208,10 @@ def _means_whole(pending: Pending, hunks: Sequence[Hunk], turn: str | None) -> b
 
 async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, undone: Undone) -> bool:
     """
-    Restores a document that was made, moved, removed or changed as a whole.
+    Restores a document that was created, moved, removed or changed as a whole.
 
-    Returns whether more is pending in it now. A moved document goes back only if nothing stands in the way
-    at either of its paths.
+    Returns whether more is pending in it now. A moved document is moved back only if nothing is in the way at
+    either of its paths.
     """
     (hunk, *_) = pending.document.hunks
     uris = [pending.uri, *((pending.origin.uri,) if pending.origin is not None else ())]

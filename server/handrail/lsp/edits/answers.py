@@ -14,14 +14,14 @@ from handrail.core.failure import Code, Failure
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a client said to an edit: applied or not; None with a reason if it said neither, else nothing."""
+    """A client's answer to an edit: applied or not; None, perhaps with a reason, if it said neither."""
 
     applied: bool | None
     reason: str = ""
 
 
 def mismatch(uri: str, fate: Sequence[bool]) -> Failure:
-    """The failure for an edit that is there in part; *fate* says which of its changes are."""
+    """Returns the failure for an edit that landed in part; *fate* says which of its changes did."""
     return Failure(
         code=Code.NOT_AS_WRITTEN,
         uri=uri,
@@ -31,7 +31,7 @@ def mismatch(uri: str, fate: Sequence[bool]) -> Failure:
 
 
 def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
-    """The failure for an edit that is not there, by what the client said when it was *waited_s* for."""
+    """Returns the failure for an edit that did not land, given the client's answer within *waited_s*."""
     if answer.applied:
         return Failure(
             code=Code.NOT_AS_WRITTEN,
@@ -55,7 +55,7 @@ def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
 
 
 def offer(uri: str) -> Failure:
-    """The failure for an edit of a client that takes none: it waits until the user chooses it."""
+    """Returns the failure for an edit in a client that accepts none: it waits until the user chooses it."""
     return Failure(
         code=Code.EDIT_REJECTED,
         uri=uri,
@@ -68,7 +68,7 @@ def offer(uri: str) -> Failure:
 
 
 def overwritten(uri: str, typed: str, now: str) -> Failure:
-    """The failure for an edit that a client without versions applied to a text that had changed."""
+    """Returns the failure for an edit that a client without versions applied to a changed text."""
     return Failure(
         code=Code.STALE_DOCUMENT,
         uri=uri,
@@ -81,7 +81,7 @@ def overwritten(uri: str, typed: str, now: str) -> Failure:
 
 
 def open_twice(uris: Sequence[str]) -> Failure:
-    """The failure for a file that the editor holds twice, with different texts."""
+    """Returns the failure for a file that is open twice, with different texts."""
     return Failure(
         code=Code.STALE_DOCUMENT,
         uri=uris[0],

@@ -28,12 +28,12 @@ from handrail.lsp.edits.answers import Answer
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
     """
-    How long is waited, in seconds.
+    Waiting times, in seconds.
 
     Attributes:
-        answer_s, echo_s: For an answer of the client, and for the change to show after it.
-        command_s: For a command that edits; then it is answered with null and goes on, since an editor may
-            stand still until its command is answered, and show the edit only then.
+        answer_s, echo_s: For the client's answer, and for the change to show after it.
+        command_s: For a command that edits; after that it is answered with null and continues, because an
+            editor may block until its command is answered, and show the edit only then.
     """
 
     answer_s: float = 10.0
@@ -42,11 +42,13 @@ class Patience:
 
     @property
     def overtaken_s(self) -> float:
-        """For a message that another one has overtaken: it is on its way."""
+        """For a message that another one has overtaken, and that is on its way."""
         return self.echo_s / 5
 
     def wait_s(self, answer: Answer) -> float:
-        """How long a change may take to show after *answer*: a refusal is rarely wrong, silence often is."""
+        """
+        Returns how long to wait for a change after *answer*: a refusal is rarely wrong, silence often is.
+        """
         if answer.applied is False:
             return self.overtaken_s
         return self.echo_s if answer.applied or answer.reason else 0.0
@@ -65,10 +67,10 @@ class ApplyEdit:
         self, uri: str, version: int | None, base: Text, edits: Sequence[TextEdit]
     ) -> lsp.WorkspaceEdit:
         """
-        The edits of one document; *version* is None for one that the client does not hold.
+        Returns the edits of one document; *version* is None for one that is not open.
 
-        In a client that makes edits only as its user's, whole lines are edited: Vim's ALE counts columns in
-        bytes.
+        In a client that makes edits only at its user's request, whole lines are edited: Vim's ALE counts
+        columns in bytes.
         """
         if not self.client.apply_edit:
             edits = edit.by_lines(base, edits)
@@ -90,7 +92,7 @@ class ApplyEdit:
         Args:
             made: The edit.
             label: What the user's undo list shows.
-            shows: Whether the edit shows already: then its answer is not waited for much longer.
+            shows: Whether the edit already shows; then it is pointless to wait much longer for the answer.
         """
         if not self.client.apply_edit:
             return Answer(applied=False, reason="this editor does not accept edits from a language server")
@@ -111,13 +113,13 @@ class ApplyEdit:
 
     def _wake(self, sent: asyncio.Future[object]) -> None:
         if not sent.cancelled():
-            sent.exception()  # one that comes late is of no use, and else logged
+            sent.exception()  # a late one is useless, and would be logged otherwise
         self.documents.wake()
 
     def unsafe(self, base: Text, edits: Sequence[TextEdit]) -> Failure | None:
-        """Why an edit would not land where and as it should in this editor, whatever it answers."""
+        """Returns why an edit would land wrongly in this editor, whatever it answers."""
         if "\r" in base.eols:
-            # To LSP a lone carriage return ends a line, to the editors that keep one it is a character.
+            # In LSP a lone carriage return ends a line; for editors that keep it, it is a character.
             why = (
                 "The document has carriage returns that are not part of a CRLF, and editors disagree about "
                 "its lines."

@@ -46,7 +46,7 @@ NOTEBOOK = ".ipynb"
 
 
 class LspEditor:
-    """Editor port for one client, with the disk for what the client does not hold."""
+    """Editor port for one client, with the disk for documents that are not open."""
 
     def __init__(
         self, server: LanguageServer, documents: Documents, disk: Editor, patience: Patience
@@ -59,11 +59,11 @@ class LspEditor:
         sending = Sending(wire=self._wire, disk=disk)
         self._views = Views(documents, sending, disk, patience.answer_s + patience.echo_s)
         self.settings: Callable[[], settings.Settings] = settings.Settings
-        self.saving: set[str] = set()  # what the client saves for us just now
+        self.saving: set[str] = set()  # what the client is currently saving for us
 
     @property
     def client(self) -> Client:
-        """What the client can do."""
+        """The client's abilities."""
         return self._wire.client
 
     @client.setter
@@ -73,7 +73,7 @@ class LspEditor:
     # ---- Reading ----------------------------------------------------------------------------------
 
     async def read(self, uri: str) -> Document | Failure:
-        """The document *uri*: the editor's text if open, else the disk's."""
+        """Reads the document *uri*: the editor's text if it is open, otherwise the file."""
         document = self._documents.find(uri)
         saved = await self._disk.read(document.uri if document is not None else uri)
         document = self._documents.find(uri)  # it may have been opened or changed while the disk was read
@@ -115,7 +115,9 @@ class LspEditor:
                 return landing
 
     def _goes_through_editor(self, text: Text, *, is_new: bool = False) -> bool:
-        """By the setting; with `auto` a new document goes to the disk: no editor holds anything of it."""
+        """
+        Follows the setting; with `auto`, a new document is written to disk, since no editor has it open.
+        """
         chosen = self.settings().text(settings.CLOSED_DOCUMENTS)
         if chosen != "auto" or not self.client.apply_edit:
             return chosen == "editor" and self.client.apply_edit
@@ -125,7 +127,10 @@ class LspEditor:
         return self.client.creates and self._goes_through_editor(create.text, is_new=True)
 
     async def _update_and_save(self, update: Update, label: str) -> Landing:
-        """Updates an open document, in all its views; one that we opened ourselves stays saved if it is."""
+        """
+        Updates an open document in all its views; one that we opened ourselves is saved again if it was
+        saved.
+        """
         document = self._documents.find(update.uri)
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
         landing = await self._views.update(update, label)
@@ -134,16 +139,16 @@ class LspEditor:
         return landing
 
     def when_shown(self, change: Change, tell: Told) -> None:
-        """Has *tell* called when more of a change of an open document shows than was told; see the port."""
+        """Calls *tell* when more of a change of an open document shows than was reported; see the port."""
         if isinstance(change, Update):
             self._views.when_shown(change, tell)
 
     def on_change(self, document: OpenDocument) -> None:
-        """A document has changed: it may show an edit that was told not to stand."""
+        """Called when a document has changed: it may show an edit that was reported as failed."""
         self._views.on_change(document)
 
     def offers(self, document: OpenDocument) -> list[tuple[str, lsp.WorkspaceEdit]]:
-        """The edits that wait for the user of a client that takes none from us: each with its label."""
+        """Returns the edits that wait for the user in a client that accepts none, each with its label."""
         if self.client.apply_edit:
             return []
         return [
@@ -152,7 +157,7 @@ class LspEditor:
         ]
 
     def workspace_edit(self, document: OpenDocument, edits: Sequence[TextEdit]) -> lsp.WorkspaceEdit:
-        """Edits of an open document as a code action carries them."""
+        """Returns the edits of an open document in the form of a code action."""
         return self._wire.text_edit(document.uri, document.version, document.text, edits)
 
     async def _update_closed(self, update: Update, label: str) -> Landing:
@@ -230,7 +235,7 @@ class LspEditor:
             gone = lsp.DeleteFile(uri=document.uri, options=lsp.DeleteFileOptions(ignore_if_not_exists=True))
             await self._wire.send(lsp.WorkspaceEdit(document_changes=[gone]), label)
         if not isinstance(there, Failure) and not isinstance(await self._disk.read(delete.uri), Failure):
-            # What another process has written meanwhile stays.
+            # What another process has written since stays.
             (landing,) = await self._disk.apply([replace(delete, base=there.text)], label)
             return landing
         return Applied(text=None)
@@ -238,12 +243,12 @@ class LspEditor:
     # ---- Saving, and bytes ------------------------------------------------------------------------
 
     async def open_documents(self) -> tuple[Document, ...]:
-        """The documents of the mirror."""
+        """Returns the documents of the mirror."""
         documents = await asyncio.gather(*(self.read(document.uri) for document in list(self._documents)))
         return tuple(each for each in documents if isinstance(each, Document))
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
-        """Has the client save *uris*, if it offers to."""
+        """Asks the client to save *uris*, if it offers to."""
         if not self.client.saves or not uris:
             return frozenset()
         params = wire.write(protocol.SaveParams(uris=list(uris)))
@@ -261,21 +266,21 @@ class LspEditor:
             return frozenset()
 
     async def read_bytes(self, uri: str) -> bytes | None:
-        """The bytes of a file, whatever the editor holds."""
+        """Reads the bytes of a file, even if it is open."""
         return await self._disk.read_bytes(uri)
 
     async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
-        """Writes the bytes of a document that no editor holds."""
+        """Writes the bytes of a document that is not open."""
         return await self._disk.put(uri, base, raw, mode)
 
     async def read_image(self, uri: str) -> Image | None:
-        """What lies at a place on disk, whatever the editor holds."""
+        """Reads the file or link at a place on disk, even if it is open."""
         return await self._disk.read_image(uri)
 
     async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
-        """Has something else lie there."""
+        """Replaces the file or link at a place."""
         return await self._disk.put_image(uri, base, wanted)
 
     async def remove_empty_folders(self, uris: Sequence[str]) -> None:
-        """Removes those of the folders that are there and empty."""
+        """Removes those of the folders that exist and are empty."""
         await self._disk.remove_empty_folders(uris)

@@ -23,9 +23,9 @@ from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.sending import Sent, overwritten_late
 
 UndoCopy = Callable[[Update], Awaitable[bool]]
-Tell = Callable[[Landing, str], None]  # what is to be told now, and the document in which it shows
+Tell = Callable[[Landing, str], None]  # what to report now, and the document in which it shows
 
-LIMIT = 50  # edits that are waited for; each holds a document's text
+LIMIT = 50  # awaited edits; each has a document's text
 
 
 @dataclass(kw_only=True)
@@ -34,13 +34,13 @@ class _Awaited:
     An edit of which something may show late.
 
     Attributes:
-        failure: Why what does not show of it has not landed.
-        rest: Why what was not sent of the update has not.
-        at_first: How many of its hunks were told to stand.
-        count: How many stand at `uri`, as far as is known.
-        until: That all of them stand was told, and the document may be renamed until then.
-        told: What is to be told of it, better than what was told first.
-        overwrote: The same, if it has overwritten what was typed, which is true for good.
+        failure: Why the part of it that does not show has not landed.
+        rest: Why the part of the update that was not sent has not.
+        at_first: The number of its hunks that were first reported as landed.
+        count: The number that is in `uri`, as far as is known.
+        until: If all of them were reported as landed: the time until which the document may be renamed.
+        told: The corrected report.
+        overwrote: The same, if it has overwritten the user's typing, which is final.
     """
 
     update: Update
@@ -56,9 +56,9 @@ class _Awaited:
     overwrote: Landing | None = None
 
     def judge(self, seen: Sequence[str], document: OpenDocument) -> Landing:
-        """What is told of it, if it shows in a document that read *seen* since it was sent."""
+        """Returns the report on it, if it shows in a document that had the texts *seen* since it was sent."""
         text = replace(document.text)
-        if self.sent.texts_before(seen):  # else it is not known any more
+        if self.sent.texts_before(seen):  # otherwise it is no longer known
             self.overwrote = overwritten_late(self.sent, seen, text)
         if self.overwrote is not None:
             return self.overwrote
@@ -74,11 +74,11 @@ class _Awaited:
 @dataclass(kw_only=True)
 class _Copy:
     """
-    What was *sent* first of an edit that landed the second time.
+    The first attempt, *sent*, of an edit that landed the second time.
 
     Attributes:
         once: The text with one copy.
-        told: What is told once the second copy was taken back, or could not be.
+        told: The report after the second copy was removed, or could not be.
     """
 
     update: Update
@@ -97,8 +97,8 @@ class Late:
 
     Args:
         documents: All documents.
-        undo_copy: Takes the second copy of an edit back; whether that landed.
-        copies_s: How long a second copy is waited for, and another name of what shows late.
+        undo_copy: Removes the second copy of an edit; returns whether that landed.
+        copies_s: How long to wait for a second copy, or for a new name of the document.
     """
 
     def __init__(self, documents: Documents, undo_copy: UndoCopy, copies_s: float) -> None:
@@ -119,13 +119,13 @@ class Late:
         is_blind: bool = False,
     ) -> None:
         """
-        Waits for an edit whose *landing* was not what was asked for.
+        Waits for an edit whose *landing* was not as requested.
 
-        A conflict is judged for good if the client compares versions, and so is what has overwritten typing.
+        A conflict is final if the client compares versions, and so is an edit that has overwritten typing.
 
         Args:
-            rest: Why what was not sent of the update has not landed.
-            is_blind: Whether the client compares no versions, so that the edit may overwrite what is typed.
+            rest: Why the part of the update that was not sent has not landed.
+            is_blind: Whether the client does not compare versions, so that the edit may overwrite typing.
         """
         if isinstance(landing, Applied):
             return
@@ -146,7 +146,7 @@ class Late:
             document.seen_late = [] if document.text.content == sent.base.content else [document.text.content]
 
     def watch_copies(self, update: Update, tries: Sequence[Sent], landing: Applied) -> None:
-        """Waits for a second copy of an edit that stands; all *tries* but the last came to nothing."""
+        """Waits for a second copy of a landed edit; all *tries* except the last seemed to fail."""
         until = asyncio.get_running_loop().time() + self._copies_s
         once = edit.apply(tries[-1].base.content, tries[-1].edits)
         copies = [_Copy(update=update, sent=each, once=once, landing=landing, until=until) for each in tries]
@@ -155,7 +155,7 @@ class Late:
             self.recheck(document)
 
     def when_shown(self, update: Update, tell: Tell) -> None:
-        """Has *tell* called whenever more of *update* shows than was told before, or was taken back."""
+        """Calls *tell* whenever more of *update* shows than was reported before, or was reverted."""
         for copy in self._copies:
             if copy.update is update:
                 copy.tell = tell
@@ -173,7 +173,9 @@ class Late:
                 self._tell(each)
 
     def offers(self, document: OpenDocument) -> list[tuple[str, tuple[TextEdit, ...]]]:
-        """The edits of a document of which nothing stands, as they are made now: each with its label."""
+        """
+        Returns the edits of a document that did not land at all, adapted to its current text, with labels.
+        """
         result = []
         for each in self._awaited:
             if each.uri == document.uri and not each.count and each.sent.edits:
@@ -183,17 +185,17 @@ class Late:
         return result
 
     def forget(self, uri: str) -> None:
-        """Stops waiting for edits of a document: it is edited anew."""
+        """Stops waiting for edits of a document, because it is edited again."""
         self._awaited = [each for each in self._awaited if each.sent.uri != uri]
         self._copies = [each for each in self._copies if each.sent.uri != uri]
         if (document := self._documents.find(uri)) is not None:
             document.seen_late = None
 
     def recheck(self, document: OpenDocument) -> None:
-        """A document has changed, or was opened."""
+        """Called when a document has changed or was opened."""
         now = asyncio.get_running_loop().time()
         self._awaited = [each for each in self._awaited if each.until is None or now <= each.until]
-        # What shows is judged as it shows, though it may be told only later: by then, more is typed over it.
+        # An edit is judged when it shows, even if it is reported later: the user may type over it until then.
         for each in [each for each in self._awaited if self._is_in(each.sent, document)]:
             count = each.sent.count_in(document.text.content)
             if count <= each.count and (document.uri == each.uri or count == 0):
@@ -201,7 +203,7 @@ class Late:
             each.count, each.uri = count, document.uri
             each.told = each.judge(document.seen_late or (), document)
             self._tell(each)
-        if seen := document.seen_late:  # the text before an edit shows is what that may overwrite
+        if seen := document.seen_late:  # an edit may overwrite typing in the text before it shows
             half = next((each for each in self._awaited if each.uri == document.uri and each.is_half), None)
             document.seen_late = [*(half.sent.texts_before(seen[:-1])[-1:] if half else ()), seen[-1]]
         for copy in [each for each in self._copies if each.sent.uri == document.uri and not each.is_found]:
@@ -216,7 +218,7 @@ class Late:
                 task.add_done_callback(self._undoing.discard)
 
     def _tell(self, each: _Awaited) -> None:
-        """Tells what there is to be told of an edit, if someone listens."""
+        """Reports on an edit, if there is a listener."""
         if each.tell is None or each.told is None:
             return
         if isinstance(each.told, Applied):

@@ -25,7 +25,7 @@ from handrail.lsp.edits.answers import Answer, mismatch, offer, overwritten, ref
 from handrail.lsp.edits.apply_edit import ApplyEdit
 from handrail.ports import Editor
 
-TRIES = 3  # how often an edit is carried over to a text that the user keeps changing
+TRIES = 3  # how often an edit is adapted to a text that the user keeps changing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +35,14 @@ class Sent:
 
     Attributes:
         uri: The document, as the client spells it.
-        base: The text that was there.
-        edits: What was sent, edits of `base`.
+        base: The text before the edit.
+        edits: The edits of `base` that were sent.
         kept: For each edit of the update, whether it was sent.
-        conflicts: The numbers of the hunks that were not, since their lines had changed.
+        conflicts: The numbers of the hunks that were not sent because their lines had changed.
         numbers: For each edit that was sent, the number of its hunk.
         version: The client's version of `base`.
-        opened: How many documents had been opened by then.
-        label: What the user's undo list shows.
+        opened: The number of documents that had been opened by then.
+        label: The label for the user's undo list.
     """
 
     uri: str
@@ -56,19 +56,19 @@ class Sent:
     label: str = ""
 
     def fates(self, now: str) -> tuple[Fate, ...]:
-        """What became of each edit that was sent, if the document reads *now*."""
+        """Returns the fate of each edit that was sent, given the document's text *now*."""
         return fates(self.base, self.edits, now)
 
     def count_in(self, now: str) -> int:
-        """How many of the edits stand, if the document reads *now*."""
+        """Counts the edits that are in the document's text *now*."""
         return sum(fate in LANDED for fate in self.fates(now))
 
     def texts_before(self, seen: Sequence[str]) -> list[str]:
-        """Those of the texts that the document has had, in order, before any of this showed."""
+        """Returns the document's texts, in order, before any of this showed."""
         return list(takewhile(lambda text: not self.count_in(text), seen))
 
     def as_part_of(self, part: Update, whole: Update) -> Sent:
-        """What was sent of a *part* of an update, as what was sent of the *whole*."""
+        """Returns what was sent of a *part* of an update in terms of the *whole*."""
         if part is whole:
             return self
         sent = {each for each, keep in zip(part.edits, self.kept, strict=True) if keep}
@@ -78,7 +78,7 @@ class Sent:
         )
 
     def is_in(self, document: OpenDocument, *, is_gone: bool) -> bool:
-        """Whether *document* is that of the edit; one that *is_gone* may have another name by now."""
+        """Whether *document* is that of the edit; if that *is_gone*, it may have another name now."""
         if not is_gone:
             return document.uri == self.uri
         if document.number <= self.opened:
@@ -89,11 +89,11 @@ class Sent:
 
     def landing(self, now: Text, failure: Failure | None, uri: str | None = None) -> Landing:
         """
-        What is told of the update.
+        Returns the landing of the update.
 
         Args:
-            now: What the document reads.
-            failure: Why edits that were sent and are not there did not land; None if they all did.
+            now: The document's text.
+            failure: Why edits that were sent did not land; None if they all did.
             uri: The document's name, if it has another one by now.
         """
         fates = self.fates(now.content)
@@ -118,7 +118,7 @@ class Sending:
     disk: Editor
 
     async def update(self, update: Update, label: str) -> tuple[Landing, tuple[Sent, ...]]:
-        """Makes an update; also returns what was sent, once or more often."""
+        """Makes an update; also returns all attempts."""
         left, lost = update, tuple[int, ...]()
         tries: tuple[Sent, ...] = ()
         landing: Landing | None = None
@@ -152,8 +152,8 @@ class Sending:
         Sends it once.
 
         Returns:
-            What is told of it; and the numbers of the hunks that may be sent again, since nothing of any
-            hunk stands or will stand. None if nothing may be sent again.
+            Its landing; and the numbers of the hunks that may be sent again, because no part of any hunk is
+            or will be there. None if nothing may be sent again.
         """
         watches = not self.wire.client.compares(sent.version)
         document.seen = seen = list[str]()
@@ -176,12 +176,12 @@ class Sending:
         is_stale = self.wire.client.compares(sent.version) and now.version != sent.version
         is_proven = is_stale and not is_undone
         if not is_proven or any(fate in LANDED for fate in fates) or any(map(sent.count_in, seen)):
-            return landing, None  # of what was shown once, someone has made something else
+            return landing, None  # someone has changed what was shown before
         unclear = {number for number, fate in zip(sent.numbers, fates, strict=True) if fate is Fate.UNCLEAR}
         return landing, frozenset(sent.numbers) - unclear
 
     async def _send_and_wait(self, sent: Sent, label: str) -> Answer:
-        """Sends it and waits until it shows, or until it is not to be expected any more."""
+        """Sends it and waits until it shows, or until that can no longer be expected."""
         documents, patience = self.wire.documents, self.wire.patience
 
         def is_intact() -> bool:
@@ -202,7 +202,7 @@ class Sending:
             return is_intact() or (is_newer() and (can_be_stale or self._has_landed(sent)))
 
         if await documents.until(is_decided, patience.wait_s(answer)):
-            # Once a newer text has come without it, it is not waited for long.
+            # After a newer text without it, the wait is short.
             await documents.until(is_intact, 0 if self._has_landed(sent) else patience.overtaken_s)
         return answer
 
@@ -214,7 +214,7 @@ class Sending:
         return self.wire.documents.find(uri)
 
     def _why(self, sent: Sent, now: OpenDocument, fates: Sequence[Fate], answer: Answer) -> Failure:
-        """Why edits that were sent are not there."""
+        """Returns why edits that were sent did not land."""
         if Fate.UNCLEAR in fates and now.version != sent.version:
             lost = [at for at, fate in enumerate(fates) if fate is Fate.UNCLEAR]
             texts = edit.clash(sent.base, [sent.edits[at] for at in lost], now.text.content)
@@ -227,7 +227,7 @@ class Sending:
         return refusal(sent.uri, answer, self.wire.patience.answer_s)
 
     async def _landing_once_gone(self, sent: Sent) -> Landing:
-        """The document is open no longer: it was renamed, or closed; the new one or the disk decides."""
+        """Returns the landing for a document that was renamed or closed: the new one or the disk decides."""
 
         def find_renamed() -> OpenDocument | None:
             return next((each for each in self.wire.documents if sent.is_in(each, is_gone=True)), None)
@@ -251,7 +251,7 @@ class Sending:
 
 
 def prepare_unopened(update: Update, opened: int) -> Sent:
-    """What is sent of an update of a document that the client has not opened."""
+    """Prepares an update of a document that is not open."""
     return Sent(
         uri=update.uri,
         base=update.base,
@@ -265,7 +265,7 @@ def prepare_unopened(update: Update, opened: int) -> Sent:
 
 
 def _prepare(update: Update, left: Update, rebased: Rebased, document: OpenDocument, opened: int) -> Sent:
-    """What is about to be sent of *update*: those hunks of *left* that are kept."""
+    """Prepares the part of *update* to send: those hunks of *left* that are kept."""
     kept = {each for each, keep in zip(left.edits, rebased.kept, strict=True) if keep}
     return Sent(
         uri=document.uri,
@@ -280,7 +280,7 @@ def _prepare(update: Update, left: Update, rebased: Rebased, document: OpenDocum
 
 
 def _conflict(update: Update, conflicts: tuple[int, ...], document: OpenDocument) -> Rejected:
-    """What is told of an update of which some hunks are in conflict with what was typed."""
+    """Returns the landing of an update of which some hunks conflict with the user's typing."""
     edits = [each for hunk in update.hunks if (hunk.number or 1) in conflicts for each in hunk.edits]
     texts = edit.clash(update.base, edits, document.text.content)
     failure = edit.stale(conflicts, "The document", texts)
@@ -289,13 +289,15 @@ def _conflict(update: Update, conflicts: tuple[int, ...], document: OpenDocument
 
 
 def _numbers(update: Update) -> list[int]:
-    """For each edit of *update*, the number of its hunk."""
+    """Returns the number of the hunk of each edit of *update*."""
     of = {each: hunk.number or 1 for hunk in update.hunks for each in hunk.edits}
     return [of[each] for each in update.edits]
 
 
 def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
-    """As `_overwritten`, of an edit that shows late: a formatter may have been at work as well by then."""
+    """
+    Like `_overwritten`, for an edit that shows late: by then, a formatter may have changed the text too.
+    """
     typed = sent.texts_before(seen)
     if not typed or not any(each.conflict for each in edit.rebase(sent.base, sent.edits, typed[-1])):
         return None
@@ -303,14 +305,14 @@ def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing
 
 
 def _is_beside(sent: Sent, typed: Text, now: str) -> bool:
-    """Whether *now* has all of an edit, and beside it all that was *typed* before it showed."""
+    """Whether *now* has all of an edit, and also everything that was *typed* before it showed."""
     made = edit.edits_between(sent.base.content, typed.content)
     is_kept = all(each.new.strip() in now for each in made)
     return is_kept and sent.count_in(now) == len(sent.edits) and not _has_lost_lines(sent, typed, now)
 
 
 def _is_as_typed(base: Text, planned: TextEdit, typed: Text, now: str) -> bool:
-    """Whether the lines that an edit of *base* changes read now as someone *typed* them since."""
+    """Whether the lines that an edit of *base* changes are now as the user *typed* them since."""
     there = edit.carry(edit.whole_lines(base, planned), edit.edits_between(base.content, typed.content))
     here = edit.carry(there, edit.edits_between(typed.content, now))
     lines = typed.content[there.start : there.end]
@@ -327,7 +329,9 @@ def _has_lost_lines(sent: Sent, typed: Text, now: str) -> bool:
 
 
 def _made_blindly(sent: Sent, there: Text) -> str:
-    """What a client makes of *there* that applies an edit at the lines and columns that it names."""
+    """
+    Returns the result if a client applies an edit of another text to *there*, at the same lines and columns.
+    """
 
     def offset_there(offset: int) -> int:
         line = sent.base.line_at(offset)
@@ -348,12 +352,12 @@ def _bare(row: str) -> str:
 
 def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:
     """
-    What is told if a client that compares no versions applied the edit over what was typed at the same time.
+    Returns the failure if a client that does not compare versions applied the edit over simultaneous typing.
 
     Args:
         sent: The edit.
-        seen: The texts that the document had since, in order.
-        document: The one that it has.
+        seen: The document's texts since then, in order.
+        document: The document with its current text.
     """
     now = document.content
     typed = sent.texts_before(seen)
@@ -373,7 +377,7 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
             return None
         later = (*seen[len(typed) :], now)
         if any(_bare(text) == made or _is_beside(sent, last, text) for text in later):
-            return None  # a formatter may have been at work as well
+            return None  # a formatter may have changed the text too
     failure = overwritten(sent.uri, *_differing_lines(last.content, now))
     landed = [fate in LANDED and not each.conflict for fate, each in zip(sent.fates(now), moved, strict=True)]
     if not met or not any(landed):
@@ -384,7 +388,7 @@ def _overwritten(sent: Sent, seen: Sequence[str], document: Text) -> Landing | N
 
 
 def _differing_lines(one: str, other: str) -> tuple[str, str]:
-    """The lines from the first to the last in which two texts differ, in either, as people read them."""
+    """Returns the lines from the first to the last difference of two texts, in both, for people."""
     made = edit.edits_between(one, other)
     if not made:
         return "", ""

@@ -27,22 +27,22 @@ RELOAD_S = 1.0  # by then an editor that reloads changed files has done so, and 
 
 class WatchfulEditor(LspEditor):
     """
-    The Editor port, which edits no document that the editor may hold otherwise.
+    Editor port that does not edit a document if the editor's text may differ from ours.
 
     Attributes:
-        stamp: What tells one state of a file from another.
+        stamp: Returns a value that changes when a file changes.
     """
 
     stamp: Callable[[str], Stamp | None] = staticmethod(lambda uri: None)
 
     def in_step(self, document: OpenDocument) -> None:
-        """The editor has opened or saved a document: its file holds what the mirror does."""
+        """Notes that the editor has opened or saved a document: its file equals the mirror."""
         stamp = self.stamp(document.uri)
         size = len(document.text.content.encode("utf-8", "surrogatepass")) if stamp is not None else 0
         document.on_disk = stamp if stamp is not None and stamp.size == size else None
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
-        """Applies *changes* one after the other, but for those of documents that are out of step."""
+        """Applies *changes* one after the other, except those of documents that are out of step."""
         landings: list[Landing] = []
         for change in changes:
             failure = await self._out_of_step(change.uri) if isinstance(change, Update) else None
@@ -54,7 +54,7 @@ class WatchfulEditor(LspEditor):
         return tuple(landings)
 
     def _note_written(self, change: Change) -> None:
-        """Prompts in what is about to be written are not the user's."""
+        """Notes that prompts in the new text are not the user's."""
         document = self._documents.find(change.uri)
         if isinstance(change, Update) and document is not None and document.typed is not None:
             text = edit.apply(change.base.content, change.edits)
@@ -65,7 +65,7 @@ class WatchfulEditor(LspEditor):
         if document is None or document.on_disk is None or self.stamp(document.uri) == document.on_disk:
             return None
         if failure := self._views.check_alike(document):
-            return failure  # it was saved as what another document of the file holds
+            return failure  # it was saved with the text of another document of the file
         raw = await self._disk.read(document.uri)
         if isinstance(raw, Failure) or _plain(raw.text.content) == _plain(document.text.content):
             return None
@@ -90,5 +90,5 @@ class WatchfulEditor(LspEditor):
 
 
 def _plain(text: str) -> list[str]:
-    """A text without what editors change when they save: line ends, and blanks before them."""
+    """Returns a text without what editors change when they save: line endings, and trailing blanks."""
     return [row.rstrip() for row in text.rstrip().splitlines()]

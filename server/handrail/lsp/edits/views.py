@@ -30,13 +30,13 @@ from handrail.lsp.edits.sending import Sending, Sent
 from handrail.ports import Editor
 
 Told = Callable[[Landing], None]
-LIMIT = 50  # reverts that are waited for
+LIMIT = 50  # awaited reverts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Whole:
     """
-    The update that a part belongs to which is made in one more document of a file.
+    The update of a part that is made in another document of a file.
 
     Attributes:
         failure: Why the rest of it has not landed.
@@ -52,10 +52,10 @@ class _Way:
     A revert that has not landed, and may show late.
 
     Attributes:
-        update: What is taken back, as it is known to whoever is told.
-        part: What of it was made.
-        undo: What was sent.
-        failure: What is told of it.
+        update: The update that it reverts, as known to the listener.
+        part: The part of it that was made.
+        undo: The revert that was sent.
+        failure: The failure to report.
     """
 
     update: Update
@@ -70,7 +70,7 @@ class Views:
 
     Attributes:
         one_at_a_time: Held while something is sent.
-        late: What may show late.
+        late: Edits that may show late.
     """
 
     def __init__(self, documents: Documents, sending: Sending, disk: Editor, copies_s: float) -> None:
@@ -81,7 +81,7 @@ class Views:
         self._working: set[asyncio.Task[None]] = set()
 
     async def update(self, update: Update, label: str) -> Landing:
-        """Makes an update of an open document, in all documents of its file unless it is for one alone."""
+        """Makes an update of an open document, in all documents of its file unless it is for only one."""
         document = self._documents.find(update.uri)
         beside = self._documents.siblings(document) if document and not update.is_alone else ()
         if document and beside and (failure := self.check_alike(document)):
@@ -92,20 +92,20 @@ class Views:
         return landing
 
     def check_alike(self, document: OpenDocument) -> Failure | None:
-        """Why no document of a file is edited: the editor holds others of it, with other texts."""
+        """Returns why no document of a file can be edited: another one of the file has a different text."""
         beside = self._documents.siblings(document)
         if all(each.text.content == document.text.content for each in beside):
             return None
         return open_twice([document.uri, *(each.uri for each in beside)])
 
     def _is_blind(self, sent: Sent) -> bool:
-        """Whether the client makes what was sent in whatever text it holds by then."""
+        """Whether the client applies an edit to any text."""
         return not self._sending.wire.client.compares(sent.version)
 
     async def _send(self, update: Update, label: str, uri: str, part_of: _Whole | None = None) -> Landing:
         """Makes an update in the document that is open as *uri*."""
         document = self._documents.find(uri)
-        if document is not None and self._sending.wire.client.apply_edit:  # else each waits for the user
+        if document is not None and self._sending.wire.client.apply_edit:  # otherwise each waits for the user
             self.late.forget(document.uri)
         landing, tries = await self._sending.update(replace(update, uri=uri), label)
         if tries:
@@ -117,7 +117,7 @@ class Views:
         return landing
 
     async def _undo_copy(self, undo: Update) -> bool:
-        """Takes the second copy of an edit back; whether that landed."""
+        """Removes the second copy of an edit; returns whether that landed."""
         async with self.one_at_a_time:
             landing, _ = await self._sending.update(undo, "handrail: remove a second copy")
         return isinstance(landing, Applied)
@@ -125,7 +125,7 @@ class Views:
     async def _update_beside(
         self, update: Update, label: str, landing: Landing, views: Sequence[OpenDocument]
     ) -> Landing:
-        """Makes what has landed in the first of a file's documents in all others, or takes it back there."""
+        """Repeats what has landed in the first of a file's documents in all others, or reverts it there."""
         if isinstance(landing, Rejected):
             return landing
         part, whole = _landed_hunks(update, landing)
@@ -146,7 +146,9 @@ class Views:
     async def _undo(
         self, update: Update, part: Update, views: Sequence[OpenDocument], failure: Failure
     ) -> Failure:
-        """Takes *part* of an update back in documents of its file, as one did not take it; what to tell."""
+        """
+        Reverts *part* of an update in documents of its file, because one rejected it; returns the report.
+        """
         for view in views:
             if (undo := await self._way_back(part, view.uri)) is None:
                 continue
@@ -159,7 +161,9 @@ class Views:
         return failure
 
     async def _way_back(self, part: Update, uri: str) -> Update | None:
-        """What takes *part* back in the document that is open as *uri*; None if nothing of it is there."""
+        """
+        Returns the revert of *part* in the document that is open as *uri*; None if nothing of it is there.
+        """
         document = self._documents.find(uri)
         if document is None:
             return None
@@ -179,28 +183,28 @@ class Views:
             tell(Rejected(failure=with_what_was_overwritten(way.failure, landing), has_overwritten=True))
 
     async def _undo_others(self, way: _Way, tell: Told, uri: str) -> None:
-        """A revert shows in the document *uri*: what stands in the others by now goes as well."""
+        """Called when a revert shows in the document *uri*: reverts the others too."""
         self._ways = [each for each in self._ways if each is not way]
         async with self.one_at_a_time:
             others = [view for view in self._views(way.update) if view.uri != uri]
             failure = await self._undo(way.update, way.part, others, way.failure)
-        if not any(_has_landed(way.part, view.text.content) for view in others):  # else it was typed into
+        if not any(_has_landed(way.part, view.text.content) for view in others):  # else typed in
             tell(Rejected(failure=failure))
         self._watch_ways(way.update, tell)
 
     # ---- What shows late --------------------------------------------------------------------------
 
     def when_shown(self, update: Update, tell: Told) -> None:
-        """Has *tell* called when more of an update shows than was told; see the port."""
+        """Calls *tell* when more of an update shows than was reported; see the port."""
         self.late.when_shown(update, partial(self._shown_late, update, tell))
         self._watch_ways(update, tell)
 
     def on_change(self, document: OpenDocument) -> None:
-        """A document has changed: it may show an edit that was told not to stand."""
+        """Called when a document has changed: it may show an edit that was reported as failed."""
         self.late.recheck(document)
 
     def _views(self, update: Update) -> Sequence[OpenDocument]:
-        """All documents of the file that an update is of."""
+        """Returns all documents of the file of an update."""
         document = self._documents.find(update.uri)
         return (document, *self._documents.siblings(document)) if document is not None else ()
 
@@ -218,21 +222,21 @@ class Views:
             self._begin(self._complete(update, tell, landing, uri))
 
     async def _renamed_late(self, update: Update, tell: Told, landing: Landing) -> None:
-        """Tells of an edit that shows in another document, if that is the same one by another name."""
+        """Reports an edit that shows in another document, if that is the same one under another name."""
         saved = await self._disk.read(update.uri)
-        if isinstance(saved, Failure):  # else the document was closed, and a like one opened
+        if isinstance(saved, Failure):  # otherwise the document was closed, and a similar one opened
             tell(landing)
 
     async def _complete(self, update: Update, tell: Told, landing: Applied | Partial, uri: str) -> None:
         """
-        Makes an update that shows late in the document *uri* in the others of its file; then tells of it.
+        Makes an update that shows late in the document *uri* in the others of its file, then reports it.
         """
         part, whole = _landed_hunks(update, landing)
         async with self.one_at_a_time:
             views = self._views(update)
             for view in views:
                 missing = _missing_hunks(part, view.text.content)
-                if view.uri == uri or not missing.hunks:  # what was changed there since is the user's
+                if view.uri == uri or not missing.hunks:  # later changes there are the user's
                     continue
                 other = await self._send(missing, "handrail: make the same edit", view.uri, whole)
                 if not isinstance(other, Applied):
@@ -247,14 +251,14 @@ def _has_landed(part: Update, now: str) -> bool:
 
 
 def _missing_hunks(update: Update, now: str) -> Update:
-    """Those hunks of an update whose places in a text are as they were before it; what was changed is not."""
+    """Returns the hunks of an update whose places in a text are unchanged."""
     there = dict(zip(update.edits, fates(update.base, update.edits, now), strict=True))
     hunks = tuple(hunk for hunk in update.hunks if all(there[each] is Fate.ABSENT for each in hunk.edits))
     return replace(update, hunks=hunks)
 
 
 def _landed_hunks(update: Update, landing: Applied | Partial) -> tuple[Update, _Whole]:
-    """Those hunks of an update that have landed, and why the others have not."""
+    """Returns the hunks of an update that have landed, and why the others have not."""
     if isinstance(landing, Applied):
         return update, _Whole(update=update)
     there = {each for each, is_there in zip(update.edits, landing.landed, strict=True) if is_there}
