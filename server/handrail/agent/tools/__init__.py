@@ -11,19 +11,17 @@ from collections.abc import Mapping
 from handrail.agent.tools import (
     ask_user,
     list_files,
-    names,
     patch,
-    problems,
     read_file,
     read_output,
     search,
     stop,
-    symbols,
     terminal,
     todo,
     write_file,
 )
 from handrail.agent.tools.call import Tool
+from handrail.agent.tools.languages import names, problems, symbols
 from handrail.core.policy.tool_kind import ToolKind
 
 TOOLS: Mapping[str, Tool] = {

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from handrail.agent.tools import call, spots
+from handrail.agent.tools import call
+from handrail.agent.tools.languages import spots
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place

@@ -7,7 +7,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from handrail.agent.tools import call, spots
+from handrail.agent.tools import call
+from handrail.agent.tools.languages import spots
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
