@@ -20,7 +20,15 @@ from pathlib import Path
 
 import pytest
 
-from editors import four_patches, injections, review_story, review_view, vscode_session, waiting
+from editors import (
+    four_patches,
+    injections,
+    review_files,
+    review_story,
+    review_view,
+    vscode_session,
+    waiting,
+)
 from editors.four_patches import replace
 from editors.vscode_session import VSCode, editors
 
@@ -218,6 +226,14 @@ def test_changes_are_reviewed_in_the_views_and_editors_of_vscode(code: VSCode) -
     (code.workspace / "list.txt").write_bytes(b"one\ntwo\n")
     model = four_patches.write_script(code.folder / "script.json", review_view.MESSAGES)
     code.run("review_view", scenario=review_view.values(), **code.own_server, **{"handrail.model": model})
+
+
+def test_files_of_every_kind_are_reviewed_in_vscode(code: VSCode) -> None:
+    for name, data in review_files.DISK.items():
+        (code.workspace / name).write_bytes(data)
+    model = four_patches.write_script(code.folder / "script.json", review_files.MESSAGES)
+    settings = {"handrail.model": model, "handrail.approvals": review_files.RULES}
+    code.run("review_files", scenario=review_files.values(), **code.own_server, **settings)
 
 
 def test_a_window_is_reloaded_while_a_question_is_shown(code: VSCode) -> None:

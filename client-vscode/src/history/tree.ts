@@ -134,6 +134,7 @@ function documentItem(row: Extract<Row, { kind: "document" }>): TreeItem {
   const { id, path } = row;
   const item = new TreeItem(Uri.parse(path.uri), TreeItemCollapsibleState.None);
   item.id = `${id} ${path.uri}`;
+  item.iconPath = ThemeIcon.File;
   const folder = path.path.split("/").slice(0, -1).join("/");
   item.description = makeVisible([folder, CHANGES[path.change]].filter((part) => part !== "").join(" · "));
   item.tooltip = makeVisible(l10n.t("{0} ({1})", path.path, CHANGES[path.change]));

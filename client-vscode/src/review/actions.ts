@@ -3,7 +3,7 @@
  *
  * A command comes from a row of the view, from the marks beside line numbers, from a key at the cursor, or from the palette.
  */
-import { commands, l10n, type LogOutputChannel, Selection, type TextDocument, Uri, window, workspace } from "vscode";
+import { commands, l10n, type LogOutputChannel, Selection, TabInputCustom, TabInputText, type TextDocument, Uri, window, workspace } from "vscode";
 
 import type { Connection } from "../connection";
 import { announce, tell, UserError, type Way } from "../messages";
@@ -12,7 +12,7 @@ import type { ReviewConflict, ReviewKept, ReviewUndone } from "../protocol";
 import { open, type Texts } from "../texts";
 import { baseOf, BASE_SCHEME, ofBase } from "./base";
 import { compare } from "./compare";
-import { hunkAt, linesOf, nameOf } from "./places";
+import { hunkAt, isShownWhole, linesOf, nameOf } from "./places";
 import type { Pending } from "./state";
 import { isNode, type Node } from "./tree";
 
@@ -84,7 +84,8 @@ export class ReviewActions {
       return this.meantBeside(first, second as LineChange[], third);
     }
     const at = placeOf(first);
-    const hunk = hunkAt(await this.listed(at.document.uri), at.line, at.document.lineCount);
+    const removed = this.removed(at.document.uri);
+    const hunk = removed ?? hunkAt(await this.listed(at.document.uri), at.line, at.document.lineCount);
     if (hunk === undefined) throw new UserError(l10n.t("Nothing is pending at line {0} of {1}.", at.line + 1, nameOf(at.document.uri)));
     return { hunks: [hunk.id] };
   }
@@ -110,13 +111,26 @@ export class ReviewActions {
   }
 
   private async step(way: typeof REVIEW_NEXT | typeof REVIEW_PREVIOUS): Promise<void> {
-    const editor = window.activeTextEditor;
-    const here = editor === undefined || !isReviewed(editor.document) ? {} : { uri: editor.document.uri.toString(), line: editor.selection.active.line };
     if (this.pending.count === 0) {
       tell(l10n.t("nothing is pending."));
       return;
     }
-    await this.open(await this.connection.request(way, here));
+    await this.open(await this.connection.request(way, this.here() ?? {}));
+  }
+
+  /** Where the person is among the changes; a removed document is shown as it was. */
+  private here(): { uri: string; line: number } | undefined {
+    const shown = shownUri();
+    if (shown === undefined) return undefined;
+    const uri = shown.scheme === BASE_SCHEME ? ofBase(shown).uri : shown;
+    if (!isReviewed(uri)) return undefined;
+    const line = this.pending.of(uri).some(isShownWhole) ? 0 : window.activeTextEditor?.selection.active.line;
+    return { uri: uri.toString(), line: line ?? 0 };
+  }
+
+  /** The removal of a document, if it is shown as it was before. */
+  private removed(shown: Uri): Hunk | undefined {
+    return shown.scheme === BASE_SCHEME ? this.pending.of(ofBase(shown).uri).find(({ kind }) => kind === "deleted") : undefined;
   }
 
   private async open(hunk: Hunk): Promise<void> {
@@ -149,6 +163,13 @@ function placeOf(value: unknown): { document: TextDocument; line: number } {
   return { document: editor.document, line: isPlace ? (value.lineNumber as number) - 1 : editor.selection.active.line };
 }
 
+/** The document in the active editor, which for a picture is not one of text. */
+function shownUri(): Uri | undefined {
+  const input = window.tabGroups.activeTabGroup.activeTab?.input;
+  const other = input instanceof TabInputText || input instanceof TabInputCustom ? input.uri : undefined;
+  return window.activeTextEditor?.document.uri ?? other;
+}
+
 /** A row of the view. VS Code gives none if the row was just replaced; nothing else is ever meant then. */
 function rowOf(value: unknown): Node {
   if (!isNode(value)) throw new UserError(l10n.t("This row of the view has just changed. Check it, then try again."));
@@ -167,6 +188,6 @@ function documentOf([first]: unknown[]): Which {
   return { uri: (uri.scheme === BASE_SCHEME ? ofBase(uri).uri : uri).toString() };
 }
 
-function isReviewed({ uri }: TextDocument): boolean {
+function isReviewed(uri: Uri): boolean {
   return uri.scheme === "file" || uri.scheme === "untitled";
 }

@@ -63,7 +63,7 @@ export class Decorations implements Disposable {
   }
 
   private show(editor: TextEditor): void {
-    const hunks = isDifference(editor) ? [] : this.pending.of(editor.document.uri);
+    const hunks = isDifference(editor) ? [] : this.pending.of(editor.document.uri).filter(hasRows);
     if (hunks.length === 0 && !this.marked.has(editor)) return;
     const found: Record<Kind, DecorationOptions[]> = { added: [], changed: [], removed: [] };
     for (const hunk of hunks) found[kindOf(hunk)].push(...optionsOf(hunk, editor.document.lineCount));
@@ -86,6 +86,11 @@ function decorationType(kind: Kind, looks: object) {
 function isDifference({ viewColumn }: TextEditor): boolean {
   const group = window.tabGroups.all.find((each) => each.viewColumn === viewColumn);
   return viewColumn === undefined || group?.activeTab?.input instanceof TabInputTextDiff;
+}
+
+/** Whether a change is some rows of its document. What differs in a moved one, VS Code marks beside line numbers. */
+function hasRows({ kind, before, after }: Hunk): boolean {
+  return (kind === "changed" || kind === "created") && before + after !== "";
 }
 
 function kindOf({ before, after }: Hunk): Kind {

@@ -14,9 +14,14 @@ export function rowsOf(text: string): string[] {
   return rows;
 }
 
-/** `+3 −1`, as everywhere that the server shows a change. */
-export function sizeOf({ before, after }: Hunk): string {
-  return `+${rowsOf(after).length} −${rowsOf(before).length}`;
+/** `+3 −1`, as everywhere that the server shows a change; empty where its rows are not what has changed. */
+export function sizeOf({ kind, before, after }: Hunk): string {
+  return kind === "renamed" || kind === "whole" ? "" : `+${rowsOf(after).length} −${rowsOf(before).length}`;
+}
+
+/** Whether a change has no rows of its own in the document that is shown for it. */
+export function isShownWhole({ kind }: Hunk): boolean {
+  return kind === "deleted" || kind === "whole";
 }
 
 /** What a list calls a change: its line, and the first of its rows that has a letter. */
@@ -40,6 +45,7 @@ export function linesOf({ range }: Hunk, lineCount: number): [first: number, las
 /** The change that a line has a part of. */
 export function hunkAt(hunks: readonly Hunk[], line: number, lineCount: number): Hunk | undefined {
   return hunks.find((hunk) => {
+    if (isShownWhole(hunk)) return true;
     const [first, last] = linesOf(hunk, lineCount);
     return first <= line && line <= last;
   });

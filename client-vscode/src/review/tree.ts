@@ -95,6 +95,7 @@ function documentItem({ turn, hunks }: Node): TreeItem {
   const uri = Uri.parse(hunks[0].uri);
   const item = new TreeItem(uri, TreeItemCollapsibleState.Expanded);
   item.id = `${turn} ${keyOf(uri)}`;
+  item.iconPath = ThemeIcon.File;
   const folder = workspace.asRelativePath(uri).split("/").slice(0, -1).join("/");
   item.description = makeVisible([folder, changes(hunks.length)].filter((part) => part !== "").join(" · "));
   item.tooltip = makeVisible(workspace.asRelativePath(uri));
@@ -106,12 +107,18 @@ function changeItem(hunk: Hunk): TreeItem {
   const item = new TreeItem(titleOf(hunk), TreeItemCollapsibleState.None);
   item.id = hunk.id;
   item.iconPath = new ThemeIcon(iconOf(hunk));
-  item.description = hunk.editedByUser ? l10n.t("{0}, edited by you", sizeOf(hunk)) : sizeOf(hunk);
-  item.tooltip = `${titleOf(hunk)}\n${sizeOf(hunk)}`;
+  item.description = sizeText(hunk);
+  item.tooltip = [titleOf(hunk), item.description].filter((row) => row !== "").join("\n");
   item.contextValue = "change";
   const open: Command = { title: l10n.t("Open"), command: "handrail.client.openChange", arguments: [{ kind: "change", turn: "", hunks: [hunk] }] };
   item.command = open;
   return item;
+}
+
+function sizeText(hunk: Hunk): string {
+  const size = sizeOf(hunk);
+  if (!hunk.editedByUser) return size;
+  return size === "" ? l10n.t("edited by you") : l10n.t("{0}, edited by you", size);
 }
 
 function rowTexts(hunk: Hunk): unknown[] {

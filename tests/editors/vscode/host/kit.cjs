@@ -11,6 +11,12 @@ const onDisk = (name) => fs.readFileSync(path.join(config.workspace, name)).toSt
 const command = vscode.commands.executeCommand;
 let moments = 0;
 
+/** What a command of the extension is called, in its menus and on its buttons. */
+function titleOf(id) {
+  const { commands } = vscode.extensions.getExtension("handrail.handrail").packageJSON.contributes;
+  return commands.find(({ command }) => command === id).title;
+}
+
 /** Awaits a state: asks again until the answer is truthy. */
 async function until(what, ask) {
   for (const start = Date.now(); Date.now() - start < DEADLINE_MS; ) {
@@ -70,4 +76,4 @@ async function ready() {
   await until("the server runs", async () => (await vscode.commands.getCommands(true)).includes("handrail.turn.start"));
 }
 
-module.exports = { command, config, copy, onDisk, ready, scenario: config.scenario, servers, until, uriOf, user };
+module.exports = { command, config, copy, onDisk, ready, scenario: config.scenario, servers, titleOf, until, uriOf, user };
