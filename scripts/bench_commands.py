@@ -33,8 +33,8 @@ from handrail.agent.turn.resolve import Ready, resolve
 from handrail.core.conversation.message import Message, Piece, ToolCall, ToolOffer
 from handrail.core.policy import verdict
 from handrail.core.policy.containment import FREE, Contained, Profile
+from handrail.core.policy.grants import Rights
 from handrail.core.policy.shell import Ran, Run
-from handrail.core.policy.verdict import Rights
 from handrail.ports import Ports
 
 ROUNDS = 40

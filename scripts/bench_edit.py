@@ -17,6 +17,7 @@ import time
 import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import truediv
 from pathlib import Path
 
@@ -249,8 +250,8 @@ def measured(case: Case) -> Figure:
     for _ in range(LINES[case.lines]):
         split.append(_seconds(lambda: case.content.split("\n")))
         text = Text(case.content)
-        cold.append(_seconds(lambda text=text: plan.plan(text, [case.hunk])))
-        warm.append(_seconds(lambda text=text: plan.plan(text, [case.hunk])))
+        cold.append(_seconds(partial(plan.plan, text, [case.hunk])))
+        warm.append(_seconds(partial(plan.plan, text, [case.hunk])))
     return Figure(
         case=case,
         split=statistics.median(split),

@@ -21,6 +21,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Se
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -44,7 +45,7 @@ from handrail.agent.host import Host
 from handrail.agent.restore.restore import Wish
 from handrail.core.conversation import compact, pair
 from handrail.core.conversation.compact import Gauge
-from handrail.core.conversation.journal import UNKNOWN, Begun, Replaced
+from handrail.core.conversation.journal import UNKNOWN, Begun, Entry, Replaced
 from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
@@ -59,7 +60,7 @@ from handrail.core.conversation.message import (
     UserMessage,
 )
 from handrail.core.ledger.problems import Problem
-from handrail.core.ledger.report import Event
+from handrail.core.ledger.report import CallFailed, Event
 from handrail.core.policy.checks import Check, Format
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
@@ -258,6 +259,7 @@ async def tool_calls(folder: Path, echo_s: float) -> None:
     converter = Converter(encoding="utf-16")
 
     def tell(session: str, turn: str, event: Event) -> None:
+        assert not isinstance(event, CallFailed), "it is logged, not told"
         update = protocol.TurnUpdate(session=session, turn=turn, seq=1, event=converter.event(event))
         json.dumps(wire.write(update))
 
@@ -382,7 +384,7 @@ async def feedback(folder: Path) -> None:
             checks = (check_,) if reporter == "a check" else ()
             terms = replace(plain.terms, checks=checks, roots=(root.as_uri(),))
             given = replace(plain, languages=languages, terms=terms)
-            agent.ports = lambda given=given: given
+            agent.ports = partial(replace, given)
             began = time.process_time()
             report = await agent.wait(agent.start("Go.", None).id)
             times.append((time.process_time() - began) / EDITS)
@@ -430,7 +432,7 @@ async def large_documents(folder: Path) -> None:
 async def journals(folder: Path) -> None:
     """Stalls while large journals are written, listed and read."""
     log, late = SessionLog(lambda: folder.parent / "large"), list[float]()
-    entries = [Begun(turn="t", prompt="Go.", mode="edit"), Replaced(messages=history(1_000))]
+    entries: list[Entry] = [Begun(turn="t", prompt="Go.", mode="edit"), Replaced(messages=history(1_000))]
     async with watchdog(late):
         for number in range(20):
             log.append(f"s-{number}", entries)

@@ -256,8 +256,12 @@ def stream(one: Turn, model: Model) -> None:
     times: tuple[list[float], list[float]] = ([], [])
     ended = threading.Event()
     wait = {"turn": one.turn}
-    target = lambda: (one.ours.ask("handrail/turn/wait", wait), ended.set())  # noqa: E731
-    threading.Thread(target=target, daemon=True).start()
+
+    def wait_for_end() -> None:
+        one.ours.ask("handrail/turn/wait", wait)
+        ended.set()
+
+    threading.Thread(target=wait_for_end, daemon=True).start()
     model.was_asked.wait()
     began, used, edits = time.perf_counter(), one.ours.used_s(), one.ours.edits_made
     while not ended.is_set():

@@ -43,7 +43,7 @@ def _functions(path: Path) -> dict[str, Callable[..., object]]:
     module = ast.parse(path.read_text(encoding="utf-8"))
     module.body = [each for each in module.body if _is_kept(each)]
     names: dict[str, Callable[..., object]] = {}
-    exec(compile(module, str(path), "exec"), names)  # type: ignore[arg-type]  # the module's own names
+    exec(compile(module, str(path), "exec"), names)  # the module's own names
     return names
 
 

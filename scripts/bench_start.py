@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -210,7 +210,7 @@ class Starts:
 
     def until_greeted(self, *command: str) -> float:
         """Processor time of a server until it has answered `initialize`."""
-        params = {"processId": None, "rootUri": self._folder.as_uri(), "capabilities": {}}
+        params: dict[str, Any] = {"processId": None, "rootUri": self._folder.as_uri(), "capabilities": {}}
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).encode()
         process = subprocess.Popen(
             [sys.executable, "-P", *command],
@@ -246,7 +246,7 @@ class Starts:
             )
             for number in range(count)
         ]
-        codes = [await process.wait() for process in started]
+        codes: list[int | None] = [await process.wait() for process in started]
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return codes, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

@@ -78,7 +78,8 @@ def measured(folder: Path) -> dict[str, list[Any]]:
     code.environment |= {"OPENAI_API_KEY": "none"}
     with model.serving():
         chosen = {"handrail.model": "openai-chat:m", "handrail.baseUrl": model.url}
-        code.run("bench", scenario=told, **code.own_server, **chosen)
+        settings: dict[str, Any] = {**code.own_server, **chosen}
+        code.run("bench", scenario=told, **settings)
     found: dict[str, list[Any]] = json.loads((folder / "found.json").read_text())
     return found
 
