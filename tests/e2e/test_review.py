@@ -12,7 +12,7 @@ import pytest
 from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, NEOVIM, VSCODE, Habits, opt_in
-from e2e.prompts import statuses, v4a
+from e2e.prompts import block, statuses, v4a
 from git_user import git
 from handrail.testing import behaviours
 from handrail.testing.behaviours import Reaction, Says
@@ -486,3 +486,26 @@ async def test_a_document_that_the_agent_moves_is_one_change_and_moves_back(
     assert (done["hunks"], done["conflicts"]) == ([hunk["id"]], [])
     assert {path.name: path.read_text() for path in stage.root.glob("*.txt")} == {"a.txt": FIVE}
     assert await listed(editor) == []
+
+
+@every_editor
+@pytest.mark.parametrize("opens_first", [True, False], ids=["opened-then-closed", "closed-then-opened"])
+async def test_changes_go_with_an_untitled_document_that_is_saved(
+    stage: Stage, editor: Editor, opens_first: bool
+) -> None:
+    """VS Code opens the file first, and closes the document without a file some time after that."""
+    path = stage.root / "new.txt"
+    untitled = editor.desk.open(f"untitled:{path}", FIVE)
+    await editor.request("turn.apply", edits=block(untitled, "two", "TWO"))
+    assert [each["uri"] for each in await listed(editor)] == [untitled]
+    path.write_text(editor.desk[untitled])
+    if opens_first:
+        new = editor.desk.open(path)
+        assert [each["uri"] for each in await listed(editor)] == [untitled]
+        editor.desk.close(untitled)
+    else:
+        editor.desk.close(untitled)
+        new = editor.desk.open(path)
+    assert [each["uri"] for each in await listed(editor)] == [new]
+    await editor.request("review.undo", uri=new)
+    assert editor.desk[new] == FIVE

@@ -26,6 +26,7 @@ from editors import (
     review_files,
     review_story,
     review_view,
+    vscode_places,
     vscode_session,
     waiting,
 )
@@ -189,6 +190,10 @@ def test_checkpoints_are_compared_restored_and_redone_in_vscode(code: VSCode) ->
         (code.workspace / name).write_bytes(data)
     code.run("checkpoints", scenario=scenario(), **code.own_server, **{"handrail.model": "paste"})
     assert {name: (code.workspace / name).read_bytes() for name in disk} == disk
+
+
+def test_several_folders_notebooks_and_windows(code: VSCode) -> None:
+    code.run("places", scenario=vscode_places.write(code), **code.own_server)
 
 
 def test_the_server_is_killed_in_vscode(code: VSCode) -> None:

@@ -74,6 +74,7 @@ class VSCode:
         self.folder = folder
         self.workspace = folder / "shop"
         self.workspace.mkdir()
+        self.opens = {"folder": str(self.workspace)}
         self.config = folder / "run.json"
         self.profile = folder / "profile"
         self.language = ""
@@ -97,6 +98,13 @@ class VSCode:
         installed.environment(folder)
         self.own_server = {"handrail.serverPath": str(folder / "bin" / "handrail")}
         editors.run([*self.program, "--install-extension", str(vsix)], env=self.environment)
+
+    def add_folders(self, **names: Path) -> None:
+        """Have the window open several folders, first the usual one; the others are called so there."""
+        listed = [{"path": str(folder), "name": name} for name, folder in names.items()]
+        file = self.folder / "shops.code-workspace"
+        file.write_text(json.dumps({"folders": [{"path": str(self.workspace)}, *listed]}))
+        self.opens = {"workspace": str(file)}
 
     def translate(self, language: str) -> None:
         """Have the extension in a language whose strings are the English ones in brackets."""
@@ -130,10 +138,11 @@ class VSCode:
         rest = ["--reconnection-grace-time=2", "--bind-addr=127.0.0.1:0"]
         rest += ["--disable-workspace-trust"] if trusts else []
         results = self.folder / "results.json"
-        command = [*self.program, *quiet, *rest, str(self.workspace)]
+        command = [*self.program, *quiet, *rest, *self.opens.values()]
         with serve(command, self.environment, self.folder / "serve.log") as url:
             told = {
                 "url": url,
+                "opens": self.opens,
                 "chromium": str(self.editor.chromium),
                 "playwright": str(self.editor.playwright),
                 "workspace": str(self.workspace),

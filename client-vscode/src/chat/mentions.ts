@@ -1,6 +1,7 @@
 /**
  * Texts of messages that are made for the person: names of files that were dropped, and code that is to be applied.
  */
+import { posix } from "node:path";
 import { l10n, TabInputText, Uri, window, workspace } from "vscode";
 
 import { counted, listed, UserError } from "../messages";
@@ -26,8 +27,32 @@ export function mentionsOf(list: string): string {
 }
 
 function mentionOf(file: Uri): string {
-  const path = workspace.asRelativePath(file);
+  const path = pathOf(file);
   return /\s/.test(path) ? `@"${path}"` : `@${path}`;
+}
+
+/**
+ * A file of the workspace as the server names it: below its folder, and after that folder's name if there are several. A folder
+ * may be called otherwise in VS Code.
+ */
+function pathOf(file: Uri): string {
+  const folders = (workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === "file");
+  const folder = workspace.getWorkspaceFolder(file);
+  const path = workspace.asRelativePath(file, false);
+  if (folder === undefined || folders.length < 2) return path;
+  const name = serverNames(folders.map(({ uri }) => posix.basename(uri.path) || "root"))[folders.findIndex(({ uri }) => uri.toString() === folder.uri.toString())];
+  return name === undefined ? path : `${name}/${path}`;
+}
+
+/** A name for each of several folders: its own, with a number where an earlier one has it. */
+function serverNames(wanted: readonly string[]): string[] {
+  const names: string[] = [];
+  for (const own of wanted) {
+    let name = own;
+    for (let number = 2; names.includes(name); number += 1) name = `${own}-${number}`;
+    names.push(name);
+  }
+  return names;
 }
 
 /** What is said to have a block of code applied: to the document in front of the person, unless the block says where. */

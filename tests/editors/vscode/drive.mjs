@@ -12,6 +12,7 @@ const DEADLINE_MS = 240_000;
 const config = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(path.join(config.playwright, "/"))("playwright-core");
 const { host, origin } = new URL(config.url);
+const address = `${config.url}?${new URLSearchParams(config.opens)}`;
 const remote = (folder) => ({ $mid: 1, scheme: "vscode-remote", authority: host, path: folder });
 
 const profile = fs.mkdtempSync(path.join(os.tmpdir(), "handrail-chromium-"));
@@ -31,6 +32,9 @@ const browser = await chromium.launchPersistentContext(profile, {
   ],
 });
 
+/** Windows beside that of the tests, which the steps name by their numbers from 1 on. */
+const others = [];
+
 /** What no text may bring about: dialogs, and requests to others. */
 const alarms = [];
 
@@ -43,10 +47,16 @@ const ACTIONS = {
   texts: (_page, place, selector) => place.locator(selector).evaluateAll((found) => found.map((each) => each.textContent)), // in sight or not
   html: (_page, place, selector) => place.locator(selector).evaluateAll((found) => found.map((each) => each.outerHTML)),
   axe: (_page, place) => audit(place),
+  tabs: (page, place) => tabThrough(page, place),
   tasks: (_page, place) => place.evaluate(tasks),
   opens: (_page, place, name) => place.getByRole("button", { name }).last().evaluate(opens),
   select: (_page, place, name, value) => place.getByLabel(name, { exact: true }).selectOption(value),
   mark: (_page, place) => place.locator("body").evaluate((body) => body.setAttribute("data-marked", "")), // one that is loaded anew has no mark
+  openWindow: async () => {
+    others.push(await browser.newPage());
+    await others.at(-1).goto(address);
+  },
+  closeWindow: (page) => page.close(),
   reload: (page) => page.reload({ waitUntil: "commit" }),
   value: (_page, place, name) => place.getByRole("textbox", { name }).inputValue(),
   hover: (_page, place, role, name) => place.getByRole(role, { name }).first().hover(),
@@ -126,6 +136,30 @@ async function audit(frame) {
   return violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map(({ html }) => html.slice(0, 200)) }));
 }
 
+/**
+ * Goes through a frame with Tab, from its first control on.
+ *
+ * Returns what is wrong: controls that the key does not reach, and those that it reaches in another order than they stand in.
+ */
+async function tabThrough(page, frame) {
+  const names = await frame.evaluate(() => {
+    const controls = [...document.querySelectorAll("button, select, textarea, input, [tabindex]:not([tabindex='-1'])")];
+    window.tabStops = controls.filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.disabled);
+    window.tabStops[0].focus();
+    return window.tabStops.map((each) => each.getAttribute("aria-label") ?? each.textContent);
+  });
+  const reached = [];
+  for (;;) {
+    const at = await frame.evaluate(() => window.tabStops.indexOf(document.activeElement));
+    if (at < 0 || reached.includes(at)) break; // it has left the frame
+    reached.push(at);
+    await page.keyboard.press("Tab");
+  }
+  const missed = names.filter((_, at) => !reached.includes(at)).map((name) => `not reached: ${name}`);
+  const early = reached.filter((at, order) => order > 0 && at < reached[order - 1]).map((at) => `out of order: ${names[at]}`);
+  return [...missed, ...early];
+}
+
 /** The texts that style sheets put behind elements. Runs in the page. */
 const textsBehind = (elements) =>
   elements.map((element) => globalThis.getComputedStyle(element, "::after").content).filter((text) => text.startsWith('"')).map((text) => JSON.parse(text));
@@ -165,7 +199,8 @@ async function answer(page, request) {
   const file = path.join(config.pictures, request);
   const answer = { problem: "", texts: {} };
   try {
-    answer.texts = await beUser(page, JSON.parse(fs.readFileSync(file, "utf8")), file.replace(/\.request$/, ".png"));
+    const asked = JSON.parse(fs.readFileSync(file, "utf8"));
+    answer.texts = await beUser(asked.window > 0 ? others[asked.window - 1] : page, asked, file.replace(/\.request$/, ".png"));
   } catch (thrown) {
     answer.problem = thrown.message;
   }
@@ -198,7 +233,7 @@ try {
     },
     { extensions: [remote(config.tests)], extensionTestsPath: remote(path.join(config.tests, "index.cjs")) },
   );
-  await page.goto(`${config.url}?folder=${encodeURIComponent(config.workspace)}`);
+  await page.goto(address);
   for (const start = Date.now(); !fs.existsSync(config.results); ) {
     if (Date.now() - start > DEADLINE_MS) throw new Error("The host tests never ended.");
     for (const request of fs.readdirSync(config.pictures).filter((name) => name.endsWith(".request"))) {

@@ -15,6 +15,11 @@ from handrail.ports import Document, Editor, Ports
 REMEMBERED = 20  # moves that were taken back
 
 
+def is_opened_early(known: Pending) -> bool:
+    """Whether editors may open a document under its new name before they close it: one without a file."""
+    return known.uri.startswith("untitled:")
+
+
 async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
     """
     What is pending in a document, under its new name.

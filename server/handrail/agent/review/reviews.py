@@ -222,15 +222,16 @@ class Reviews:
             self._aside[known.identity] = before
 
     def _observe(self, known: Pending, rows: Sequence[str]) -> None:
-        self._seen[known.identity] = next(self._numbers)
+        is_same = len(rows) == len(known.document.rows) and tuple(rows) == known.document.rows
+        if not (is_same and renames.is_opened_early(known)):
+            self._seen[known.identity] = next(self._numbers)
         if known.identity in self._away:
             self._away.discard(known.identity)
             self.changed(known.identity, known.uri)
-        if len(rows) == len(known.document.rows) and tuple(rows) == known.document.rows:
-            return
-        now = one.observe(known.document, rows)
-        self._set(known.identity, replace(known, document=now))
-        self._keep_soon([known.identity], is_typing=now.steps == known.document.steps)
+        if not is_same:
+            now = one.observe(known.document, rows)
+            self._set(known.identity, replace(known, document=now))
+            self._keep_soon([known.identity], is_typing=now.steps == known.document.steps)
 
     async def _set_aside(self, known: Pending, failure: Failure) -> None:
         """Called if a document cannot be read: until it can, its hunks are not pending."""
@@ -239,9 +240,8 @@ class Reviews:
             return  # it exists, but is no longer text
         if failure.code is Code.NO_SUCH_FILE:
             now = await self._taken_back.find_returned(known, self.ports().editor)
-            since = self._seen.get(known.identity, 0)
-            new = {each for each, at in self._opened.items() if at > since and each not in self.pending}
-            now = now or await renames.find_renamed(known, self.ports(), new)
+            new = {each for each, at in self._opened.items() if at > self._seen.get(known.identity, 0)}
+            now = now or await renames.find_renamed(known, self.ports(), new - self.pending.keys())
             if now is not None:
                 await self._became(known, now)
                 return

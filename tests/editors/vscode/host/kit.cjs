@@ -30,17 +30,18 @@ async function until(what, ask) {
 /**
  * Has the browser wait until the text is on the page, take a picture, and then do what a user does: a list of
  * `["press", key]`, `["clickInRow", text, title]`, `["clickInComment", text, title]`, `["type", text]`, `["click", role, name, which]`, `["clickTitle", title, which]`, `["select", name, value]`, `["mark"]` and `["clickText", text]`. A text that the page must lack may be given.
- * `["drop", name, addresses]`, `["paste", name, file]`, `["look", isHere]`, `["post", messages]`, `["texts", selector]`, `["html", selector]` and `["axe"]`; what they return is `returned`.
+ * `["drop", name, addresses]`, `["paste", name, file]`, `["look", isHere]`, `["post", messages]`, `["texts", selector]`, `["html", selector]` `["axe"]` and `["tabs"]`; what they return is `returned`.
  * Returns the texts of the visible elements of each CSS selector in `reads`, by its name; those of `behind` are what style sheets
- * put behind elements. All of that goes for the page, or
+ * put behind elements. `["openWindow"]` opens another window of the workspace; `window` is the number of the one that is looked at,
+ * from 1 on, or 0 for that of the tests. All of that goes for the page, or
  * for the frame that has an element: `frame` is its selector. `alarms` of what is returned are dialogs and requests to others.
  */
-async function user({ sees, lacks = "", does = [], reads = {}, behind = {}, picture = "", frame = "" }) {
+async function user({ sees, lacks = "", does = [], reads = {}, behind = {}, picture = "", frame = "", window = 0 }) {
   moments += 1;
   const name = picture || `moment-${String(moments).padStart(2, "0")}`;
   const request = path.join(config.pictures, `${name}.request`);
   fs.rmSync(`${request}.done`, { force: true });
-  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, behind, frame }));
+  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, behind, frame, window }));
   fs.renameSync(`${request}.tmp`, request);
   await until(`the browser is done with ${name}`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
   const { problem, texts } = JSON.parse(fs.readFileSync(`${request}.done`, "utf8"));
