@@ -297,7 +297,7 @@ def fitting() -> None:
         for _ in range(15):
             began = time.perf_counter()
             mended = pair.pair_results(messages, UNKNOWN)
-            compact.due(mended, (), Gauge(), 100_000)
+            compact.is_due(mended, (), Gauge(), 100_000)
             compact.cut(compact.thin(mended, Gauge(), 100_000), Gauge(), 100_000)
             best.append(time.perf_counter() - began)
         return min(best)

@@ -113,7 +113,7 @@ def test_guard(case: Case) -> None:
     trail = guard.Trail()
     for line in case["steps"].splitlines():
         if line == "(go on)":
-            trail = trail.lift()
+            trail = trail.allow_more()
             continue
         calls, results = zip(*(_called(part) for part in line.split(";")), strict=True)
         trail = trail.add_calls(calls, ToolMessage(results=results))
@@ -154,7 +154,7 @@ def test_compact(case: Case) -> None:
     for at, (message, thin) in enumerate(zip(messages, thinned, strict=True)):
         part = "" if found is None else _part(at, len(found.head), len(found.head) + len(found.middle))
         lines.append(f"{part:6} {_said(message)}{' (thinned)' if thin != message else ''}".strip())
-    due = "due" if compact.due(messages, (), gauge, context) else "not due"
+    due = "due" if compact.is_due(messages, (), gauge, context) else "not due"
     case.check(cut="".join(line + "\n" for line in lines) + f"({due})\n")
 
 

@@ -169,7 +169,7 @@ def test_a_formatter_writes_nothing() -> None:
 def test_another_layout_is_nothing_of_the_users(ours: str, theirs: str) -> None:
     part = Part(key="x", rows=tuple(split_lines(ours)))
     page = pages.update(Page(), [part])
-    now = page_reading.likest([page], split_lines(theirs))
+    now = page_reading.read_page([page], split_lines(theirs))
     assert [line for line in now.lines if line.part is None and line.text.strip()] == []
     assert pages.update(now, [part]).text.replace("\n\n", "\n") == ours.replace("\n\n", "\n")
 
@@ -188,7 +188,7 @@ def test_a_remark_is_written_below_what_is_there() -> None:
 
 def test_the_text_of_an_earlier_page_is_nothing_of_the_users() -> None:
     earlier, latest = shown(TOP, ONE, TWO), shown(TOP, TWO)
-    page = page_reading.likest(
+    page = page_reading.read_page(
         [latest, earlier], split_lines(earlier.text.replace("# Review\n", "# Review\nmine\n"))
     )
     assert remarks(page) == [("top", "mine")]
@@ -200,7 +200,7 @@ def test_a_row_of_ours_that_lands_after_typing_is_ours(row: str) -> None:
     before = typed(shown(short), shown(short).text + "mine")
     sent = pages.update(before, [long])
     latest = typed(before, before.text + " and more")
-    page = page_reading.likest([latest], split_lines(sent.text + " and more"), [sent])
+    page = page_reading.read_page([latest], split_lines(sent.text + " and more"), [sent])
     assert remarks(page) == [("one", "mine and more")]
 
 

@@ -64,12 +64,12 @@ BLIND = [
 
 @pytest.mark.parametrize("model", SEEING)
 def test_models_that_see(model: str) -> None:
-    assert prompt.sees(model)
+    assert prompt.takes_pictures(model)
 
 
 @pytest.mark.parametrize("model", BLIND)
 def test_models_that_are_not_known_to_see(model: str) -> None:
-    assert not prompt.sees(model)
+    assert not prompt.takes_pictures(model)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from handrail.core.conversation.prompt import reasons
+from handrail.core.conversation.prompt import reasons_by_itself
 
 REASON = """
     openai-responses:gpt-5 openai:gpt-5.1-codex openai:o3 openai:o4-mini openai-chat:openai/gpt-oss-120b
@@ -32,9 +32,9 @@ DO_NOT = """
 
 @pytest.mark.parametrize("model", REASON.split())
 def test_it_reasons(model: str) -> None:
-    assert reasons(model)
+    assert reasons_by_itself(model)
 
 
 @pytest.mark.parametrize("model", DO_NOT.split())
 def test_it_does_not(model: str) -> None:
-    assert not reasons(model)
+    assert not reasons_by_itself(model)

@@ -99,7 +99,7 @@ FORMATTERS: dict[str, Formatter] = {
 
 
 def observed(before: Page, text: str) -> Page:
-    return page_reading.likest([before], split_lines(text), owns_copies=False, reading=ChatPage.reading)
+    return page_reading.read_page([before], split_lines(text), owns_copies=False, reading=ChatPage.reading)
 
 
 def message(page: Page) -> list[Line]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from handrail.agent.host import Host
 from handrail.agent.restore import restore as documents
 from handrail.agent.restore import rewind
-from handrail.agent.restore.restore import Conversation, GoOn, RestoreReport, Wish, always
+from handrail.agent.restore.restore import Conversation, GoOn, RestoreReport, Wish, go_on
 from handrail.agent.restore.rewind import Way
 from handrail.agent.restore.undone import collect_undone
 from handrail.core.checkpoint import Checkpoint, Origin, StepId
@@ -38,7 +38,7 @@ class Redo:
     """
 
     checkpoint: str | None = None
-    go_on: GoOn = always
+    go_on: GoOn = go_on
 
 
 async def restore(host: Host, wish: Wish) -> RestoreReport:

@@ -141,7 +141,7 @@ def may_set(text: str) -> bool:
     return (":" in text or "-*-" in text) and MODELINE.search(text) is not None
 
 
-def unset(row: str, *, is_code: bool) -> list[str]:
+def without_settings(row: str, *, is_code: bool) -> list[str]:
     """Returns a row of Markdown without settings for editors; of code, it is cut before they are complete."""
     if not may_set(row):
         return [row]

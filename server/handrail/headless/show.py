@@ -95,7 +95,7 @@ class Show:
         is_good = report.state == "finished" and not counts["failed"] + counts["denied"]
         colour = GREEN if is_good else YELLOW
         self.line("")
-        if summary.verifies(os.environ):
+        if summary.wants_summary(os.environ):
             for row, is_well in summary.table(report.outcomes, self.superseded, self.name):
                 self.line(row, "" if is_well else YELLOW)
         if report.outcomes or not in_chat or report.state != "finished":

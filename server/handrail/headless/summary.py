@@ -12,7 +12,7 @@ Name = Callable[[str], str]
 Row = tuple[str, bool]
 
 
-def verifies(environment: Mapping[str, str]) -> bool:
+def wants_summary(environment: Mapping[str, str]) -> bool:
     """Whether the person wants to be told what became of the edits: unless the variable says 0."""
     return environment.get(VERIFIER, "").strip() != "0"
 

@@ -137,7 +137,7 @@ def mode(values: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:
     return Mode.ASK if untrusted else stated or Mode(values.text(settings.MODE))
 
 
-def sees(values: Settings) -> bool:
+def takes_pictures(values: Settings) -> bool:
     """Whether the model is shown pictures."""
     chosen = values.text(settings.PICTURES)
-    return chosen == "always" or (chosen == "auto" and prompt.sees(values.text(settings.MODEL)))
+    return chosen == "always" or (chosen == "auto" and prompt.takes_pictures(values.text(settings.MODEL)))

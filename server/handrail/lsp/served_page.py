@@ -330,7 +330,7 @@ class ServedPage(ABC):
         if page is None or page.rows != rows:
             saved = [] if self._saved is None else [self._saved]
             known = [self.page, *list(self._states.values())[-RECENT:], *saved]
-            likest = page_reading.likest(
+            likest = page_reading.read_page(
                 known, rows, self._sent, owns_copies=self.owns_copies, reading=self.reading
             )
             page = self.assign(likest)

@@ -346,7 +346,7 @@ class State:
         return self.world.secrets(self.settings.text(settings.KEY_NAME))
 
     @contextmanager
-    def slow(self, title: str) -> Iterator[Slow]:
+    def show_slow_work(self, title: str) -> Iterator[Slow]:
         """Something that may take long: shown once it does, and the user can stop it."""
         token = f"slow-{uuid.uuid4().hex[:12]}"
         shows = self.client.progress

@@ -39,7 +39,7 @@ class Made:
 class Review(Protocol):
     """Is notified of all changes that the agent makes."""
 
-    def begins(self) -> None:
+    def on_command_begin(self) -> None:
         """Called before a command that may change files; `ran` is called after it, even if it failed."""
         ...
 
@@ -51,7 +51,7 @@ class Review(Protocol):
         """Called when a turn ends: its landed changes are stored when this returns."""
         ...
 
-    async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
+    async def on_command_end(self, step: StepId, call: str, effects: CommandEffects) -> None:
         """Called when a command has changed files."""
         ...
 
@@ -59,7 +59,7 @@ class Review(Protocol):
 class Unreviewed:
     """Review port without pending changes."""
 
-    def begins(self) -> None:
+    def on_command_begin(self) -> None:
         """It is the user's at once."""
 
     async def on_landing(self, made: Sequence[Made]) -> None:
@@ -68,7 +68,7 @@ class Unreviewed:
     async def settle(self) -> None:
         """Nothing is kept."""
 
-    async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
+    async def on_command_end(self, step: StepId, call: str, effects: CommandEffects) -> None:
         """It is the user's at once."""
 
 

@@ -76,7 +76,7 @@ class Buffers:
     def undo(self, uri: str) -> None:
         """The user takes the last thing back that happened to a document; told later unless at once."""
         document = self.documents[uri]
-        document.become(document.past.pop(), self.encoding)
+        document.replace_text(document.past.pop(), self.encoding)
         if self.profile.tells_at_once:
             self.tell()
 
@@ -91,7 +91,7 @@ class Buffers:
                 start, end, wanted = difference(old[line], new[line])
                 at = ends[line] - len(old[line])
                 document.change(at + start, at + end, wanted, self.encoding)
-        document.become(text, self.encoding)
+        document.replace_text(text, self.encoding)
 
     def rename(self, uri: str, name: str, *, tells: bool = True) -> str:
         """

@@ -125,7 +125,7 @@ class Buffer:
         self.version = max(self.version, self.ticks) + 1
         self.pending.append({"range": span, "text": new})
 
-    def become(self, text: str, encoding: str) -> None:
+    def replace_text(self, text: str, encoding: str) -> None:
         """Replace what differs from *text*."""
         if text != self.text:
             self.change(*difference(self.text, text), encoding)

@@ -64,7 +64,7 @@ def mend_newest(store: Store, turns: Turns) -> None:
 
 def is_due(store: Store) -> bool:
     """Whether there is so much that is not packed, or in so many packs, that packing pays."""
-    loose = sum(1 for _ in store.loose()) if store.folder.exists() else 0
+    loose = sum(1 for _ in store.loose_objects()) if store.folder.exists() else 0
     return loose > LOOSE_LIMIT or len(_packs(store)) > PACKS_LIMIT
 
 

@@ -326,7 +326,7 @@ class Vault:
             suppress(CheckpointError),
             lock.hold(self.home / TREES, writes=True, wait_s=0),
         ):
-            own.own(self.home / SCRATCH, self.limits.max_bytes // 8)
+            own.copy_borrowed(self.home / SCRATCH, self.limits.max_bytes // 8)
 
     def _drop_scratch(self) -> None:
         """Removes the store of snapshots, if it takes a large part of the room and no command needs it."""

@@ -183,7 +183,7 @@ class Store:
     def _temporary(self) -> Path:
         return self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
 
-    def unpoint(self, ref: str) -> None:
+    def remove_ref(self, ref: str) -> None:
         """Removes *ref*, wherever it is kept."""
         self._refs.remove_if_equals(Ref(ref.encode()), None)
 
@@ -216,13 +216,13 @@ class Store:
     def sizes(self) -> dict[ObjectID, int]:
         """All objects, and what each takes on the disk."""
         found = self._packs.sizes()
-        for name in self.loose():
+        for name in self.loose_objects():
             path = self.folder / "objects" / name[:2].decode() / name[2:].decode()
             with suppress(FileNotFoundError):
                 found[name] = -(-path.stat().st_size // BLOCK_BYTES) * BLOCK_BYTES
         return found
 
-    def loose(self) -> Iterator[ObjectID]:
+    def loose_objects(self) -> Iterator[ObjectID]:
         """The objects that have a file each."""
         with suppress(FileNotFoundError):  # someone has removed the folder
             yield from self._objects._iter_loose_objects()
@@ -242,7 +242,7 @@ class Store:
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> None:
         """Removes the packs *before* that hold nothing *needed* but what the pack *made* holds as well."""
         held = self._packs.retire(made, before, needed)
-        self._unlink(held & set(self.loose()))
+        self._unlink(held & set(self.loose_objects()))
 
     def _git(self, *args: str) -> str | None:
         """What git says; None, and a line in the log, if there is no git, it fails or it takes too long."""

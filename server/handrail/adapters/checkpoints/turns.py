@@ -195,14 +195,14 @@ class Turns:
         """Forgets turns; what only they held is left for `housekeeping` to sweep up."""
         newest = self._newest()
         for turn in turns:
-            self.store.unpoint(_ref(turn.name))
+            self.store.remove_ref(_ref(turn.name))
         self._known.clear()
         if newest is not None and any(newest in turn.commits for turn in turns):
             left = self.read_all()
             if left:
                 self.store.show_first(left[0].commits[-1])
             else:
-                self.store.unpoint(NEWEST)
+                self.store.remove_ref(NEWEST)
 
     def _know(self, turn: Turn) -> None:
         self._known.clear()  # one is enough: a turn comes back at each of its steps

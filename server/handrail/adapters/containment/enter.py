@@ -280,7 +280,7 @@ def read_input() -> tuple[dict[str, Any], dict[str, str], Sequence[str]]:
     return rules, options, words
 
 
-def become(command: Sequence[str], options: Mapping[str, str]) -> NoReturn:
+def exec_command(command: Sequence[str], options: Mapping[str, str]) -> NoReturn:
     """Tells that all is closed, and runs the command in place of this program."""
     program, *arguments = command
     if told := options.get("--json-status-fd"):
@@ -302,7 +302,7 @@ def main() -> None:
     restrict([(path, rights) for path, rights in rules["paths"]])
     drop_capabilities()
     filter_calls()
-    become(command, options)
+    exec_command(command, options)
 
 
 if __name__ == "__main__":

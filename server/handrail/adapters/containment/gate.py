@@ -61,7 +61,7 @@ def main() -> None:
         # From here on a call that opens a file waits for an answer.
         theirs.sendmsg([b"asks"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("=i", asked))])
         os.close(asked)
-        enter.become(command, options)
+        enter.exec_command(command, options)
     theirs.close()
     _forget_streams(options)
     if (listener := _receive(ours)) >= 0:

@@ -35,7 +35,7 @@ from handrail.core.documents.change import (
     Update,
     rebase_update,
 )
-from handrail.core.documents.edit import TextEdit, apply, clash, stale
+from handrail.core.documents.edit import TextEdit, apply, conflict_texts, stale
 from handrail.core.documents.text import LIMIT_BYTES, Text
 from handrail.core.failure import Failure
 from handrail.ports import Document
@@ -285,7 +285,9 @@ def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
         return text
     rebased = rebase_update(change, text.content)
     if rebased.conflicts and not (change.is_divisible and any(rebased.kept)):
-        return stale(rebased.conflicts, files.show_name(path), clash(change.base, change.edits, text.content))
+        return stale(
+            rebased.conflicts, files.show_name(path), conflict_texts(change.base, change.edits, text.content)
+        )
     new_raw = text.encode(apply(text.content, rebased.edits))
     if isinstance(new_raw, Failure):
         return new_raw

@@ -87,7 +87,7 @@ def changes(lies_in: Path, target: Path) -> Iterator[Taken]:
     with ExitStack() as opened:
         handle = opened.enter_context(_of_layer(os.fspath(lies_in), None))
         there = opened.enter_context(_of_target(os.fspath(target), None)) if target.exists() else None
-        yield from _Walk(is_dry=True).through(handle, there, "", 0)
+        yield from _Walk(is_dry=True).walk(handle, there, "", 0)
 
 
 def take_over(lies_in: Path, target: Path) -> Iterator[Taken]:
@@ -99,7 +99,7 @@ def take_over(lies_in: Path, target: Path) -> Iterator[Taken]:
     """
     target.mkdir(parents=True, exist_ok=True)
     with _of_layer(os.fspath(lies_in), None) as handle, _of_target(os.fspath(target), None) as there:
-        yield from _Walk(is_dry=False).through(handle, there, "", 0)
+        yield from _Walk(is_dry=False).walk(handle, there, "", 0)
 
 
 @contextmanager
@@ -135,7 +135,7 @@ class _Walk:
 
     is_dry: bool
 
-    def through(self, handle: int, there: int | None, above: str, depth: int) -> Iterator[Taken]:
+    def walk(self, handle: int, there: int | None, above: str, depth: int) -> Iterator[Taken]:
         """An open folder of the layer; *there* is None where there is no such folder."""
         names = sorted(os.listdir(handle))
         if there is not None and _is_opaque(handle):
@@ -188,7 +188,7 @@ class _Walk:
                 os.mkdir(name, 0o700, dir_fd=there)
             if there is not None and not (is_new and self.is_dry):
                 below_there = opened.enter_context(_of_target(name, there))
-            yield from self.through(below, below_there, f"{path}/", depth + 1)
+            yield from self.walk(below, below_there, f"{path}/", depth + 1)
             if below_there is not None and is_new:
                 os.fchmod(below_there, (mode | stat.S_IRWXU) & 0o777)
 

@@ -17,7 +17,7 @@ from handrail.adapters.worktrees.git import Git
 from handrail.ports import CheckpointError
 
 
-def own(scratch: Path, limit_bytes: int) -> None:
+def copy_borrowed(scratch: Path, limit_bytes: int) -> None:
     """Copy what each store below *scratch* borrows, unless it takes over *limit_bytes*. Raises OSError."""
     for folder in scratch.iterdir() if scratch.exists() else ():
         with suppress(CheckpointError):  # objects are missing, or the disk is full

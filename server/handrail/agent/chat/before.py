@@ -29,9 +29,9 @@ class Before:
     def hear(self, entries: Sequence[Entry]) -> None:
         """Entries are written to the journal, which is about to be read."""
         self.heard += entries
-        self.wrote(entries)
+        self.on_write(entries)
 
-    def wrote(self, entries: Sequence[Entry]) -> None:
+    def on_write(self, entries: Sequence[Entry]) -> None:
         """Entries are written to the journal, which is read later."""
         if any(isinstance(each, Said) and isinstance(each.message, AssistantMessage) for each in entries):
             left = [each for each in self.events if not isinstance(each[1], TextDelta)]
@@ -42,7 +42,7 @@ class Before:
         if isinstance(event, TextDelta | CallStarted | CallOutput):
             self.events.append((turn, event))
 
-    def since(self, read: Sequence[Entry]) -> list[Entry]:
+    def entries_since(self, read: Sequence[Entry]) -> list[Entry]:
         """What was written after the journal was read as *read*."""
         heard = list(self.heard)
         known = next((n for n in range(len(heard), 0, -1) if list(read[-n:]) == heard[:n]), 0)

@@ -108,7 +108,7 @@ class View:
         rendered, self.redact = Shown(), self.redactor()
         title = next(escape(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
         model, mode, share = self.facts()
-        title = "".join(surfaces.unset(title, is_code=False))
+        title = "".join(surfaces.without_settings(title, is_code=False))
         facts = (model, mode or transcript.mode, share, *_render_usage(transcript.usage))
         rendered.parts.append(_part(TITLE, f"# {title}", "", " · ".join(filter(None, facts)), ""))
         known, self._known = self._known, {}
@@ -323,7 +323,7 @@ def _inert(part: Part) -> Part:
     if not any(map(surfaces.may_set, part.rows)):
         return part
     rows = ((line.text[:-1], line.is_code) for line in part.lines)
-    shown = (each for row, is_code in rows for each in surfaces.unset(row, is_code=is_code))
+    shown = (each for row, is_code in rows for each in surfaces.without_settings(row, is_code=is_code))
     return Part(key=part.key, rows=tuple(f"{row}\n" for row in shown))
 
 

@@ -27,7 +27,7 @@ GoOn = Callable[[int, int], bool]  # told how many documents are done, of how ma
 STOPPED = "The restore was stopped before it reached this document. The document is unchanged."
 
 
-def always(done: int, of: int) -> bool:
+def go_on(done: int, of: int) -> bool:
     """Reports nothing and never stops."""
     return True
 
@@ -83,7 +83,7 @@ class Wish:
     files: bool = True
     conversation: bool = False
     lines: Lines | None = None
-    go_on: GoOn = field(default=always, compare=False)
+    go_on: GoOn = field(default=go_on, compare=False)
 
 
 async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:

@@ -33,7 +33,7 @@ class Way:
     back: Rewound | None = None
 
 
-def way(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
+def label_and_point(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
     """
     Determines the label of a restore, and its point in the conversation.
 
@@ -74,7 +74,7 @@ def way_of_turn(
     Determines the same for a turn that changed nothing and therefore has no checkpoint.
 
     Args:
-        known, wish, own: As for `way`.
+        known, wish, own: As for `label_and_point`.
         session: The session of the turn.
         turns: All turns that were started in it, in order.
 
@@ -103,10 +103,10 @@ async def find_way(
     Args:
         ports: The world.
         of_turn: Finds the session in which a turn was started, and all its turns.
-        wish, own: As for `way`.
+        wish, own: As for `label_and_point`.
     """
     known = await ports.checkpoints.list()
-    found = way(known, wish, own)
+    found = label_and_point(known, wish, own)
     if found is None and wish.conversation and (turns := await of_turn(wish.checkpoint)):
         found = way_of_turn(known, wish, own, *turns)
     return found or Way(step=own, wish=replace(wish, files=True))

@@ -204,7 +204,7 @@ class Discussion:
         latest = [each.id for each in await self.archive.journals.list() if each.id in of]
         return (latest[0], of[latest[0]]) if latest else (None, set())
 
-    def took(self, comments: Sequence[Comment], turn: str) -> None:
+    def mark_sent(self, comments: Sequence[Comment], turn: str) -> None:
         """Comments were sent, and *turn* answers them: they are not the user's draft any more."""
         self.sent += [
             Sent(

@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from handrail.core.checkpoint import CommandChange, CommandEffects, Image, Restoration, StepId
 from handrail.core.checkpoint import Kind as Became
-from handrail.core.documents.spelling import common
+from handrail.core.documents.spelling import common_length
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
@@ -184,9 +184,9 @@ def _known_rows(rows: Rows, text: Text | None) -> Rows:
 
 def split_changed_rows(rows: Rows, before: str, after: str) -> Rows:
     """The rows of the text *after*, given the *rows* of the text *before*: only what differs is split."""
-    head = common(before, after)
+    head = common_length(before, after)
     rest = min(len(before), len(after)) - head
-    tail = common(before[len(before) - rest :][::-1], after[len(after) - rest :][::-1])
+    tail = common_length(before[len(before) - rest :][::-1], after[len(after) - rest :][::-1])
     starts = [0, *accumulate(map(len, rows))]
     first = max(0, bisect_right(starts, head) - 2)  # one row more on each side: a CR and an LF may meet
     last = min(len(rows), bisect_left(starts, len(before) - tail) + 1)

@@ -31,11 +31,11 @@ Became = dict[str, Pending | None]  # what is pending in each document now, by i
 Places = tuple[Place, Place | None]  # where a document is, and where it was if it was moved
 
 
-async def became_soon(
+async def apply_to_pending_in_thread(
     known: Mapping[str, Pending], made: Made, workspace: Workspace, new_id: NewId
 ) -> Became:
     """
-    Does the same as `became`, in a thread if the document is large.
+    Does the same as `apply_to_pending`, in a thread if the document is large.
 
     Nothing is pending outside the workspace.
     """
@@ -46,11 +46,11 @@ async def became_soon(
     places = (place, source)
     size = sum(len(text.content) for text in (made.before, made.after) if text is not None)
     if size <= SMALL_CHARS:
-        return became(known, made, places, new_id)
-    return await asyncio.to_thread(became, dict(known), made, places, new_id)
+        return apply_to_pending(known, made, places, new_id)
+    return await asyncio.to_thread(apply_to_pending, dict(known), made, places, new_id)
 
 
-def became(known: Mapping[str, Pending], made: Made, places: Places, new_id: NewId) -> Became:
+def apply_to_pending(known: Mapping[str, Pending], made: Made, places: Places, new_id: NewId) -> Became:
     """
     Returns what is pending after a call has changed, moved, created or removed a document.
 
@@ -72,7 +72,7 @@ def became(known: Mapping[str, Pending], made: Made, places: Places, new_id: New
     moved = [each for each in known.values() if made.before is None and _was_at(each, place)]
     if moved:
         split = _split(moved[0], new_id)
-        return {**split, **became({**known, **split}, made, places, new_id)}
+        return {**split, **apply_to_pending({**known, **split}, made, places, new_id)}
     return {place.identity: add_edit(now, made, place, new_id)}
 
 

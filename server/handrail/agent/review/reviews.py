@@ -91,7 +91,9 @@ class Reviews:
             await self._take_records()
             touched, new = list[str](), list[str]()
             for each in made:
-                became = await moves.became_soon(self.pending, each, self.ports().workspace, self._new_id)
+                became = await moves.apply_to_pending_in_thread(
+                    self.pending, each, self.ports().workspace, self._new_id
+                )
                 for identity, pending in became.items():
                     known = self.pending.get(identity)
                     self._set(identity, pending)
@@ -106,11 +108,11 @@ class Reviews:
         async with self._one_at_a_time:
             await self._keep(())
 
-    def begins(self) -> None:
+    def on_command_begin(self) -> None:
         """Called before a command: what is staged or committed until it ends is its own doing."""
         self.commands += 1
 
-    async def ran(self, step: StepId, call: str, effects: CommandEffects) -> None:
+    async def on_command_end(self, step: StepId, call: str, effects: CommandEffects) -> None:
         """Called when a command has ended, whether or not it changed files."""
         try:
             await self._ran(step, call, effects)
@@ -323,7 +325,7 @@ class Reviews:
             await self._keep(found)
         return tuple(hunk.id for hunks in found.values() for hunk in hunks)
 
-    async def became(self, documents: Mapping[str, tuple[Reviewed, Reviewed]]) -> None:
+    async def replace_pending(self, documents: Mapping[str, tuple[Reviewed, Reviewed]]) -> None:
         """
         Called when hunks were undone.
 

@@ -196,7 +196,7 @@ async def _make(reviews: Reviews, ports: Ports, step: StepId, plans: Sequence[_P
         undone.hunks += [hunk.id for hunk, _ in plan.edits if hunk.id in landed]
         left = await asyncio.to_thread(plan.without, frozenset(landed))
         became[plan.pending.identity] = (plan.pending.document, left)
-    await reviews.became(became)
+    await reviews.replace_pending(became)
 
 
 def _means_whole(pending: Pending, hunks: Sequence[Hunk], turn: str | None) -> bool:

@@ -277,7 +277,7 @@ class Executor:
             case Block(failure=failure):
                 return Refused(call=ready.call, failure=failure, ready=ready)
             case Ask() as ask:
-                if ready.request.is_background and (full := self.background.full(self.step.session)):
+                if ready.request.is_background and (full := self.background.why_full(self.step.session)):
                     return Refused(call=ready.call, failure=full, ready=ready)
                 return Questioned(ready=ready, ask=ask)
 

@@ -138,7 +138,7 @@ async def _ran(
         return session
     if not await _may_go_on(session, executor, circle):
         return GiveUp(reason=circle.detail, answer=session.text)
-    return replace(session, trail=session.trail.lift())
+    return replace(session, trail=session.trail.allow_more())
 
 
 def _measure(response: Response, session: Session, executor: Executor) -> Session:
@@ -146,7 +146,7 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
     tokens, reported = session.tokens, response.usage.input_tokens
     read = session.gauge.cut_to(tokens, response.usage)
     if read is None:
-        return replace(session, gauge=session.gauge.correct(tokens, reported)).widen(reported)
+        return replace(session, gauge=session.gauge.correct(tokens, reported)).widen_window(reported)
     if not session.was_told:
         text = (
             f"The model's server read only about {read:,} of about {tokens:,} tokens: it silently "
@@ -156,7 +156,7 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
         executor.observe(Notice(call="", text=text, is_warning=False))
     session = replace(session, was_told=True)
     known = compaction.believed_window(executor.ports)
-    return session.narrow(read, known) if read > LEAST_SHARE * session.least_tokens else session
+    return session.narrow_window(read, known) if read > LEAST_SHARE * session.least_tokens else session
 
 
 LEAST_SHARE = 1.25  # of the size of rules and tools; with less, no conversation is possible
@@ -167,7 +167,7 @@ async def _make_room(
 ) -> Session | GiveUp:
     """Makes room in the session after the model's server has said that it is full."""
     believed = compaction.believed_window(executor.ports)
-    session = session.narrow(recover.window_in(response.reason), believed)
+    session = session.narrow_window(recover.window_in(response.reason), believed)
     smaller = await _shrink(session, executor, wishes.facts(), full=True)
     if smaller is None:
         return await _full(response, session, executor, wishes)

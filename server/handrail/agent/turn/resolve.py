@@ -17,7 +17,7 @@ from handrail.agent.tools.call import Action, Command, Edits, Inquiry, Visit, is
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names
-from handrail.core.patches.signed import exclusive
+from handrail.core.patches.signed import contradiction
 from handrail.core.policy import verdict
 from handrail.core.policy.containment import NOTHING_AVAILABLE, Sandbox, needs
 from handrail.core.policy.grants import Rights
@@ -131,7 +131,7 @@ async def _resolve_names(edits: Edits, ports: Ports) -> Edits:
         patches.append(chosen)
     times = Counter(patch.path for patch in patches)
     if twice := next((path for path, count in times.items() if count > 1), None):
-        return replace(edits, wrong=exclusive(twice))
+        return replace(edits, wrong=contradiction(twice))
     return replace(edits, patches=tuple(patches))
 
 

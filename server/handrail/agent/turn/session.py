@@ -142,13 +142,13 @@ class Session:
             asked=message,
         )
 
-    def narrow(self, window: int | None, believed: int) -> Session:
+    def narrow_window(self, window: int | None, believed: int) -> Session:
         """Returns the session after the model's server was observed to read only *window* tokens."""
         if window is None or window >= believed:
             return self
         return replace(self, window=window, believed=believed)
 
-    def widen(self, read: int) -> Session:
+    def widen_window(self, read: int) -> Session:
         """Returns the session after the server has read more than was observed before."""
         return replace(self, window=0) if read > 1.1 * self.window > 0 else self
 

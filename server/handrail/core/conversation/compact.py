@@ -229,7 +229,7 @@ def in_flight(group: Sequence[Message]) -> bool:
     return answered < len(first.calls)
 
 
-def due(messages: Sequence[Message], offers: Sequence[ToolOffer], gauge: Gauge, context: int) -> bool:
+def is_due(messages: Sequence[Message], offers: Sequence[ToolOffer], gauge: Gauge, context: int) -> bool:
     """Whether the conversation has grown past the trigger; *context* is the model's, in tokens."""
     return gauge.tokens(messages, offers) > Room(window=context).trigger
 

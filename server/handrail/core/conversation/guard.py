@@ -49,7 +49,7 @@ class Trail:
             failures=self.failures + 1 if failed else 0,
         )
 
-    def lift(self) -> Trail:
+    def allow_more(self) -> Trail:
         """The trail once the user has said that the turn may go on."""
         return Trail(asked=self.asked + 1)
 

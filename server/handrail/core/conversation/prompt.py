@@ -82,12 +82,12 @@ class Skill:
     path: str
 
 
-def reasons(model: str) -> bool:
+def reasons_by_itself(model: str) -> bool:
     """Whether a model is known to reason by itself, by its name; others are given a method."""
     return REASONING.search(model) is not None and NOT_REASONING.search(model) is None
 
 
-def sees(model: str) -> bool:
+def takes_pictures(model: str) -> bool:
     """
     Whether a model is known to take pictures, by its name.
 

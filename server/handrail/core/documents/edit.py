@@ -32,7 +32,7 @@ from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate
 
-from handrail.core.documents.spelling import common
+from handrail.core.documents.spelling import common_length
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Code, Failure, Span
 
@@ -70,10 +70,10 @@ def trim(content: str, edit: TextEdit) -> TextEdit | None:
     old = content[edit.span.start : edit.span.end]
     if old == edit.new:
         return None
-    head = common(old, edit.new)
+    head = common_length(old, edit.new)
     while head and _splits_crlf(content, edit.span.start + head) | _splits_crlf(edit.new, head):
         head -= 1
-    tail = common(old[: head - len(old) - 1 : -1], edit.new[: head - len(edit.new) - 1 : -1])
+    tail = common_length(old[: head - len(old) - 1 : -1], edit.new[: head - len(edit.new) - 1 : -1])
     while tail and _splits_crlf(content, edit.span.end - tail) | _splits_crlf(edit.new, len(edit.new) - tail):
         tail -= 1
     span = Span(start=edit.span.start + head, end=edit.span.end - tail)
@@ -281,7 +281,7 @@ def _carry_offset(offset: int, made: Sequence[TextEdit], *, behind: bool) -> int
     return offset + shift
 
 
-def clash(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[str, str] | None:
+def conflict_texts(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[str, str] | None:
     """What the lines of the first edit in conflict read in *base*, and what in *now*; see `rebase`."""
     later = edits_between(base.content, now)
     for edit in planned:
@@ -299,7 +299,7 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
     Args:
         conflicts: The numbers of the hunks.
         label: The document, as people call it.
-        texts: What the lines read and what they read now, see `clash`.
+        texts: What the lines read and what they read now, see `conflict_texts`.
     """
     which = ", ".join(map(str, conflicts))
     said = f" They read {quote(texts[0])} before and {quote(texts[1])} now." if texts is not None else ""

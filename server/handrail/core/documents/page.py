@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from handrail.core.documents import layout
 from handrail.core.documents.edit import TextEdit, opcodes
-from handrail.core.documents.spelling import common
+from handrail.core.documents.spelling import common_length
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Span
 
@@ -76,9 +76,9 @@ class Line:
         if self.over is None or self.over.is_code:
             return row
         ours = self.over.text.rstrip()
-        head = common(row, ours)
+        head = common_length(row, ours)
         left, rest = row[head:], ours[head:]
-        tail = common(left[::-1], rest[::-1])
+        tail = common_length(left[::-1], rest[::-1])
         if (head + tail) * 2 < len(ours):
             return row
         typed = left[: len(left) - tail]

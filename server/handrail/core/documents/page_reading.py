@@ -123,7 +123,7 @@ def _line_over(before: Line) -> Line | None:
     return before.over if before.part is None else before if before.text.strip() else None
 
 
-def likest(
+def read_page(
     pages: Sequence[Page],
     now: Sequence[str],
     sent: Sequence[Page] = (),

@@ -76,14 +76,14 @@ def _opcodes(old: str, new: str) -> Iterator[tuple[int, int, int, int, bool]]:
         for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             yield i, j, k, m, tag == "equal"
         return
-    head = common(old, new)
-    tail = common(old[: head - len(old) - 1 : -1], new[: head - len(new) - 1 : -1])
+    head = common_length(old, new)
+    tail = common_length(old[: head - len(old) - 1 : -1], new[: head - len(new) - 1 : -1])
     yield 0, head, 0, head, True
     yield head, len(old) - tail, head, len(new) - tail, False
     yield len(old) - tail, len(old), len(new) - tail, len(new), True
 
 
-def common(one: str, other: str) -> int:
+def common_length(one: str, other: str) -> int:
     """How many characters at the start are the same; by halves, at the speed of comparing strings."""
     low, high = 0, min(len(one), len(other))
     while low < high:
@@ -109,7 +109,7 @@ def _in_pairs(row: str, there: str) -> str:
     return "".join(characters)
 
 
-def foreign(pairs: Sequence[tuple[str, str]], document: str) -> str:
+def foreign_characters(pairs: Sequence[tuple[str, str]], document: str) -> str:
     """
     The typographic characters that a patch brings into a document which has none of their kind.
 

@@ -16,7 +16,7 @@ from handrail.core.documents.change import PlannedHunk, Status, Tier
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names, reply
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, nothing
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, no_edits
 from handrail.core.patches.notations import Notation
 from handrail.core.planning.plan_file import Effect, FilePlan, plan_file
 
@@ -101,12 +101,12 @@ def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
     patches: list[FilePatch] = []
     for block in reply.read(request.patch).blocks:
         if block.notation is not notation or not block.path:
-            return nothing(f"{notation.title}, each below the name of its file")
+            return no_edits(f"{notation.title}, each below the name of its file")
         files = notation.read(block.text, block.path, block.others)
         if isinstance(files, Failure):
             return files
         patches += files
-    return tuple(patches) or nothing(f"{notation.title}, each below the name of its file")
+    return tuple(patches) or no_edits(f"{notation.title}, each below the name of its file")
 
 
 # ---- Planning -------------------------------------------------------------------------------------

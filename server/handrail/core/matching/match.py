@@ -133,9 +133,9 @@ def _choose(text: Text, matches: Sequence[Match], bounds: Bounds) -> tuple[Match
     if len(matches) == 1:
         return tuple(matches)
     if len(matches) >= LIMIT_MATCHES:
-        return refusal.ambiguous(text, [match.span for match in matches])
+        return refusal.ambiguous_match(text, [match.span for match in matches])
     left = [matches[at] for at in choose(text, hunk, [match.span for match in matches], bounds)]
-    return tuple(left) if len(left) == 1 else refusal.ambiguous(text, [match.span for match in left])
+    return tuple(left) if len(left) == 1 else refusal.ambiguous_match(text, [match.span for match in left])
 
 
 def _without_overlap(matches: Sequence[Match]) -> tuple[Match, ...] | Failure:

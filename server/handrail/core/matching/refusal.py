@@ -110,7 +110,7 @@ def depth_is_open(text: Text, span: Span) -> Failure:
     )
 
 
-def ambiguous(text: Text, spans: Sequence[Span]) -> Failure:
+def ambiguous_match(text: Text, spans: Sequence[Span]) -> Failure:
     """`ambiguous-match`, with all *spans*."""
     lines = [text.line_at(span.start) for span in spans[:11]]
     shown = ", ".join(str(line + 1) for line in lines[:10]) + (", …" if len(lines) > 10 else "")

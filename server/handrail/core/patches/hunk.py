@@ -134,7 +134,7 @@ def bad(line_number: int, line: str, expected: str) -> Failure:
     )
 
 
-def nothing(expected: str) -> Failure:
+def no_edits(expected: str) -> Failure:
     """The failure for a patch in which there is nothing to do."""
     return Failure(
         code=Code.BAD_PATCH,

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits
 
 SEARCH = re.compile(r"^\s{0,3}(?:<{5,9}|-{5,9}) ?SEARCH>?(?:\s*:(\d+))?\s*$")
 SEARCH_LIKE = re.compile(r"^\s{0,3}(?:<{3,}|-{3,})[ \t]*SEARCH>?(?:\s*:(\d*))?\s*$", re.IGNORECASE)
@@ -90,13 +90,13 @@ def parse_search_replace(path: str, patch: str, others: tuple[str, ...] = ()) ->
         hunks.append(hunk)
         at = block.next
     if not hunks:
-        return nothing("'<<<<<<< SEARCH', '=======' and '>>>>>>> REPLACE' lines")
+        return no_edits("'<<<<<<< SEARCH', '=======' and '>>>>>>> REPLACE' lines")
     if len(hunks) == 1 and not hunks[0].old.strip():
         only = hunks[0]
         content = only.new + "\n" if only.new or only.leaves_blank else ""
         return FilePatch(path=path, operation=Operation.ADD, content=content, notes=only.notes, others=others)
     if placeless := next((hunk for hunk in hunks if not hunk.old.strip()), None):
-        return nothing(f"text in the search part of block {placeless.number}, to locate it")
+        return no_edits(f"text in the search part of block {placeless.number}, to locate it")
     return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks), others=others)
 
 

@@ -80,12 +80,12 @@ def join_sections(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
             notes = tuple(dict.fromkeys((*earlier.notes, *section.notes)))
             files[section.path] = replace(section, notes=notes)
         else:
-            return exclusive(section.path)
+            return contradiction(section.path)
         hunks.setdefault(section.path, []).extend(section.hunks)
     left = [path for patch in files.values() for path in (patch.path, patch.move_to) if path]
     twice = [path for path, times in Counter(left).items() if times > 1]
     if twice:
-        return exclusive(twice[0])
+        return contradiction(twice[0])
     return tuple(replace(patch, hunks=_number(hunks[path])) for path, patch in files.items())
 
 
@@ -93,7 +93,7 @@ def _number(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
     return tuple(replace(hunk, number=number) for number, hunk in enumerate(hunks, 1))
 
 
-def exclusive(path: str) -> Failure:
+def contradiction(path: str) -> Failure:
     """The failure for a patch that says two things of one file that cannot both hold."""
     return Failure(
         code=Code.BAD_PATCH,

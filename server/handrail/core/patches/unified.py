@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing, unquote
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits, unquote
 from handrail.core.patches.signed import NO_NEWLINE, join_sections, signed_hunk
 
 OLD_FILE = re.compile(r"^---(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
@@ -36,7 +36,7 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     lines = ["" if not first <= at < last else line for at, line in enumerate(lines)]
     heads = [at for at in range(len(lines) - 1) if is_file_head(lines, at)]
     if not heads:
-        return nothing("'--- a/path' and '+++ b/path' lines")
+        return no_edits("'--- a/path' and '+++ b/path' lines")
     if astray := next((at for at in range(heads[0]) if RANGE.match(lines[at])), None):
         return bad(astray + 1, lines[astray], "'--- a/path' and '+++ b/path' lines before it")
     files: list[FilePatch] = []
@@ -125,12 +125,12 @@ def _with_header(hunk: Hunk, header: re.Match[str]) -> Hunk:
 def _unified_patch(names: _Names, hunks: list[Hunk], content: str) -> FilePatch | Failure:
     if names.new == NOWHERE:
         if any(hunk.new for hunk in hunks):
-            return nothing(f"only removed lines, because {names.old} is to be deleted")
+            return no_edits(f"only removed lines, because {names.old} is to be deleted")
         return FilePatch(path=names.old, operation=Operation.DELETE, notes=names.notes)
     if names.old == NOWHERE and not any(hunk.old for hunk in hunks):
         return FilePatch(path=names.new, operation=Operation.ADD, content=content, notes=names.notes)
     if not hunks:
-        return nothing(f"at least one changed line for {names.new}")
+        return no_edits(f"at least one changed line for {names.new}")
     notes = names.notes
     if names.old == NOWHERE:
         path, others = names.new, tuple[str, ...]()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, nothing, unquote
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits, unquote
 from handrail.core.patches.signed import join_sections, signed_hunk
 
 BEGIN = "*** Begin Patch"
@@ -75,7 +75,7 @@ def parse_v4a(patch: str) -> tuple[FilePatch, ...] | Failure:
         own = (*envelope.notes, *_spelling(lines[at]), *section.notes)
         sections.append(replace(section, notes=own))
         at = stop
-    return join_sections(sections) if sections else nothing("a file section between the markers")
+    return join_sections(sections) if sections else no_edits("a file section between the markers")
 
 
 def _is_section(line: str, *, is_update: bool) -> bool:
@@ -194,7 +194,7 @@ def _update(path: str, lines: Sequence[str], body: tuple[int, int]) -> FilePatch
             hunks.append(hunk)
         scope, at = [], stop
     if not hunks and move_to is None:
-        return nothing(f"at least one changed line for {path}")
+        return no_edits(f"at least one changed line for {path}")
     return FilePatch(
         path=path,
         operation=Operation.UPDATE,

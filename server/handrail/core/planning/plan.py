@@ -235,7 +235,7 @@ def _edits(text: Text, match: Match) -> tuple[TextEdit, ...] | Failure:
         return render.at_rows(text, match.hunk, match.lines, is_adapted=match.tier is not Tier.SAFE)
     there = to_lf(text.content[match.span.start : match.span.end])
     new = spelling.keep_spelling(match.hunk.new, match.hunk.old, there)
-    new = spelling.spell_plainly(new, spelling.foreign([(match.hunk.old, there)], text.content))
+    new = spelling.spell_plainly(new, spelling.foreign_characters([(match.hunk.old, there)], text.content))
     return render.at_string(text, match.span, new)
 
 

@@ -64,7 +64,7 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, is_adapted: bool) -> tuple[
     reindent = indent.learn_indent(alike, [*old, *new], step) if is_adapted else None
     if reindent is not None and indent.is_at_depth(alike, new):
         reindent = replace(reindent, is_as_written=True)
-    foreign = spelling.foreign(alike, text.content) if is_adapted else ""
+    foreign = spelling.foreign_characters(alike, text.content) if is_adapted else ""
     edits = []
     for block in align.changes(hunk):
         i, j, k, m = block
@@ -181,11 +181,11 @@ def _render_rows(
             blanks = reindent.indent(depth)
         if isinstance(blanks, Failure):
             return blanks
-        written.append(blanks + _respell(row[len(depth) :], twin or _likest(row, twins)))
+        written.append(blanks + _respell(row[len(depth) :], twin or _most_alike_pair(row, twins)))
     return written
 
 
-def _likest(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
+def _most_alike_pair(row: str, replaced: Sequence[tuple[str, str]]) -> tuple[str, str] | None:
     """
     Returns the pair of replaced rows whose old one is most similar to *row*; None if none is similar enough.
     """

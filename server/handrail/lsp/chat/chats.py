@@ -149,7 +149,7 @@ class Chats:
         if page is not None:
             page.hear(entries)
         elif session in self._before:
-            self._before[session].wrote(entries)
+            self._before[session].on_write(entries)
 
     def on_load(self, session: str, entries: Sequence[Entry]) -> None:
         """Called when the journal of a session was read."""

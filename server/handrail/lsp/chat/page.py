@@ -234,7 +234,7 @@ class ChatPage(ServedPage):
             return  # it was read while this waited
         self._read_bytes = size
         before, self.before = self.before, None
-        self.transcript.add([*entries, *before.since(entries)])
+        self.transcript.add([*entries, *before.entries_since(entries)])
         self.transcript.runs(self.running())
         running = set(self.running())
         for turn, event in before.events:

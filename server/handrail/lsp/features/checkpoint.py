@@ -35,7 +35,7 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
         raise Wrong("params.files may be false only with params.conversation and without params.uris.")
     if params.range is not None and len(params.uris or ()) != 1:
         raise Wrong("params.range needs exactly one document in params.uris.")
-    with state.slow("Restoring documents") as slow:
+    with state.show_slow_work("Restoring documents") as slow:
         wish = Wish(
             checkpoint=params.checkpoint,
             uris=params.uris,
@@ -51,7 +51,7 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
 
 async def redo(state: State, params: protocol.CheckpointRedoParams) -> protocol.RestoreReport:
     """Take a restore back."""
-    with state.slow("Redoing a restore") as slow:
+    with state.show_slow_work("Redoing a restore") as slow:
         wish = await restoring.redo(state.host, Redo(checkpoint=params.checkpoint, go_on=slow.go_on))
         act = restoring.foresee if params.dry_run else restoring.restore
         return convert.restore_report(await act(state.host, wish))

@@ -30,7 +30,7 @@ async def wait_for_settings(state: State) -> None:
     timer = asyncio.ensure_future(state.world.clock.sleep(SETTLE_S))
     both = (waiting, timer)
     try:
-        with state.slow("Waiting for the editor's settings") as slow:
+        with state.show_slow_work("Waiting for the editor's settings") as slow:
             while not (waiting.done() or timer.done() or slow.is_stopped):
                 await asyncio.wait(both, timeout=POLL_S, return_when=asyncio.FIRST_COMPLETED)
     finally:

@@ -81,7 +81,7 @@ def _other_actions(asked: OpenQuestion) -> list[lsp.CodeAction]:
     shows = actions.action(
         f"Show handrail's question: {title}", protocol.APPROVAL_SHOW, {"approval": asked.id}
     )
-    return [shows, _action(f"{words.no(asked.question)}: {title}", asked, DENY)]
+    return [shows, _action(f"{words.title_of_no(asked.question)}: {title}", asked, DENY)]
 
 
 def _action(title: str, asked: OpenQuestion, choice: str) -> lsp.CodeAction:

@@ -69,7 +69,7 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
     wanted = _read_wanted(params)
     await state.host.reviews.refresh()
     subjects = state.discussion.subjects_of(wanted)
-    with state.slow("Undoing changes"):
+    with state.show_slow_work("Undoing changes"):
         result = await undone(state.host.reviews, wanted, forced=params.typed)
     gone = [each for each in subjects if each.hunk in result.hunks]
     state.discussion.note_decision(gone, Status.UNDONE)

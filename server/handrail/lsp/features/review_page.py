@@ -121,7 +121,7 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
         prompt = redact(comments.prompt(unsent, own), state.secrets())
         wish = protocol.TurnStartParams(prompt=prompt, session=session, mode=params.mode)
         begun = await turn.queue(state, wish)
-        discussion.took(unsent, begun.turn)
+        discussion.mark_sent(unsent, begun.turn)
         await state.review_page.keep()
     state.begin(_show_answer(state, begun.turn))
     await state.review_page.bring()

@@ -45,7 +45,7 @@ async def compact(state: State, params: protocol.SessionCompactParams) -> protoc
 
 async def compact_session(state: State, session: str) -> tuple[int, int] | None:
     """As `compacting.compact`, shown as progress that the user can stop. Raises HandrailError."""
-    with state.slow("Summarising the conversation") as slow:
+    with state.show_slow_work("Summarising the conversation") as slow:
         work = asyncio.ensure_future(compacting.compact(state.host, session))
         slow.work = work
         try:

@@ -120,7 +120,7 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
     if not images:
         return ()
     await configuration.wait_for_settings(state)
-    if not chosen.sees(state.settings):
+    if not chosen.takes_pictures(state.settings):
         model = state.settings.text(settings.MODEL)
         raise Wrong(
             f"params.images: handrail does not know whether {model} can see pictures. If it can, set "
@@ -135,7 +135,7 @@ async def _pointed_pictures(state: State, context: Sequence[protocol.TurnContext
     """The pictures among what the user points at, for a model that sees."""
     result = []
     for each in context:
-        if chosen.sees(state.settings) and isinstance(await state.editor.read(each.uri), Failure):
+        if chosen.takes_pictures(state.settings) and isinstance(await state.editor.read(each.uri), Failure):
             with suppress(Wrong):  # what else cannot be read is left out
                 result.append(await _picture(state, protocol.TurnImage(uri=each.uri), "params.context"))
     return tuple(result[:LIMIT_IMAGES])

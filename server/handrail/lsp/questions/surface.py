@@ -111,7 +111,7 @@ class ClientSurface:
             mine.cancel()
 
     async def _message(self, asked: OpenQuestion) -> str | None:
-        no = words.no(asked.question)
+        no = words.title_of_no(asked.question)
         why = surfaces.message(asked.question.detail, DETAIL_CHARS)
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Warning if asked.question.asks_leave else lsp.MessageType.Info,

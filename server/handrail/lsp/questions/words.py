@@ -39,7 +39,7 @@ def heading(question: Question) -> str:
     return HEADINGS[question.kind]
 
 
-def no(question: Question) -> str:
+def title_of_no(question: Question) -> str:
     """What the no is called."""
     return NO if question.asks_leave else NO_ANSWER
 

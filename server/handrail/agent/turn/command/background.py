@@ -94,7 +94,7 @@ class Background:
                 f"first."
             )
 
-    def full(self, session: str) -> Failure | None:
+    def why_full(self, session: str) -> Failure | None:
         """Returns why no other command can be started; None if one can."""
         running = [each for each in self.list_commands(session) if each.is_running]
         if len(running) < LIMIT_RUNNING:
@@ -153,7 +153,7 @@ class Background:
         Raises CheckpointError as for any command; then it does not run.
         """
         step = starter.step()
-        if (full := self.full(step.session)) is not None:
+        if (full := self.why_full(step.session)) is not None:
             return full
         typed = await saving.save(ports, saver)
         if console.stop.is_set():
@@ -351,7 +351,7 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
         command.keep(effects, [place.path for place in places if isinstance(place, Place)])
         starter.landed(effects)
 
-    def lose(why: str) -> None:
+    def set_lost(why: str) -> None:
         command.notes.append(f"Its changes could not be determined, so no checkpoint covers them: {why}")
 
     return Owner(
@@ -360,7 +360,7 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
         is_over=starter.is_over,
         call=command.call,
         keep=keep,
-        lose=lose,
+        set_lost=set_lost,
     )
 
 

@@ -70,7 +70,7 @@ class CommandCalls:
             return Ran(answer=answer, effects=CommandEffects())
         live = output.Live(ports=self.ports, tell=console.tell)
         effects = CommandEffects()
-        self.ports.review.begins()
+        self.ports.review.on_command_begin()
         try:
             with self.background.stoppable(self.step().session, ready.call.id, self.stop) as stop:
                 heard = replace(console, tell=live.add, stop=stop, stops_alone=lambda: not self.stop.is_set())
@@ -78,7 +78,7 @@ class CommandCalls:
             effects = ran.effects
         finally:
             live.end()
-            await self.ports.review.ran(self.step(), ready.call.id, effects)
+            await self.ports.review.on_command_end(self.step(), ready.call.id, effects)
         return ran
 
     async def end(self, call: ToolCall, landed: Landed, *, asks: bool) -> None:
@@ -96,8 +96,8 @@ class CommandCalls:
 
         def tell(effects: CommandEffects) -> None:
             landed(effects)
-            self.ports.review.begins()
-            task = asyncio.ensure_future(self.ports.review.ran(self.step(), call.id, effects))
+            self.ports.review.on_command_begin()
+            task = asyncio.ensure_future(self.ports.review.on_command_end(self.step(), call.id, effects))
             self.reviewing.add(task)
             task.add_done_callback(self.reviewing.discard)
 

@@ -9,7 +9,7 @@ from handrail.core.checkpoint import Meanwhile
 from handrail.ports import Document, Ports
 
 
-async def meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Ports) -> Meanwhile:
+async def changes_meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Ports) -> Meanwhile:
     """
     Returns what the editor did since a command began.
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Command, Console, Printed
 from handrail.agent.turn.command import beside, notes, saving
-from handrail.agent.turn.command.meanwhile import meanwhile
+from handrail.agent.turn.command.meanwhile import changes_meanwhile
 from handrail.agent.turn.output import STOPPED, STOPPED_ALONE
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
@@ -83,7 +83,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     answer, began = await _run(ready, action, ports, console)
     try:
         with told_if_slow(console, "Looking for the command's changes ..."):
-            done = await meanwhile(typed, began, ports)
+            done = await changes_meanwhile(typed, began, ports)
             effects = await ports.checkpoints.after_command(step, snapshot, done)
     except CheckpointError as error:
         note = f"The command's changes could not be determined, so no checkpoint covers them: {error}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from handrail.agent.turn.command.meanwhile import meanwhile
+from handrail.agent.turn.command.meanwhile import changes_meanwhile
 from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
@@ -43,7 +43,7 @@ class Owner:
         is_over: Whether its turn has ended.
         call: The call that started it.
         keep: Called with its changes.
-        lose: Called with the reason if its changes cannot be determined.
+        set_lost: Called with the reason if its changes cannot be determined.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Owner:
     is_over: Callable[[], bool]
     call: str
     keep: Callable[[CommandEffects, frozenset[str]], None]
-    lose: Callable[[str], None]
+    set_lost: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +175,7 @@ class Timeline:
         try:
             return await self._kept.before_command(step, None, since or self._last), step
         except CheckpointError as error:
-            owner.lose(str(error))
+            owner.set_lost(str(error))
             return None
 
     async def _open(self, ports: Ports, snapshot: Snapshot, step: StepId) -> None:
@@ -193,11 +193,11 @@ class Timeline:
             return
         owner, edited = self._owners[self._segments.owner.id], self._segments.touched
         try:
-            done = await meanwhile(base.typed, base.began, ports)
+            done = await changes_meanwhile(base.typed, base.began, ports)
             done = replace(done, edited=sorted(edited))
             effects = await self._kept.after_command(base.step, base.snapshot, done, until)
         except CheckpointError as error:
-            owner.lose(str(error))
+            owner.set_lost(str(error))
         else:
             if effects.changes:
                 self._changed.add(owner.id)

@@ -112,7 +112,7 @@ async def _document(state: State, named: Mention, pointed: Pointed) -> str:
 def _picture(state: State, place: Place, raw: bytes, pointed: Pointed) -> str:
     """Add a picture that is named; why not, if the model cannot be shown it."""
     why = ""
-    if not chosen.sees(state.settings):
+    if not chosen.takes_pictures(state.settings):
         model = surfaces.line(state.settings.text(settings.MODEL))
         why = (
             f"it is {binary.kind_of(raw)}, and handrail does not know whether {model} can see pictures. If "
