@@ -76,6 +76,12 @@ module.exports = {
     const { said } = await inView({ sees: "Like this:", lacks: "A dot.", reads: { said: ".prompt .said" }, picture: "forked" });
     assert.deepEqual(said, ["How would you raise the tax?"]);
   },
+  "it is opened as a document": async () => {
+    await command("handrail.client.openChatDocument");
+    const { document } = await until("it is shown", () => vscode.window.activeTextEditor?.document.languageId === "markdown" && vscode.window.activeTextEditor);
+    assert.match(document.getText(), /How would you raise the tax\?/);
+    await command("workbench.action.closeActiveEditor");
+  },
   "it is given another title": async () => {
     const renamed = command("handrail.client.renameChat");
     await user({ sees: "The new title", does: [["press", "Control+A"], ["type", "<b>Taxes</b> $(bug)"], ENTER] });

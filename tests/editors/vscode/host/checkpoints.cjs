@@ -1,7 +1,7 @@
 // The view "Checkpoints": turns by conversation, what each changed, restores that are looked at first, and redo.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { command, copy, onDisk, ready, scenario, until, uriOf, user } = require("./kit.cjs");
+const { command, copy, onDisk, ready, scenario, titleOf, until, uriOf, user } = require("./kit.cjs");
 
 const ENTER = ["press", "Enter"];
 const ROWS = '[id="workbench.view.extension.handrail-review"] .monaco-list-row';
@@ -39,7 +39,7 @@ module.exports = {
     assert(found.some((row) => /\d checkpoints?$/.test(row)), "the other conversations follow");
   },
   "all that a turn changed is compared in one editor, and a document in its own": async () => {
-    await user({ sees: "Sell fruit.", does: [["clickInRow", TURN, "Compare"]] });
+    await user({ sees: "Sell fruit.", does: [["clickInRow", TURN, titleOf("handrail.client.compareCheckpoint")]] });
     await until("it is shown", () => tab()?.label.startsWith("Sell fruit."));
     const { texts } = await user({ sees: "pears 0", reads: { texts: ".multiDiffEntry .title" }, picture: "turn" });
     assert.deepEqual(texts.map(tidy).filter((text) => text !== "").sort(), ["list.txt", "stock.txt"]);
@@ -58,7 +58,7 @@ module.exports = {
     const edit = new vscode.WorkspaceEdit();
     edit.replace(stock.uri, new vscode.Range(1, 0, 1, 7), "pears 7");
     await vscode.workspace.applyEdit(edit);
-    await user({ sees: "Sell fruit.", does: [["clickInRow", TURN, "Restore…"]] });
+    await user({ sees: "Sell fruit.", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
     await user({ sees: "Restore these documents", does: [ENTER] });
     await user({ sees: "1 conflict.", does: [["press", "ArrowDown"], ENTER], picture: "preview" });
     await until("the difference is shown", () => vscode.window.activeTextEditor?.document.getText().includes("-pears 7\n+pears 2"));
@@ -73,7 +73,7 @@ module.exports = {
   "a restore is redone from its row": async () => {
     await command("notifications.clearAll");
     await command("handrail.client.showCheckpoints");
-    await user({ sees: "Before restoring: Sell fruit.", does: [["clickInRow", "Before restoring: Sell fruit.", "Redo"]], picture: "restored" });
+    await user({ sees: "Before restoring: Sell fruit.", does: [["clickInRow", "Before restoring: Sell fruit.", titleOf("handrail.client.redoListed")]], picture: "restored" });
     await user({ sees: "1 document restored.", picture: "redone" });
     await until("it is redone", () => onDisk("list.txt") === base64("one\nTWO\n"));
     await user({ sees: "Before redoing: Sell fruit." });
@@ -81,7 +81,7 @@ module.exports = {
   "a restore without conflicts is looked at first, too; the newest is redone from the palette": async () => {
     await command("notifications.clearAll");
     await command("handrail.client.showCheckpoints");
-    await user({ sees: "Before redoing", does: [["clickInRow", TURN, "Restore…"]] });
+    await user({ sees: "Before redoing", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
     await user({ sees: "Restore these documents", does: [ENTER] });
     await user({ sees: "No conflicts.", does: [ENTER], picture: "no-conflicts" });
     await until("all is restored", () => onDisk("list.txt") === scenario.disk.before["list.txt"]);

@@ -2,7 +2,7 @@
 const assert = require("node:assert/strict");
 const http = require("node:http");
 const vscode = require("vscode");
-const { command, ready, scenario, until, user } = require("./kit.cjs");
+const { command, ready, scenario, titleOf, until, user } = require("./kit.cjs");
 const { model, settings } = require("./model.cjs");
 
 const ENTER = ["press", "Enter"];
@@ -55,7 +55,7 @@ module.exports = {
     await command("notifications.clearAll");
   },
   "pasted replies, by a click in the walkthrough": async () => {
-    await user({ sees: "Use Pasted Replies", does: [["click", "button", "Use Pasted Replies"]] });
+    await user({ sees: "Use Pasted Replies", does: [["click", "button", titleOf("handrail.client.usePaste")]] });
     await until("replies are pasted", () => chosen() === "paste");
     await ticked(1, "then run “Apply Reply from Clipboard”", "pasted");
   },

@@ -98,6 +98,13 @@ module.exports = {
     await command("handrail.checkpoint.restore", { checkpoint: ended.checkpoint });
     await until("the tax is as it was", () => document.getText() === scenario.before);
   },
+  "what is asked is answered in a turn": async () => {
+    model.answer = async (progress) => say(progress, "It is 19 %.");
+    const asked = command("handrail.client.ask");
+    await user({ sees: "With prices.py as context", does: [["type", "What is the tax?"], ["press", "Enter"]], picture: "ask" });
+    const ended = await asked;
+    assert.deepEqual([ended.state, ended.answer], ["finished", "It is 19 %."], ended.reason);
+  },
   "a model that is blocked ends the turn, and is not asked again": async () => {
     const turn = await turnWith(async () => {
       throw vscode.LanguageModelError.Blocked("Your quota is used up.");

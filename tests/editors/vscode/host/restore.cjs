@@ -97,10 +97,10 @@ module.exports = {
     assert.equal(stock.getText(), "apples 10\npears 2\nplums 3\nfigs 4\n");
     session = report.conversation.session;
     const prompts = report.conversation.turns.map(({ prompt }) => prompt.split("\n")[0]);
-    assert.deepEqual(prompts.slice(1), ["Begin the day.", "Raise it all.", "Raise again."]);
+    assert.deepEqual(prompts.slice(1), ["What is the tax?", "Begin the day.", "Raise it all.", "Raise again."]);
     const undo = ["click", "button", "Undo Restore"];
-    await user({ sees: "Conversation rewound: 4 turns remain. Your next message continues from there.", does: [undo] });
-    await user({ sees: "Conversation rewound: 5 turns remain. Your next message continues from there." });
+    await user({ sees: "Conversation rewound: 5 turns remain. Your next message continues from there.", does: [undo] });
+    await user({ sees: "Conversation rewound: 6 turns remain. Your next message continues from there." });
     assert.equal(stock.getText(), "apples 10\npears 20\nplums 3\nfigs 4\n");
     assert.equal((await turn("Rename.", block("stock.txt", "plums 3", "prunes 3"))).session, session);
   },

@@ -1,7 +1,7 @@
 // What is pending, in the places that VS Code has for it: marks in the text and beside it, a view, keys, differences.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { command, ready, scenario, servers, until, uriOf, user } = require("./kit.cjs");
+const { command, ready, scenario, servers, titleOf, until, uriOf, user } = require("./kit.cjs");
 
 const ROWS = '[id="workbench.view.extension.handrail-review"] .monaco-list-row';
 const BADGE = '.activitybar .action-item:has([aria-label^="Handrail Review"]) .badge-content';
@@ -108,7 +108,7 @@ module.exports = {
   },
   "all that a turn has changed is compared in one editor": async () => {
     await until("the view follows", async () => (await view("Write a note")).badge[0] === "3");
-    await user({ sees: "Write a note", does: [["clickInRow", "Write a note", "Compare"]] });
+    await user({ sees: "Write a note", does: [["clickInRow", "Write a note", titleOf("handrail.client.compareListed")]] });
     await until("it is shown", () => tab()?.label.startsWith("To review: Write a note"));
     const { texts } = await user({ sees: "A note.", reads: { texts: ".multiDiffEntry .title" }, picture: "turn" });
     assert.deepEqual(texts.map(tidy).filter((text) => text !== ""), ["kinds.py", "note.txt"]);
@@ -129,7 +129,7 @@ module.exports = {
     // VS Code marks the lines at which a comment can be begun; before that, its command does nothing.
     await until("a comment can be begun", async () => (await user({ sees: "two", reads: { marks: COMMENTABLE } })).marks.length > 0);
     await command("workbench.action.addComment");
-    await user({ sees: "What should the agent do differently?", does: [["type", "Please say one."], ["clickText", "Add Comment"]], picture: "comment" });
+    await user({ sees: "What should the agent do differently?", does: [["type", "Please say one."], ["clickText", titleOf("handrail.client.addComment")]], picture: "comment" });
     await user({ sees: "your comment is in the review document", does: [["click", "button", "Open Review Document"]], picture: "added" });
     await until("it is there", () => vscode.window.activeTextEditor?.document.getText().includes("\nPlease say one.\n"));
     await command("workbench.action.closeActiveEditor");
@@ -137,8 +137,10 @@ module.exports = {
   },
   "the comment stays at its lines and is edited there": async () => {
     await show("list.txt");
-    await user({ sees: "Please say one.", does: [["clickInComment", "Please say one.", "Edit Comment"]], picture: "thread" });
-    await user({ sees: "Save Comment", does: [["press", "Control+End"], ["type", " Loudly."], ["clickText", "Save Comment"]], picture: "edit" });
+    await user({ sees: "Please say one.", does: [["clickInComment", "Please say one.", titleOf("handrail.client.editComment")]], picture: "thread" });
+    await user({ sees: "Save Comment", does: [["press", "Control+End"], ["type", " Never."], ["clickText", titleOf("handrail.client.cancelComment")]] });
+    await user({ sees: "Please say one.", lacks: "Save Comment", does: [["clickInComment", "Please say one.", titleOf("handrail.client.editComment")]] });
+    await user({ sees: "Save Comment", does: [["press", "Control+End"], ["type", " Loudly."], ["clickText", titleOf("handrail.client.saveComment")]], picture: "edit" });
     await until("it is edited", async () => (await said())[0] === "Please say one. Loudly.");
     await user({ sees: "Please say one. Loudly.", lacks: "Save Comment" });
   },
@@ -146,7 +148,7 @@ module.exports = {
     const [{ id }] = await pending({ uri: uriOf("note.txt").toString() });
     await command("handrail.review.comment", { hunk: id, text: "Never mind." });
     await show("note.txt");
-    await user({ sees: "Never mind.", does: [["clickInComment", "Never mind.", "Delete Comment"]] });
+    await user({ sees: "Never mind.", does: [["clickInComment", "Never mind.", titleOf("handrail.client.deleteComment")]] });
     await until("it is gone", async () => (await said()).length === 1);
     await user({ sees: "A note.", lacks: "Never mind." });
   },
@@ -161,7 +163,7 @@ module.exports = {
   },
   "all comments are sent from a thread, and answered": async () => {
     await show("list.txt");
-    await user({ sees: "Please say one. Loudly.", does: [["clickTitle", "Send All Comments"]] });
+    await user({ sees: "Please say one. Loudly.", does: [["clickTitle", titleOf("handrail.client.sendComments")]] });
     await user({ sees: "1 comment sent.", lacks: "Please say one. Loudly.", picture: "sent" });
     assert.deepEqual(await said(), []);
     await until("it is answered", async () => (await command("handrail.chat.read", { session })).items.some(({ text }) => text === "I see."));
