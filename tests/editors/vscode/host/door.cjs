@@ -3,11 +3,13 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const vscode = require("vscode");
 const { command, ready, until, uriOf, user } = require("./kit.cjs");
-const { model, settings, useModel } = require("./model.cjs");
+const { gate } = require("./chat_kit.cjs");
+const { model, say, settings, useModel } = require("./model.cjs");
 
 const block = (name, old, now) => `${name}\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`;
 const onDisk = (name) => fs.readFileSync(uriOf(name).fsPath, "utf8");
 const apply = async (edits) => (await command("handrail.turn.apply", { edits })).report.outcomes.map(({ status }) => status);
+const asked = () => JSON.stringify(model.asked.at(-1)?.messages);
 let list;
 let note;
 
@@ -41,5 +43,27 @@ module.exports = {
     await user({ sees: "Hello [fine](command:handrail-host-tests.harm) <b>you</b>." });
     await user({ sees: "Show in Handrail", does: [["clickText", "Show in Handrail"]], picture: "participant" });
     await user({ frame: "#handrail-chat", sees: "Say hello.", picture: "conversation" });
+  },
+  "what is said next goes on in the same conversation": async () => {
+    const { session } = await command("handrail.chat.read", {});
+    model.answer = async (progress) => say(progress, "Hello once more.");
+    await command("workbench.action.chat.open", { query: "@handrail And again." });
+    await user({ sees: "Hello once more." });
+    assert.match(asked(), /Say hello\..*And again\./);
+    assert.equal((await command("handrail.chat.read", {})).session, session);
+  },
+  "stopped there, the turn is stopped": async () => {
+    const more = gate();
+    model.answer = async (progress, token) => {
+      say(progress, "I begin.");
+      token.onCancellationRequested(more.open);
+      await more.opened;
+    };
+    await command("workbench.action.chat.open", { query: "@handrail Begin." });
+    await user({ sees: "I begin." });
+    await command("workbench.action.chat.cancel");
+    await more.opened; // the model is told to stop
+    const last = async () => (await command("handrail.chat.read", {})).items.filter(({ kind }) => kind === "prompt").at(-1);
+    await until("the turn is stopped", async () => ["stopped", "cancelled"].includes((await last()).state));
   },
 };
