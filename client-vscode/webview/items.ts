@@ -101,6 +101,8 @@ export class Shown {
         return questionOf(item, (approval, choice) => {
           send({ type: "answer", approval, choice });
         });
+      default: // of a server that is newer
+        return h("p", { class: "remark" }, l10n.t("This version of the extension cannot show this part of the conversation. Update the extension."));
     }
   }
 
