@@ -9,6 +9,7 @@ there: so the trace says which line did what. A tree that was changed is made an
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures.thread  # noqa: F401  # in the root that the steps see it cannot be found
 import json
 import os
 import pickle
