@@ -27,11 +27,11 @@ LARGE = "vscode or emacs or vim or releases or model"
 # The long searches' share; what has begun takes up to half a minute more. Tests have small ones by default.
 SEARCHES = {
     "HANDRAIL_COMMANDS": "12",
-    "HANDRAIL_ESCAPES": "150",
-    "HANDRAIL_LINES": "1500",
-    "HANDRAIL_MACHINE_S": "80",
-    "HANDRAIL_REPLAY_FILES": "120",
-    "HANDRAIL_SCENARIOS_S": "60",
+    "HANDRAIL_ESCAPES": "100",
+    "HANDRAIL_LINES": "1000",
+    "HANDRAIL_MACHINE_S": "50",
+    "HANDRAIL_REPLAY_FILES": "80",
+    "HANDRAIL_SCENARIOS_S": "40",
 }
 CORE = ("tests/core", "tests/test_standard_streams.py")
 
@@ -46,9 +46,12 @@ def main() -> int:
     if options.all:
         for name, extent in SEARCHES.items():
             os.environ.setdefault(name, extent)
+    preparing = _prepare_other_pythons() if options.all else ()
     for name, command in _steps(python, options):
         if code := _step(name, command):
             return code
+    for each in preparing:
+        each.wait()
     if options.all and (code := _on_other_pythons()):
         return code
     selected = () if options.all else ("-m", f"not ({LARGE})", "--editors=one")
@@ -81,6 +84,29 @@ def _steps(python: Path, options: argparse.Namespace) -> Iterator[tuple[str, Com
         yield "editors", (str(python), "scripts/install_editors.py")
         yield "extension: types and lint", (str(python), "scripts/check_extension.py")
         yield "documentation", (str(python), "scripts/documentation.py")
+
+
+def _other_cores() -> Iterator[tuple[str, Command]]:
+    """The other Pythons on which the core is checked: the version of each, and the command."""
+    for version, python in interpreters().items():
+        if version != sys.version_info[:2]:
+            yield _dotted(version), (str(python), "scripts/check.py", "--core", "--quiet")
+    if (older := oldest()) is not None and older[0][:2] == sys.version_info[:2]:
+        version, python = older
+        yield _dotted(version), (str(python), "scripts/check.py", "--core", "--own", "--quiet")
+
+
+def _prepare_other_pythons() -> list[subprocess.Popen[bytes]]:
+    """Have what they need installed beside the first steps; what goes wrong is said when they are used."""
+    return [
+        subprocess.Popen(
+            (*command, "--collect-only"),
+            cwd=environment.ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for _, command in _other_cores()
+    ]
 
 
 def _on_other_pythons() -> int:

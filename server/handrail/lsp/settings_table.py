@@ -216,7 +216,7 @@ PICTURES = Setting(
     default="auto",
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
-    does="Whether pictures are shown to the model. `auto`: if its name is that of a model with vision.",
+    does="Whether the model is shown pictures. `auto`: if its name is one known to take them.",
 )
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
