@@ -330,8 +330,7 @@ class Reviews:
         Called when hunks were undone.
 
         Args:
-            documents: Each document at the time of planning, and now, by identity. One that has changed since
-                is only compared: what was undone is no longer there.
+            documents: By identity, each when it was planned, and now. One changed since is only compared.
         """
         async with self._one_at_a_time:
             for identity, (planned, now) in documents.items():
@@ -372,8 +371,8 @@ class Reviews:
         (self._typed if is_typing else self._unkept).update(identities)
         task = self._keeping.get(is_typing)
         if task is None or task.done():
-            delay_s = TYPED_S if is_typing else KEEP_S
-            self._keeping[is_typing] = asyncio.ensure_future(self._keep_later(delay_s))
+            later = self._keep_later(TYPED_S if is_typing else KEEP_S)
+            self._keeping[is_typing] = asyncio.ensure_future(later)
 
     async def _keep_later(self, delay_s: float) -> None:
         await asyncio.sleep(delay_s)
@@ -390,10 +389,9 @@ class Reviews:
         self._unkept.clear()
         self._typed.clear()
         wanted = [identity for identity in dict.fromkeys(both) if identity is not None]
-        if not wanted:
-            return
         known = [(identity, self.pending.get(identity)) for identity in wanted]
-        await self.store.write([now if now and now.document.hunks else each for each, now in known])
+        if known:
+            await self.store.write([now if now and now.document.hunks else each for each, now in known])
 
     async def _take_news(self) -> None:
         for each in await self.store.news():
