@@ -88,6 +88,7 @@ module.exports = {
     await command("handrail.client.redo");
     assert.equal(onDisk("list.txt"), base64("one\nTWO\n"));
     await command("handrail.checkpoint.restore", { checkpoint: turn.checkpoint });
+    await until("all is restored once more", () => onDisk("list.txt") === scenario.disk.before["list.txt"]);
     await stock.save();
   },
 };
