@@ -216,7 +216,7 @@ PICTURES = Setting(
     default="auto",
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
-    does="Whether the model is shown pictures. `auto`: if its name is one known to take them.",
+    does="Whether the model is shown pictures. `auto`: if it is known, by its name, to accept them.",
 )
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
