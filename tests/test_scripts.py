@@ -13,6 +13,14 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 VERSION = ".".join(map(str, sys.version_info[:2]))
 SHOW = "import json, os, sys; sys.path.insert(0, sys.argv[1]); import environment, interpreters"
+GROUPED = """
+import pytest
+
+@pytest.mark.xdist_group("one")
+@pytest.mark.parametrize("number", range(4))
+def test(number):
+    pass
+"""
 
 
 def said(program: str, scripts: Path = SCRIPTS, **given: str) -> object:
@@ -125,3 +133,16 @@ def test_the_demonstration_refuses_arguments_that_it_does_not_know() -> None:
     done = script("demo.py", "--fast")
     assert (done.returncode, done.stdout) == (2, "")
     assert "unrecognized arguments: --fast" in done.stderr
+
+
+def test_tests_of_one_group_run_one_after_another(tmp_path: Path) -> None:
+    """Those of large editors pack the extension in one folder, and need the machine for themselves."""
+    for name in ("a", "b"):
+        (tmp_path / f"test_{name}.py").write_text(GROUPED, encoding="utf-8")
+    command = (sys.executable, "-m", "pytest", "-v", "-n2", "--dist=loadgroup", "-c", os.devnull, ".")
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    lines = [line for line in done.stdout.splitlines() if "PASSED" in line]
+    assert len(lines) == 8, done.stdout
+    assert len({line.split()[0] for line in lines}) == 1, (
+        "each line begins with the process that ran the test"
+    )
