@@ -42,7 +42,7 @@ from handrail.adapters.workspace.folders import Folders
 from handrail.agent import restoring
 from handrail.agent.archive import Archive
 from handrail.agent.host import Host
-from handrail.agent.restore.restore import Wish
+from handrail.agent.restore.restore import RestoreRequest
 from handrail.core.conversation import compact, pair
 from handrail.core.conversation.compact import Gauge
 from handrail.core.conversation.journal import UNKNOWN, Begun, Entry, Replaced
@@ -423,7 +423,7 @@ async def large_documents(folder: Path) -> None:
         report = await agent.wait(agent.start("Go.", None).id)
     assert report.checkpoint is not None
     async with watchdog(back):
-        restored = await restoring.restore(agent, Wish(checkpoint=report.checkpoint))
+        restored = await restoring.restore(agent, RestoreRequest(checkpoint=report.checkpoint))
     assert len(restored.restored) == 1
     check("stalls while a large document is rewritten, longest", max(late), 100, " ms")
     check("stalls while that is taken back, longest", max(back), 100, " ms")

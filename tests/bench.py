@@ -18,7 +18,7 @@ from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
 from handrail.agent import restoring
 from handrail.agent.host import Host
-from handrail.agent.restore.restore import RestoreReport, Wish
+from handrail.agent.restore.restore import RestoreReport, RestoreRequest
 from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
@@ -160,15 +160,15 @@ class Bench:
 
     async def restore(self, checkpoint: str, *, is_foreseen: bool = True, **wished: Any) -> RestoreReport:
         """Restores a checkpoint, and asserts that this had been foreseen, without a change to any file."""
-        wish = Wish(checkpoint=checkpoint, **wished)
+        request = RestoreRequest(checkpoint=checkpoint, **wished)
         files = snapshot(self.root)
         foreseen: list[object]
         try:
-            foreseen = outline(await restoring.foresee(self.host, wish))
+            foreseen = outline(await restoring.dry_run(self.host, request))
         except HandrailError as error:
             foreseen = [error]
         assert snapshot(self.root) == files
-        report = await restoring.restore(self.host, wish)
+        report = await restoring.restore(self.host, request)
         assert (foreseen == outline(report)) is is_foreseen, f"{foreseen}\n{report}"
         return report
 

@@ -29,7 +29,7 @@ from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
 from handrail.agent import restoring
 from handrail.agent.host import Host
-from handrail.agent.restore.restore import Wish
+from handrail.agent.restore.restore import RestoreRequest
 from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Outcome
@@ -136,7 +136,7 @@ class _Applying:
     async def _take_back(self, turn: _Turn, report: TurnReport) -> TurnReport:
         assert report.checkpoint is not None
         try:
-            restored = await restoring.restore(turn.host, Wish(checkpoint=report.checkpoint))
+            restored = await restoring.restore(turn.host, RestoreRequest(checkpoint=report.checkpoint))
         except CheckpointError as error:
             self.show.note(f"error: the edits that landed could not be undone: {error}")
             return report

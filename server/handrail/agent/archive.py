@@ -154,7 +154,7 @@ class Archive:
         changes = await self.changes(session, wanted)
         return journal.replay([*entries, wanted] if changes else entries).turns
 
-    async def went_back(self, session: str, restore: str) -> bool:
+    async def is_rewound_by(self, session: str, restore: str) -> bool:
         """Whether a session was rewound by the restore with this checkpoint."""
         entries = await self.journals.load(session) or ()
         return any(isinstance(each, Rewound) and each.id == restore for each in entries)

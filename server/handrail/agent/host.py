@@ -22,7 +22,7 @@ from handrail.agent.turn.ending import End
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.folder_instructions import FolderInstructions
 from handrail.agent.turn.instructions import instructions_for
-from handrail.agent.turn.loop import Wishes, offers, run_turn
+from handrail.agent.turn.loop import TurnParameters, offers, run_turn
 from handrail.agent.turn.session import Said, Session
 from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
 from handrail.core.checkpoint import StepId
@@ -219,7 +219,7 @@ class Host:
             finally:
                 observe(started)
             told.tell(self.named, observe)
-            wishes = Wishes(
+            parameters = TurnParameters(
                 system=told.text,
                 offers=session.offered,
                 keep=keep,
@@ -227,7 +227,7 @@ class Host:
                 steered=lambda: self.steered.pop(turn, []),
                 folders=FolderInstructions(ports=executor.ports, observe=observe, named=self.named),
             )
-            ended = await run_turn(session, executor, wishes)
+            ended = await run_turn(session, executor, parameters)
             await executor.end(asks=True)
             end = End(state=State.FINISHED, reason=None, answer=ended.answer)
             if not isinstance(ended, Finish):

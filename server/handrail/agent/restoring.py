@@ -14,8 +14,14 @@ from dataclasses import dataclass, replace
 from handrail.agent.host import Host
 from handrail.agent.restore import restore as documents
 from handrail.agent.restore import rewind
-from handrail.agent.restore.restore import Conversation, GoOn, RestoreReport, Wish, go_on
-from handrail.agent.restore.rewind import Way
+from handrail.agent.restore.restore import (
+    Conversation,
+    RestoreReport,
+    RestoreRequest,
+    ShouldContinue,
+    always_continue,
+)
+from handrail.agent.restore.rewind import RestorePlan
 from handrail.agent.restore.undone import collect_undone
 from handrail.core.checkpoint import Checkpoint, Origin, StepId
 from handrail.core.conversation.label import shorten
@@ -24,7 +30,7 @@ from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
 
-FORESEEN = ""  # the checkpoint of a restore that is only previewed
+DRY_RUN = ""  # the checkpoint of a restore that is only previewed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,36 +40,36 @@ class Redo:
 
     Attributes:
         checkpoint: The id of the checkpoint that the restore made; None for the newest one.
-        go_on: As for `Wish`.
+        should_continue: As for `RestoreRequest`.
     """
 
     checkpoint: str | None = None
-    go_on: GoOn = go_on
+    should_continue: ShouldContinue = always_continue
 
 
-async def restore(host: Host, wish: Wish) -> RestoreReport:
+async def restore(host: Host, request: RestoreRequest) -> RestoreReport:
     """Restores a turn or a step. Raises CheckpointError, UnknownId, UnknownSession, Busy."""
-    way, ports = await _way(host, wish, host.new_id("r")), host.ports()
-    step = replace(way.step, label=shorten(way.step.label))
-    if way.back is None:
-        report = await documents.restore(ports, step, way.wish)
+    plan, ports = await _plan(host, request, host.new_id("r")), host.ports()
+    step = replace(plan.step, label=shorten(plan.step.label))
+    if plan.rewind is None:
+        report = await documents.restore(ports, step, plan.request)
         await _recheck_reviews(host)
-        _close_undone(host, way.wish, report, ())
+        _close_undone(host, plan.request, report, ())
         return report
     host.at_rest(step.session)
     release = host.archive.claim(step.session)
     host.rewinding.add(step.session)
     try:
-        await host.archive.changes(step.session, way.back)  # raises before anything is touched
-        report = await documents.restore(ports, step, way.wish)
+        await host.archive.changes(step.session, plan.rewind)  # raises before anything is touched
+        report = await documents.restore(ports, step, plan.request)
         await _recheck_reviews(host)
-        _close_undone(host, way.wish, report, ())
-        if not wish.go_on(1, 1):  # the session stays where the documents are, for the most part
+        _close_undone(host, plan.request, report, ())
+        if not request.should_continue(1, 1):  # the session stays where the documents are, for the most part
             return report
-        host.sessions[step.session], told = await host.archive.rewound(step.session, way.back, ports)
+        host.sessions[step.session], told = await host.archive.rewound(step.session, plan.rewind, ports)
         left = {each.turn for each in told.turns}
         gone = {each.id for each in host.turns.values() if each.session == step.session} - left
-        _close_undone(host, way.wish, report, gone)
+        _close_undone(host, plan.request, report, gone)
     finally:
         host.rewinding.discard(step.session)
         release()
@@ -80,26 +86,26 @@ async def _recheck_reviews(host: Host) -> None:
         logger.exception("The documents that a restore changed could not be checked")
 
 
-async def foresee(host: Host, wish: Wish) -> RestoreReport:
+async def dry_run(host: Host, request: RestoreRequest) -> RestoreReport:
     """
     Returns what `restore` would report, as far as that does not depend on the editor; changes nothing.
 
     Raises:
         The same as `restore`.
     """
-    way = await _way(host, wish, FORESEEN)
-    session = way.step.session
-    if way.back is None:
-        return await documents.foresee(host.ports(), way.wish)
+    plan = await _plan(host, request, DRY_RUN)
+    session = plan.step.session
+    if plan.rewind is None:
+        return await documents.dry_run(host.ports(), plan.request)
     host.at_rest(session)
-    turns = await host.archive.turns_left(session, way.back)
-    report = await documents.foresee(host.ports(), way.wish)
+    turns = await host.archive.turns_left(session, plan.rewind)
+    report = await documents.dry_run(host.ports(), plan.request)
     return replace(report, conversation=Conversation(session=session, turns=turns))
 
 
-async def redo(host: Host, wanted: Redo) -> Wish:
+async def redo(host: Host, wanted: Redo) -> RestoreRequest:
     """
-    Returns the wish that reverses a restore.
+    Returns the request that reverses a restore.
 
     Raises:
         CheckpointError: The restore does not exist.
@@ -107,8 +113,10 @@ async def redo(host: Host, wanted: Redo) -> Wish:
     known = await host.ports().checkpoints.list()
     name = wanted.checkpoint
     found = _newest_restore(known) if name is None else _restore_named(known, name)
-    went_back = bool(found.session) and await host.archive.went_back(found.session, found.id)
-    return Wish(checkpoint=found.id, conversation=went_back, go_on=wanted.go_on)
+    is_rewound = bool(found.session) and await host.archive.is_rewound_by(found.session, found.id)
+    return RestoreRequest(
+        checkpoint=found.id, conversation=is_rewound, should_continue=wanted.should_continue
+    )
 
 
 def _restore_named(known: Sequence[Checkpoint], name: str) -> Checkpoint:
@@ -135,21 +143,21 @@ def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
     raise CheckpointError("Nothing to redo.")
 
 
-async def _way(host: Host, wish: Wish, checkpoint: str) -> Way:
+async def _plan(host: Host, request: RestoreRequest, checkpoint: str) -> RestorePlan:
     """
-    Determines how to carry out a wish. Raises UnknownId while a command that its turn started is running.
+    Plans a restore. Raises UnknownId while a command that the turn started is running.
     """
-    host.background.refuse_restore(wish.checkpoint, following=wish.following)
+    host.background.refuse_restore(request.checkpoint, following=request.following)
     own = StepId(session="", turn=checkpoint, number=1, label="", pinned=True)
-    return await rewind.find_way(host.ports(), host.archive.of_turn, wish, own)
+    return await rewind.plan_restore(host.ports(), host.archive.of_turn, request, own)
 
 
-def _close_undone(host: Host, wish: Wish, report: RestoreReport, gone: Collection[str]) -> None:
+def _close_undone(host: Host, request: RestoreRequest, report: RestoreReport, gone: Collection[str]) -> None:
     """Closes the failures of what was restored, and of turns that are *gone* from a conversation."""
-    turn = host.turns.get(wish.checkpoint.partition(".")[0])
+    turn = host.turns.get(request.checkpoint.partition(".")[0])
     began = turn.began if turn is not None else 0  # another process's turn was before all of ours
     later = {each.id for each in host.turns.values() if each.began > began or turn is None}
-    undone = collect_undone(host.ports(), wish, report, {*gone, *(later if wish.following else ())})
+    undone = collect_undone(host.ports(), request, report, {*gone, *(later if request.following else ())})
     failures = {each.id for each in host.ledger.mutations if undone is not None and undone.has(each)}
     if failures:
         host.ledger = host.ledger.drop(failures)

@@ -243,11 +243,11 @@ def _checkpoint(options: argparse.Namespace, chosen: Options) -> Coroutine[objec
         case "diff":
             uri = options.file and _uri(options.workspace / options.file)
             asked = {"against": options.against, "uri": uri}
-            wish = {"checkpoint": options.id, **{name: value for name, value in asked.items() if value}}
-            return checkpoints.diff_checkpoint(chosen, wish)
+            params = {"checkpoint": options.id, **{name: value for name, value in asked.items() if value}}
+            return checkpoints.diff_checkpoint(chosen, params)
         case "restore":
             uris = {"uris": [_uri(options.workspace / file) for file in options.file]} if options.file else {}
-            wish = {
+            params = {
                 "checkpoint": options.id,
                 "following": options.following,
                 "conversation": options.conversation,
@@ -255,7 +255,7 @@ def _checkpoint(options: argparse.Namespace, chosen: Options) -> Coroutine[objec
                 "range": options.lines,
                 **uris,
             }
-            return checkpoints.restore_checkpoint(chosen, wish)
+            return checkpoints.restore_checkpoint(chosen, params)
         case "prune":
             return checkpoints.prune_checkpoints(chosen, options.ids)
         case _:
@@ -273,8 +273,8 @@ def _review(options: argparse.Namespace, chosen: Options) -> Coroutine[object, o
         "all": getattr(options, "all", None) or None,
         "typed": getattr(options, "typed", None) or None,
     }
-    wish = {name: value for name, value in asked.items() if value is not None}
-    if options.action in ("keep", "undo") and not wish.keys() - {"typed"}:
+    params = {name: value for name, value in asked.items() if value is not None}
+    if options.action in ("keep", "undo") and not params.keys() - {"typed"}:
         raise ConfigError(
             "Name the changes: HUNK… as `handrail review list` shows them, --file, --turn or --all."
         )
@@ -284,7 +284,7 @@ def _review(options: argparse.Namespace, chosen: Options) -> Coroutine[object, o
         "keep": review.keep_changes,
         "undo": review.undo_changes,
     }
-    return actions[options.action](chosen, wish)
+    return actions[options.action](chosen, params)
 
 
 def _rules(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:

@@ -198,7 +198,7 @@ class Slow:
         title: The name of the work.
         say: Shows a message.
         token: The token of the progress.
-        work: Cancelled when the user stops it; work without a task calls `go_on`.
+        work: Cancelled when the user stops it; work without a task calls `should_continue`.
     """
 
     server: LanguageServer
@@ -228,7 +228,7 @@ class Slow:
         if self.work is not None:
             self.work.cancel()
 
-    def go_on(self, done: int, of: int) -> bool:
+    def should_continue(self, done: int, of: int) -> bool:
         """Reports the number *done*; returns whether to continue."""
         now = asyncio.get_running_loop().time()
         if self._is_shown and now - self._told_at >= OUTPUT_S:

@@ -140,6 +140,6 @@ class Checkpoints(Protocol):
         """Returns the earlier contents of documents that were changed since. Raises CheckpointError."""
         ...
 
-    async def put_down(self, name: str, text: str) -> str:
+    async def write_for_editor(self, name: str, text: str) -> str:
         """Writes *text* where an editor can open it as a file; returns its URI. Raises CheckpointError."""
         ...

@@ -113,9 +113,9 @@ class ShadowRepo:
         async with self._one_at_a_time:
             return await files.in_thread(self._vault().held_documents, checkpoint)
 
-    async def put_down(self, name: str, text: str) -> str:
+    async def write_for_editor(self, name: str, text: str) -> str:
         """Writes a text as a file, see the port; the last ones are kept."""
-        return await files.in_thread(self._vault().put_down, name, text)
+        return await files.in_thread(self._vault().write_for_editor, name, text)
 
     async def withdraw(self, checkpoint: str) -> bool:
         """Forgets a checkpoint of nothing, see the port."""

@@ -239,7 +239,7 @@ class Vault:
                 for entry in entries
             )
 
-    def put_down(self, name: str, text: str) -> str:
+    def write_for_editor(self, name: str, text: str) -> str:
         """Writes a text as a file in the state folder; returns its URI."""
         with self._open() as store:
             store.make_home(self.state)

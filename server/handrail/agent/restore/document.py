@@ -52,7 +52,7 @@ class Conflict:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InPart:
+class PartialRestore:
     """
     A document of which only a part was restored, and why.
 
@@ -78,7 +78,7 @@ class Tally:
     restored: list[str] = field(default_factory=list)
     unchanged: list[str] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
-    partial: list[InPart] = field(default_factory=list)
+    partial: list[PartialRestore] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
     refused: list[Update] = field(default_factory=list)
     count: int = 0
@@ -90,18 +90,18 @@ class Tally:
         return sum(len(each) for each in alone)
 
 
-async def take_back(ports: Ports, each: Restoration, tally: Tally) -> None:
+async def restore_path(ports: Ports, each: Restoration, tally: Tally) -> None:
     """Restores a document, or a file or link at a place; records the result in *tally*."""
     if each.is_unfollowed:
-        await _take_back_unfollowed(ports, each, tally)
+        await _restore_unfollowed(ports, each, tally)
     elif each.identity and identity(ports, each.uri) != each.identity:
         reason = "Its path now leads to another file, which was left unchanged."
         tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
     else:
-        await _take_back_document(ports, each, tally)
+        await _restore_document(ports, each, tally)
 
 
-async def _take_back_document(ports: Ports, each: Restoration, tally: Tally) -> None:
+async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> None:
     now = await ports.editor.read(each.uri)
     if isinstance(now, Failure):
         raw = await ports.editor.read_bytes(each.uri)
@@ -109,22 +109,22 @@ async def _take_back_document(ports: Ports, each: Restoration, tally: Tally) -> 
         if raw is None and now.code is Code.NO_SUCH_FILE:
             await _bring_back(ports, each, tally)
         else:
-            await _take_back_bytes(ports, each, now.message, tally)
+            await _restore_bytes(ports, each, now.message, tally)
         return
     each = _cut_after(each, now.text)
     if each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, tally)
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
-        await _take_back_bytes(ports, each, CHANGED_AGAIN, tally)
+        await _restore_bytes(ports, each, CHANGED_AGAIN, tally)
     elif (before := _text(each.before, now.text)) is None:
         reason = "The document was not a text file before the turn. It was left unchanged."
         if now.is_open:
             tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
         else:
-            await _take_back_bytes(ports, each, reason, tally)
+            await _restore_bytes(ports, each, reason, tally)
     else:
         await _rewrite(ports, each, (now, before), tally)
-        if await _take_back_mode(ports, each) and each.uri in tally.unchanged:
+        if await _restore_mode(ports, each) and each.uri in tally.unchanged:
             tally.unchanged.remove(each.uri)
             tally.restored.append(each.uri)
 
@@ -146,7 +146,7 @@ async def _is_as_left(ports: Ports, each: Restoration) -> bool:
     return each.after is not None and await ports.editor.read_bytes(each.uri) == each.after.raw
 
 
-async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: Tally) -> None:
+async def restore_lines(ports: Ports, each: Restoration, lines: Lines, tally: Tally) -> None:
     """Restores some lines of a document; impossible for a document that the turn created or deleted."""
     now = await ports.editor.read(each.uri)
     each = each if isinstance(now, Failure) else _cut_after(each, now.text)
@@ -155,13 +155,13 @@ async def take_back_lines(ports: Ports, each: Restoration, lines: Lines, tally: 
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
         reason = "Only text files that existed before and after the turn can be restored in part."
         tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
-    elif (back := await asyncio.to_thread(_way_back, each, now.text, before, lines)) is None:
+    elif (back := await asyncio.to_thread(_revert, each, now.text, before, lines)) is None:
         tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     else:
         await _write_back(ports, each, now, back, tally)
 
 
-async def _take_back_unfollowed(ports: Ports, each: Restoration, tally: Tally) -> None:
+async def _restore_unfollowed(ports: Ports, each: Restoration, tally: Tally) -> None:
     """Restores a place with a link, before or now, as a whole, if no one has changed it since."""
     now, document = await ports.editor.read_image(each.uri), await ports.editor.read(each.uri)
     has_mode = not each.is_shared or (now is not None and now.mode == each.before.mode)
@@ -184,11 +184,11 @@ def _is_same(one: Image, other: Image) -> bool:
     return (one.raw, one.is_link) == (other.raw, other.is_link)
 
 
-async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, tally: Tally) -> None:
+async def _restore_bytes(ports: Ports, each: Restoration, reason: str, tally: Tally) -> None:
     """Restores a file that is not text, as a whole, unless it has changed; else reports *reason*."""
     now, before = await ports.editor.read_bytes(each.uri), each.before.raw
     if now is not None and now == before:
-        (tally.restored if await _take_back_mode(ports, each) else tally.unchanged).append(each.uri)
+        (tally.restored if await _restore_mode(ports, each) else tally.unchanged).append(each.uri)
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
@@ -201,7 +201,7 @@ async def _take_back_bytes(ports: Ports, each: Restoration, reason: str, tally: 
     tally.conflicts.append(Conflict(uri=each.uri, reason=failure.message if failure else reason))
 
 
-async def _take_back_mode(ports: Ports, each: Restoration) -> bool:
+async def _restore_mode(ports: Ports, each: Restoration) -> bool:
     """Restores the permissions of a file with restored contents; returns whether it changed them."""
     before, after = each.before, each.after
     if before.raw is None or after is None or after.raw is None or after.mode == before.mode:
@@ -309,7 +309,7 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
     if is_back and len(tally.conflicts) > conflicts:
         left = tally.conflicts.pop()
         reason = f"The file was restored, but the text in the editor was not. {left.reason}"
-        tally.partial.append(InPart(uri=left.uri, reason=reason, diff=left.diff))
+        tally.partial.append(PartialRestore(uri=left.uri, reason=reason, diff=left.diff))
 
 
 async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, Text], tally: Tally) -> None:
@@ -321,7 +321,7 @@ async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, 
         reason = "The turn deleted this document, and it has been created again since. The new one was kept."
         tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
         return
-    back = await asyncio.to_thread(_way_back, each, now.text, before)
+    back = await asyncio.to_thread(_revert, each, now.text, before)
     if back is None:
         tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     else:
@@ -361,7 +361,7 @@ def _was_deleted(each: Restoration) -> bool:
     return each.after is not None and each.after.raw is None and each.after.unsaved is None
 
 
-def _way_back(
+def _revert(
     each: Restoration, now: Text, before: Text, lines: Lines | None = None
 ) -> tuple[edit.TextEdit, ...] | None:
     """Returns the edits of *now* that undo the turn's changes; others' changes between its steps stay."""
@@ -390,11 +390,11 @@ async def _apply(ports: Ports, change: Change, done: list[str], tally: Tally) ->
     return isinstance(landing, Applied)
 
 
-async def _in_part(ports: Ports, change: Change, failure: Failure) -> InPart:
+async def _in_part(ports: Ports, change: Change, failure: Failure) -> PartialRestore:
     """Returns what is missing of a change that landed in part."""
     place, now = ports.workspace.resolve(change.uri), await ports.editor.read(change.uri)
     path, shown = change.uri if isinstance(place, Failure) else place.path, ""
     if isinstance(change, Update) and isinstance(now, Document):
         wanted = edit.apply(change.base.content, change.edits)
         shown = diff.unified_diff(path, now.text, edit.edits_between(now.text.content, wanted))
-    return InPart(uri=change.uri, reason=failure.message, diff=shown[:LIMIT_DIFF_CHARS])
+    return PartialRestore(uri=change.uri, reason=failure.message, diff=shown[:LIMIT_DIFF_CHARS])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.agent.restore.document import Tally, take_back, take_back_lines
+from handrail.agent.restore.document import Tally, restore_lines, restore_path
 from handrail.agent.turn.edit.preimage import outcome
 from handrail.core.checkpoint import Image, Intended, Restoration, Unsaved
 from handrail.core.documents.change import Applied, Change, Create, Landing, Rejected
@@ -21,20 +21,20 @@ from handrail.ports import Document, Editor, Ports
 THERE = Failure(code=Code.FILE_EXISTS, message="The file already exists.")
 
 
-async def rehearse(ports: Ports, each: Restoration, lines: Lines | None) -> Intended | None:
+async def preview(ports: Ports, each: Restoration, lines: Lines | None) -> Intended | None:
     """
     Returns what the document will be after *each*, or some lines of it, is restored; None if it does not
     change.
     """
     listener = Listener(editor=ports.editor)
     if lines is None:
-        await take_back(replace(ports, editor=listener), each, Tally())
+        await restore_path(replace(ports, editor=listener), each, Tally())
     else:
-        await take_back_lines(replace(ports, editor=listener), each, lines, Tally())
+        await restore_lines(replace(ports, editor=listener), each, lines, Tally())
     return listener.coming
 
 
-async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, tally: Tally) -> None:
+async def dry_run_one(ports: Ports, each: Restoration, lines: Lines | None, tally: Tally) -> None:
     """
     Records in *tally* the result that restoring *each*, or some lines of it, would have.
 
@@ -47,9 +47,9 @@ async def foresee_one(ports: Ports, each: Restoration, lines: Lines | None, tall
     if is_below_link:  # which leads elsewhere now, and will be gone
         each = replace(each, identity="")
     if lines is None:
-        await take_back(replace(ports, editor=listener), each, tally)
+        await restore_path(replace(ports, editor=listener), each, tally)
     else:
-        await take_back_lines(replace(ports, editor=listener), each, lines, tally)
+        await restore_lines(replace(ports, editor=listener), each, lines, tally)
 
 
 def _is_emptied(each: Restoration, tally: Tally) -> bool:

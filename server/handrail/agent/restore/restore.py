@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from handrail.agent.restore.compare import identity, unfollowed_identity
-from handrail.agent.restore.document import Conflict, InPart, Tally, take_back, take_back_lines
-from handrail.agent.restore.dry_run import foresee_one, rehearse
+from handrail.agent.restore.document import Conflict, PartialRestore, Tally, restore_lines, restore_path
+from handrail.agent.restore.dry_run import dry_run_one, preview
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, names, pin_targets, read_held, targets, written_texts
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
@@ -23,11 +23,11 @@ from handrail.core.documents.change import Landing, Update
 from handrail.core.documents.revert import Lines
 from handrail.ports import CheckpointError, Document, Ports
 
-GoOn = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
+ShouldContinue = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
 STOPPED = "The restore was stopped before it reached this document. The document is unchanged."
 
 
-def go_on(done: int, of: int) -> bool:
+def always_continue(done: int, of: int) -> bool:
     """Reports nothing and never stops."""
     return True
 
@@ -56,14 +56,14 @@ class RestoreReport:
     restored: tuple[str, ...]
     unchanged: tuple[str, ...]
     deleted: tuple[str, ...]
-    partial: tuple[InPart, ...]
+    partial: tuple[PartialRestore, ...]
     conflicts: tuple[Conflict, ...]
     checkpoint: str | None
     conversation: Conversation | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class RestoreRequest:
     """
     What to restore.
 
@@ -74,7 +74,7 @@ class Wish:
         files: Whether to restore documents at all.
         conversation: Whether to rewind the session too, to before the turn or the step.
         lines: Lines of the one document in *uris*, as it is now: only changes that touch them are restored.
-        go_on: Called before each document; once it returns False, the others are conflicts.
+        should_continue: Called before each document; once it returns False, the others are conflicts.
     """
 
     checkpoint: str
@@ -83,63 +83,63 @@ class Wish:
     files: bool = True
     conversation: bool = False
     lines: Lines | None = None
-    go_on: GoOn = field(default=go_on, compare=False)
+    should_continue: ShouldContinue = field(default=always_continue, compare=False)
 
 
-async def restore(ports: Ports, step: StepId, wish: Wish) -> RestoreReport:
+async def restore(ports: Ports, step: StepId, request: RestoreRequest) -> RestoreReport:
     """
     Restores a checkpoint, or some documents of it.
 
     Args:
         ports: The world.
         step: The step whose checkpoint is taken first.
-        wish: What to restore.
+        request: What to restore.
 
     Raises:
         CheckpointError: The checkpoint is unknown, or the one before the restore could not be taken.
     """
-    plan, tally = await _plan(ports, wish)
+    plan, tally = await _plan(ports, request)
     # Files that the turn created are removed first: they may be in the way of others, or be links.
     made = tuple(each for each in plan if each.before.raw is None)
-    before = await _restore(ports, step, wish, made, tally) if made else None
+    before = await _restore(ports, step, request, made, tally) if made else None
     rest = tuple(each for each in plan if each.before.raw is not None)
-    if wish.lines is None:  # a folder that a command made where a file was
+    if request.lines is None:  # a folder that a command made where a file was
         folders = [each.uri for each in rest if each.uri in each.made_folders]
         await ports.editor.remove_empty_folders(folders)
-    if rest or (wish.conversation and before is None):
-        before = await _restore(ports, step, wish, rest, tally)
-    if before is not None and not wish.conversation and await ports.checkpoints.withdraw(before):
+    if rest or (request.conversation and before is None):
+        before = await _restore(ports, step, request, rest, tally)
+    if before is not None and not request.conversation and await ports.checkpoints.withdraw(before):
         before = None
     for update in tally.refused:
         ports.editor.when_shown(update, partial(_shown_late, ports, step, update))
     return _report(tally, before)
 
 
-async def foresee(ports: Ports, wish: Wish) -> RestoreReport:
+async def dry_run(ports: Ports, request: RestoreRequest) -> RestoreReport:
     """
     Returns what `restore` would report, as far as that does not depend on the editor; changes nothing.
 
     Raises:
         CheckpointError: The checkpoint is unknown, or cannot be read.
     """
-    plan, tally = await _plan(ports, wish)
+    plan, tally = await _plan(ports, request)
     # In the order of `restore`: a file may get its place only after the turn's own file there is removed.
     for each in sorted(plan, key=lambda each: each.before.raw is not None):
-        if wish.go_on(tally.done, tally.count):
-            await foresee_one(ports, each, wish.lines, tally)
+        if request.should_continue(tally.done, tally.count):
+            await dry_run_one(ports, each, request.lines, tally)
         else:
             tally.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
     return _report(tally, None)
 
 
-async def _plan(ports: Ports, wish: Wish) -> tuple[tuple[Restoration, ...], Tally]:
+async def _plan(ports: Ports, request: RestoreRequest) -> tuple[tuple[Restoration, ...], Tally]:
     """Resolves a wish, and finds documents that cannot be restored."""
     plan: tuple[Restoration, ...] = ()
     tally = Tally()
-    if wish.files:
-        plan = await ports.checkpoints.restore_plan(wish.checkpoint, following=wish.following)
-    if wish.uris is not None:
-        plan, missing = _choose(ports, plan, wish.uris)
+    if request.files:
+        plan = await ports.checkpoints.restore_plan(request.checkpoint, following=request.following)
+    if request.uris is not None:
+        plan, missing = _choose(ports, plan, request.uris)
         reason = "This document is not in the checkpoint."
         tally.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
     tally.count = len(plan)
@@ -185,18 +185,18 @@ def _choose(
 
 
 async def _restore(
-    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
+    ports: Ports, step: StepId, request: RestoreRequest, plan: tuple[Restoration, ...], tally: Tally
 ) -> str:
     """Takes a checkpoint, restores part of the plan, and returns the checkpoint's id."""
-    plan, before, coming = await _keep(ports, step, wish, plan, tally)
+    plan, before, coming = await _keep(ports, step, request, plan, tally)
     left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.open_documents()}
     for each in plan:
-        if not wish.go_on(tally.done, tally.count):
+        if not request.should_continue(tally.done, tally.count):
             tally.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
-        elif wish.lines is None:
-            await take_back(ports, each, tally)
+        elif request.lines is None:
+            await restore_path(ports, each, tally)
         else:
-            await take_back_lines(ports, each, wish.lines, tally)
+            await restore_lines(ports, each, request.lines, tally)
         is_open = identity(ports, each.uri) in opened
         left.append(await _left_target(ports, each, None if is_open else coming.get(each.uri), tally))
     await ports.editor.remove_empty_folders(
@@ -235,13 +235,17 @@ async def _targets(
     return [*targets(documents, coming), *unfollowed]
 
 
-async def _plan_documents(ports: Ports, wish: Wish, plan: Sequence[Restoration]) -> dict[str, Intended]:
-    rehearsed = {each.uri: await rehearse(ports, each, wish.lines) for each in plan if not each.is_unfollowed}
-    return {uri: intended for uri, intended in rehearsed.items() if intended is not None}
+async def _plan_documents(
+    ports: Ports, request: RestoreRequest, plan: Sequence[Restoration]
+) -> dict[str, Intended]:
+    previews = {
+        each.uri: await preview(ports, each, request.lines) for each in plan if not each.is_unfollowed
+    }
+    return {uri: intended for uri, intended in previews.items() if intended is not None}
 
 
 async def _keep(
-    ports: Ports, step: StepId, wish: Wish, plan: tuple[Restoration, ...], tally: Tally
+    ports: Ports, step: StepId, request: RestoreRequest, plan: tuple[Restoration, ...], tally: Tally
 ) -> tuple[tuple[Restoration, ...], str, Mapping[str, Intended]]:
     """
     Takes the checkpoint before a restore; a path that cannot be stored becomes a conflict.
@@ -249,7 +253,7 @@ async def _keep(
     Returns:
         The rest of the plan, the checkpoint's id, and the planned contents of documents, if known.
     """
-    coming = await _plan_documents(ports, wish, plan)
+    coming = await _plan_documents(ports, request, plan)
     try:
         return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan, coming)), coming
     except CheckpointError as error:

@@ -11,35 +11,37 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.agent.restore.restore import Wish
+from handrail.agent.restore.restore import RestoreRequest
 from handrail.core.checkpoint import REDOING, RESTORING, Checkpoint, Origin, StepId
 from handrail.core.conversation.journal import Rewound
 from handrail.ports import CheckpointError, Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
+class RestorePlan:
     """
-    How a wish is carried out.
+    How a request is carried out.
 
     Attributes:
         step: The step of the restore itself, in the session that is restored.
-        wish: The documents to restore.
-        back: How the session is rewound; None if it is not.
+        request: The documents to restore.
+        rewind: How the session is rewound; None if it is not.
     """
 
     step: StepId
-    wish: Wish
-    back: Rewound | None = None
+    request: RestoreRequest
+    rewind: Rewound | None = None
 
 
-def label_and_point(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way | None:
+def plan_for_checkpoint(
+    known: Iterable[Checkpoint], request: RestoreRequest, own: StepId
+) -> RestorePlan | None:
     """
     Determines the label of a restore, and its point in the conversation.
 
     Args:
         known: All checkpoints.
-        wish: What to restore.
+        request: What to restore.
         own: The step of the restore itself, without session and label.
 
     Returns:
@@ -47,12 +49,14 @@ def label_and_point(known: Iterable[Checkpoint], wish: Wish, own: StepId) -> Way
     """
     for checkpoint in known:
         for name, call in ((checkpoint.id, ""), *((step.id, step.call) for step in checkpoint.steps)):
-            if name == wish.checkpoint:
+            if name == request.checkpoint:
                 step = replace(own, session=checkpoint.session, label=_label(checkpoint))
-                if wish.conversation and not checkpoint.session:
+                if request.conversation and not checkpoint.session:
                     raise CheckpointError(f"Checkpoint {name} does not belong to a conversation.")
-                back = Rewound(id=own.turn, before=checkpoint.turn, call=call)
-                return Way(step=step, wish=wish, back=back if wish.conversation else None)
+                rewind = Rewound(id=own.turn, before=checkpoint.turn, call=call)
+                return RestorePlan(
+                    step=step, request=request, rewind=rewind if request.conversation else None
+                )
     return None
 
 
@@ -67,14 +71,14 @@ def _label(checkpoint: Checkpoint) -> str:
             return RESTORING + checkpoint.label
 
 
-def way_of_turn(
-    known: Iterable[Checkpoint], wish: Wish, own: StepId, session: str, turns: Sequence[str]
-) -> Way:
+def plan_for_turn(
+    known: Iterable[Checkpoint], request: RestoreRequest, own: StepId, session: str, turns: Sequence[str]
+) -> RestorePlan:
     """
     Determines the same for a turn that changed nothing and therefore has no checkpoint.
 
     Args:
-        known, wish, own: As for `label_and_point`.
+        known, request, own: As for `plan_for_checkpoint`.
         session: The session of the turn.
         turns: All turns that were started in it, in order.
 
@@ -82,31 +86,31 @@ def way_of_turn(
         With what follows, documents go back from the first later turn on that changed any.
     """
     there = {checkpoint.id for checkpoint in known}
-    later = (turn for turn in turns[turns.index(wish.checkpoint) + 1 :] if turn in there)
-    first = next(later, None) if wish.following else None
-    return Way(
-        step=replace(own, session=session, label=f"Before rewinding to {wish.checkpoint}"),
-        wish=replace(wish, files=False) if first is None else replace(wish, checkpoint=first),
-        back=Rewound(id=own.turn, before=wish.checkpoint),
+    later = (turn for turn in turns[turns.index(request.checkpoint) + 1 :] if turn in there)
+    first = next(later, None) if request.following else None
+    return RestorePlan(
+        step=replace(own, session=session, label=f"Before rewinding to {request.checkpoint}"),
+        request=replace(request, files=False) if first is None else replace(request, checkpoint=first),
+        rewind=Rewound(id=own.turn, before=request.checkpoint),
     )
 
 
-async def find_way(
+async def plan_restore(
     ports: Ports,
     of_turn: Callable[[str], Awaitable[tuple[str, list[str]] | None]],
-    wish: Wish,
+    request: RestoreRequest,
     own: StepId,
-) -> Way:
+) -> RestorePlan:
     """
-    Determines how to carry out a wish; the restore itself refuses an unknown checkpoint.
+    Determines how to restore what is requested; the restore itself refuses an unknown checkpoint.
 
     Args:
         ports: The world.
         of_turn: Finds the session in which a turn was started, and all its turns.
-        wish, own: As for `label_and_point`.
+        request, own: As for `plan_for_checkpoint`.
     """
     known = await ports.checkpoints.list()
-    found = label_and_point(known, wish, own)
-    if found is None and wish.conversation and (turns := await of_turn(wish.checkpoint)):
-        found = way_of_turn(known, wish, own, *turns)
-    return found or Way(step=own, wish=replace(wish, files=True))
+    found = plan_for_checkpoint(known, request, own)
+    if found is None and request.conversation and (turns := await of_turn(request.checkpoint)):
+        found = plan_for_turn(known, request, own, *turns)
+    return found or RestorePlan(step=own, request=replace(request, files=True))

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from handrail.agent.restore.compare import identity
-from handrail.agent.restore.restore import RestoreReport, Wish
+from handrail.agent.restore.restore import RestoreReport, RestoreRequest
 from handrail.core.ledger.outcome import Mutation
 from handrail.ports import Ports
 
@@ -43,28 +43,30 @@ class Undone:
         return mutation.turn in self.turns
 
 
-def collect_undone(ports: Ports, wish: Wish, report: RestoreReport, turns: Collection[str]) -> Undone | None:
+def collect_undone(
+    ports: Ports, request: RestoreRequest, report: RestoreReport, turns: Collection[str]
+) -> Undone | None:
     """
     Determines what a restore undid.
 
     Args:
         ports: The world.
-        wish: What should be restored.
+        request: What should be restored.
         report: Its outcome.
         turns: Other turns that were undone, or removed from their conversation.
 
     Returns:
         None if it was only some lines.
     """
-    if wish.lines is not None:
+    if request.lines is not None:
         return None
-    turn, _, step = wish.checkpoint.rpartition(".")
+    turn, _, step = request.checkpoint.rpartition(".")
     is_step = bool(turn) and step.isdecimal()
     left = [*(each.uri for each in report.conflicts), *(each.uri for each in report.partial)]
     return Undone(
-        turn=turn if is_step else wish.checkpoint,
+        turn=turn if is_step else request.checkpoint,
         step=int(step) if is_step else 0,
         turns=turns,
-        only=None if wish.uris is None else {identity(ports, uri) for uri in wish.uris},
+        only=None if request.uris is None else {identity(ports, uri) for uri in request.uris},
         left={identity(ports, uri) for uri in left},
     )

@@ -45,7 +45,7 @@ async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending |
 
 
 @dataclass(kw_only=True)
-class TakenBack:
+class RevertedMoves:
     """
     The agent's moves and removals that a restore, an undo of the editor or another program has taken back.
 

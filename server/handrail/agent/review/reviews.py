@@ -71,7 +71,7 @@ class Reviews:
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))  # of what is seen and opened, in order
     _seen: dict[str, int] = field(default_factory=dict)
     _opened: dict[str, int] = field(default_factory=dict)
-    _taken_back: renames.TakenBack = field(default_factory=renames.TakenBack)
+    _reverted_moves: renames.RevertedMoves = field(default_factory=renames.RevertedMoves)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     # ---- What the agent does ----------------------------------------------------------------------
@@ -159,7 +159,7 @@ class Reviews:
         async with self._one_at_a_time:
             for known in await making.find_unchanged(self.ports(), self.pending.values()):
                 await self._became(known, known.back)
-            for known in await self._taken_back.find_redone(self.ports().editor):
+            for known in await self._reverted_moves.find_redone(self.ports().editor):
                 await self._became(known.back, known)
             await self._keep(())
 
@@ -176,7 +176,7 @@ class Reviews:
                 continue
             if known.kind is Kind.DELETED:
                 if await self.ports().editor.read_bytes(known.uri) is not None:
-                    back = await self._taken_back.find_returned(known, self.ports().editor)
+                    back = await self._reverted_moves.find_returned(known, self.ports().editor)
                     await self._became(known, back)  # None if someone has created it again
                 continue
             if self._is_gone(known) and await self.ports().editor.read_bytes(known.uri) is None:
@@ -241,7 +241,7 @@ class Reviews:
             self._away.discard(known.identity)
             return  # it exists, but is no longer text
         if failure.code is Code.NO_SUCH_FILE:
-            now = await self._taken_back.find_returned(known, self.ports().editor)
+            now = await self._reverted_moves.find_returned(known, self.ports().editor)
             new = {each for each, at in self._opened.items() if at > self._seen.get(known.identity, 0)}
             now = now or await renames.find_renamed(known, self.ports(), new - self.pending.keys())
             if now is not None:

@@ -215,12 +215,12 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
     """
     (hunk, *_) = pending.document.hunks
     uris = [pending.uri, *((pending.origin.uri,) if pending.origin is not None else ())]
-    wish = restore.Wish(checkpoint=pending.checkpoint, uris=uris, following=True)
+    request = restore.RestoreRequest(checkpoint=pending.checkpoint, uris=uris, following=True)
     try:
-        if pending.origin is not None and (foreseen := (await restore.foresee(ports, wish)).conflicts):
-            undone.conflicts.append(_conflict(pending, hunk, foreseen[0].reason))
+        if pending.origin is not None and (expected := (await restore.dry_run(ports, request)).conflicts):
+            undone.conflicts.append(_conflict(pending, hunk, expected[0].reason))
             return False
-        report = await restore.restore(ports, step, wish)
+        report = await restore.restore(ports, step, request)
     except CheckpointError as error:
         await reviews.keep(Wanted(hunks=[hunk.id]))
         undone.conflicts.append(_conflict(pending, hunk, UNREADABLE.format(error)))

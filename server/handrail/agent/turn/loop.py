@@ -38,7 +38,7 @@ LIMIT_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class TurnParameters:
     """
     The parameters of a turn.
 
@@ -65,40 +65,40 @@ def offers(mode: Mode, ports: Ports) -> tuple[ToolOffer, ...]:
     return tuple(tool.offer for tool in there if mode is Mode.EDIT or not tool.kind.changes)
 
 
-async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Finish | GiveUp:
+async def run_turn(session: Session, executor: Executor, parameters: TurnParameters) -> Finish | GiveUp:
     """
     Runs a turn to its end.
 
     Args:
         session: The session; its last message is the user's.
         executor: Runs the calls of this turn.
-        wishes: The parameters of the turn.
+        parameters: The parameters of the turn.
 
     Returns:
         How it ended. Raises HandrailError, CancelledError.
     """
-    session = replace(session, system=wishes.system)
+    session = replace(session, system=parameters.system)
     for number in range(1, LIMIT_STEPS + 1):
-        ready = await _ready(session, executor, wishes)
+        ready = await _ready(session, executor, parameters)
         if isinstance(ready, GiveUp):
             return ready
         session = ready
         response = await _complete(session, executor)
         decision = recover.decide(response, session.streak, session.since, session.offered_names)
-        session = _measure(response, session, executor).add_response(response, decision, wishes.offers)
-        await wishes.keep(session)
+        session = _measure(response, session, executor).add_response(response, decision, parameters.offers)
+        await parameters.keep(session)
         executor.observe(Used(step=response.usage, turn=session.usage))
         next_one: Session | Finish | GiveUp
         match decision:
             case Finish():
-                next_one = await _finish(decision, session, executor, wishes)
+                next_one = await _finish(decision, session, executor, parameters)
             case GiveUp():
                 is_full = response.stop is StopReason.CONTEXT_FULL
-                next_one = await _full(response, session, executor, wishes) if is_full else decision
+                next_one = await _full(response, session, executor, parameters) if is_full else decision
             case RunTools(calls=calls):
-                next_one = await _ran(calls, number, session, executor, wishes)
+                next_one = await _ran(calls, number, session, executor, parameters)
             case Compact():
-                next_one = await _make_room(response, session, executor, wishes)
+                next_one = await _make_room(response, session, executor, parameters)
             case Continue():
                 next_one = session
             case _:
@@ -109,31 +109,33 @@ async def run_turn(session: Session, executor: Executor, wishes: Wishes) -> Fini
     return GiveUp(reason=f"The turn reached its limit of {LIMIT_STEPS} steps.", answer=session.text)
 
 
-async def _ready(session: Session, executor: Executor, wishes: Wishes) -> Session | GiveUp:
+async def _ready(session: Session, executor: Executor, parameters: TurnParameters) -> Session | GiveUp:
     """
     Prepares the session for the next request; returns the end of the turn if its request alone is too large.
     """
     if isinstance(executor.ports.provider, Prepared):
         await executor.ports.provider.prepare()
     if session.is_new and (why := compaction.is_too_large(session, executor.ports)):
-        await wishes.keep(session.withdrawn())
+        await parameters.keep(session.withdrawn())
         return GiveUp(reason=why, answer="")
-    said = wishes.steered()
-    wishes.folders.point_at(said if session.asked is None or not session.is_new else [session.asked, *said])
-    wishes.folders.touch(executor.seen.take_touched())
+    said = parameters.steered()
+    parameters.folders.point_at(
+        said if session.asked is None or not session.is_new else [session.asked, *said]
+    )
+    parameters.folders.touch(executor.seen.take_touched())
     session = session.steer([*said, *await executor.seen.changes()])
     window = compaction.room_of(session, executor.ports).window
-    session = session.steer(await wishes.folders.news(session.messages, window))
-    return await _shrink(session, executor, wishes.facts(), full=False) or session
+    session = session.steer(await parameters.folders.news(session.messages, window))
+    return await _shrink(session, executor, parameters.facts(), full=False) or session
 
 
 async def _ran(
-    calls: Sequence[ToolCall], number: int, session: Session, executor: Executor, wishes: Wishes
+    calls: Sequence[ToolCall], number: int, session: Session, executor: Executor, parameters: TurnParameters
 ) -> Session | GiveUp:
     """Runs the calls of step *number*; returns the session, or the end of a turn that goes in circles."""
     results = await executor.execute(calls, number)
     session = session.with_results(calls, results, executor.touched)
-    await wishes.keep(session)
+    await parameters.keep(session)
     if (circle := guard.check(session.trail)) is None:
         return session
     if not await _may_go_on(session, executor, circle):
@@ -163,24 +165,26 @@ LEAST_SHARE = 1.25  # of the size of rules and tools; with less, no conversation
 
 
 async def _make_room(
-    response: Response, session: Session, executor: Executor, wishes: Wishes
+    response: Response, session: Session, executor: Executor, parameters: TurnParameters
 ) -> Session | GiveUp:
     """Makes room in the session after the model's server has said that it is full."""
     believed = compaction.believed_window(executor.ports)
     session = session.narrow_window(recover.window_in(response.reason), believed)
-    smaller = await _shrink(session, executor, wishes.facts(), full=True)
+    smaller = await _shrink(session, executor, parameters.facts(), full=True)
     if smaller is None:
-        return await _full(response, session, executor, wishes)
-    await wishes.keep(smaller)
+        return await _full(response, session, executor, parameters)
+    await parameters.keep(smaller)
     return smaller
 
 
-async def _full(response: Response, session: Session, executor: Executor, wishes: Wishes) -> GiveUp:
+async def _full(
+    response: Response, session: Session, executor: Executor, parameters: TurnParameters
+) -> GiveUp:
     """Ends a turn that does not fit; removes what made it so large, so that the session stays usable."""
     room = compaction.room_of(session, executor.ports)
     if session.asked is not None and session.gauge.tokens([session.asked]) > room.target // 2:
         session = session.withdrawn()
-    await wishes.keep(session)
+    await parameters.keep(session)
     said = f" The model's server says: {response.reason}" if response.reason else ""
     reason = f"The conversation does not fit into the model's context. {compaction.WAY_OUT}{said}"
     return GiveUp(reason=reason, answer=session.text)
@@ -219,12 +223,14 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
     return replace(read, calls=calls)
 
 
-async def _finish(decision: Finish, session: Session, executor: Executor, wishes: Wishes) -> Session | Finish:
+async def _finish(
+    decision: Finish, session: Session, executor: Executor, parameters: TurnParameters
+) -> Session | Finish:
     """
     Ends the turn, unless the user has sent a message or edits have caused problems; reports if nothing
     changed.
     """
-    if said := [*wishes.steered(), *filter(None, [await executor.feedback.at_end()])]:
+    if said := [*parameters.steered(), *filter(None, [await executor.feedback.at_end()])]:
         return session.steer(said)
     vain = session.tried if not (session.done or _changing_calls(executor)) else 0
     count = "the call that should have" if vain == 1 else f"the {vain} calls that should have"

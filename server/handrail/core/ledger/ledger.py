@@ -97,7 +97,7 @@ def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
     for outcome in sorted(outcomes, key=lambda outcome: outcome.status is not Status.FAILED):
         before, ledger = ledger.open, record(ledger, outcome)
         spent = {known.mutation.order for known in before if ledger.find(known.id) is None}
-        if good := retry.made_good(ledger.open, outcome, spent, guessed):
+        if good := retry.retried_failures(ledger.open, outcome, spent, guessed):
             ledger = ledger.drop(good)
     passed = tuple(retry.pass_over(known, outcomes) for known in ledger.open)
     return ledger if passed == ledger.open else replace(ledger, open=passed)

@@ -36,7 +36,7 @@ LOST = frozenset(
 ELSEWHERE = frozenset({Code.NO_SUCH_FILE, Code.OUTSIDE_WORKSPACE})
 
 
-def made_good(
+def retried_failures(
     known: Sequence[OpenFailure], outcome: Outcome, spent: Collection[int], guessed: Collection[str]
 ) -> list[str]:
     """

@@ -94,7 +94,7 @@ async def review_changes(client: Client, words: Sequence[str], show: Show) -> No
     elif wish not in REVIEW_WISHES or not named:
         show.note(f"/review alone lists the changes. {HOW_TO_REVIEW}")
     else:
-        asked: review.Wish = {"all": True} if named == [ALL] else {"hunks": [*named]}
+        asked: review.Params = {"all": True} if named == [ALL] else {"hunks": [*named]}
         if wish == "keep":
             review.tell_kept(show, await review.ask(client, "keep", asked))
         else:

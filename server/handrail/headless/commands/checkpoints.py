@@ -22,9 +22,9 @@ async def list_checkpoints(options: Options) -> int:
     return await on_stage(options, lambda stage: _list(options, stage))
 
 
-async def restore_checkpoint(options: Options, wish: dict[str, Any]) -> int:
-    """Take a turn back; *wish* is the request's params; returns the exit code."""
-    return await on_stage(options, lambda stage: _restore(options, wish, stage))
+async def restore_checkpoint(options: Options, params: dict[str, Any]) -> int:
+    """Take a turn back; *params* is the request's params; returns the exit code."""
+    return await on_stage(options, lambda stage: _restore(options, params, stage))
 
 
 async def show_checkpoint(options: Options, checkpoint: str) -> int:
@@ -32,9 +32,9 @@ async def show_checkpoint(options: Options, checkpoint: str) -> int:
     return await on_stage(options, lambda stage: _show(options, checkpoint, stage))
 
 
-async def diff_checkpoint(options: Options, wish: dict[str, str]) -> int:
-    """Show a checkpoint as a unified diff; *wish* is the request's params; returns the exit code."""
-    return await on_stage(options, lambda stage: _diff(options, wish, stage))
+async def diff_checkpoint(options: Options, params: dict[str, str]) -> int:
+    """Show a checkpoint as a unified diff; *params* is the request's params; returns the exit code."""
+    return await on_stage(options, lambda stage: _diff(options, params, stage))
 
 
 async def prune_checkpoints(options: Options, checkpoints: list[str]) -> int:
@@ -70,9 +70,9 @@ async def _show(options: Options, checkpoint: str, stage: Stage) -> int:
     return ALL_LANDED
 
 
-async def _diff(options: Options, wish: dict[str, str], stage: Stage) -> int:
+async def _diff(options: Options, params: dict[str, str], stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(_ask(client, "diff", wish))
+        json = await stage.interrupts.guard(_ask(client, "diff", params))
     if options.as_json:
         stage.show.json(json)
     else:
@@ -104,9 +104,9 @@ async def _verify(options: Options, stage: Stage) -> int:
     return SOMETHING_FAILED if problems else ALL_LANDED
 
 
-async def _restore(options: Options, wish: dict[str, Any], stage: Stage) -> int:
+async def _restore(options: Options, params: dict[str, Any], stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(_take_back(client, wish))
+        json = await stage.interrupts.guard(_request_restore(client, params))
         report = values.restore_report(json)
     stage.show.restore_report(report)
     if options.as_json:
@@ -124,11 +124,11 @@ async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
     return await client.request(f"handrail/checkpoint/{about}", params, timeout_s=STORE_TIMEOUT_S)
 
 
-async def _take_back(client: Client, wish: dict[str, Any]) -> Any:
+async def _request_restore(client: Client, params: dict[str, Any]) -> Any:
     """Restore; an unknown id is answered with those that exist."""
-    checkpoint = wish["checkpoint"]
+    checkpoint = params["checkpoint"]
     try:
-        return await _ask(client, "restore", wish)
+        return await _ask(client, "restore", params)
     except RequestRefusedError as refusal:
         if refusal.code != REQUEST_FAILED:
             raise

@@ -20,32 +20,32 @@ from handrail.headless.commands.stage import (
 from handrail.headless.show import Show
 
 LINE_END = re.compile("\r\n|\n|\r")
-Wish = dict[str, object]  # which changes, as the request's params have it
+Params = dict[str, object]  # which changes, as the request's params have it
 
 
-async def list_changes(options: Options, wish: Wish) -> int:
+async def list_changes(options: Options, params: Params) -> int:
     """Show pending changes, one line each; returns the exit code."""
-    return await on_stage(options, lambda stage: _list(options, wish, stage))
+    return await on_stage(options, lambda stage: _list(options, params, stage))
 
 
-async def show_changes(options: Options, wish: Wish) -> int:
+async def show_changes(options: Options, params: Params) -> int:
     """Show changes with their rows; returns the exit code."""
-    return await on_stage(options, lambda stage: _show(options, wish, stage))
+    return await on_stage(options, lambda stage: _show(options, params, stage))
 
 
-async def keep_changes(options: Options, wish: Wish) -> int:
+async def keep_changes(options: Options, params: Params) -> int:
     """Keep changes; returns the exit code."""
-    return await on_stage(options, lambda stage: _keep(options, wish, stage))
+    return await on_stage(options, lambda stage: _keep(options, params, stage))
 
 
-async def undo_changes(options: Options, wish: Wish) -> int:
+async def undo_changes(options: Options, params: Params) -> int:
     """Undo changes; returns the exit code."""
-    return await on_stage(options, lambda stage: _undo(options, wish, stage))
+    return await on_stage(options, lambda stage: _undo(options, params, stage))
 
 
-async def _list(options: Options, wish: Wish, stage: Stage) -> int:
+async def _list(options: Options, params: Params, stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(ask(client, "list", wish))
+        json = await stage.interrupts.guard(ask(client, "list", params))
     if options.as_json:
         stage.show.json(json)
         return ALL_LANDED
@@ -57,10 +57,10 @@ async def _list(options: Options, wish: Wish, stage: Stage) -> int:
     return ALL_LANDED
 
 
-async def _show(options: Options, wish: Wish, stage: Stage) -> int:
-    ids = wish.pop("hunks", None)
+async def _show(options: Options, params: Params, stage: Stage) -> int:
+    ids = params.pop("hunks", None)
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(ask(client, "list", wish))
+        json = await stage.interrupts.guard(ask(client, "list", params))
     wanted = [each for each in json if not isinstance(ids, list) or each.get("id") in ids]
     missing = (
         [each for each in ids if each not in [one.get("id") for one in wanted]]
@@ -77,9 +77,9 @@ async def _show(options: Options, wish: Wish, stage: Stage) -> int:
     return SOMETHING_FAILED if missing else ALL_LANDED
 
 
-async def _keep(options: Options, wish: Wish, stage: Stage) -> int:
+async def _keep(options: Options, params: Params, stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(ask(client, "keep", wish))
+        json = await stage.interrupts.guard(ask(client, "keep", params))
     if options.as_json:
         stage.show.json(json)
     else:
@@ -87,9 +87,9 @@ async def _keep(options: Options, wish: Wish, stage: Stage) -> int:
     return ALL_LANDED
 
 
-async def _undo(options: Options, wish: Wish, stage: Stage) -> int:
+async def _undo(options: Options, params: Params, stage: Stage) -> int:
     async with client_of(options, stage) as client:
-        json = await stage.interrupts.guard(ask(client, "undo", wish))
+        json = await stage.interrupts.guard(ask(client, "undo", params))
         is_dirty = client.workspace.is_dirty
     if options.as_json:
         stage.show.json(json)
@@ -118,7 +118,7 @@ def _tell(show: Show, what: str, hunks: Sequence[str]) -> None:
         show.line(f"Nothing was {what}.")
 
 
-async def ask(client: Client, about: str, params: Wish) -> Any:
+async def ask(client: Client, about: str, params: Params) -> Any:
     """Ask the server to `list`, `keep` or `undo` changes."""
     return await client.request(f"handrail/review/{about}", params, timeout_s=STORE_TIMEOUT_S)
 

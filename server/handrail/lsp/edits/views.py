@@ -47,7 +47,7 @@ class _Whole:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Way:
+class _PendingRevert:
     """
     A revert that has not landed, and may show late.
 
@@ -77,7 +77,7 @@ class Views:
         self.one_at_a_time = asyncio.Lock()
         self.late = Late(documents, self._undo_copy, copies_s)
         self._documents, self._sending, self._disk = documents, sending, disk
-        self._ways: list[_Way] = []
+        self._reverts: list[_PendingRevert] = []
         self._working: set[asyncio.Task[None]] = set()
 
     async def update(self, update: Update, label: str) -> Landing:
@@ -150,17 +150,17 @@ class Views:
         Reverts *part* of an update in documents of its file, because one rejected it; returns the report.
         """
         for view in views:
-            if (undo := await self._way_back(part, view.uri)) is None:
+            if (undo := await self._revert(part, view.uri)) is None:
                 continue
             landing, tries = await self._sending.update(undo, "handrail: revert a partial edit")
             failure = with_what_was_overwritten(failure, landing)
             if tries and not isinstance(landing, Applied):
                 self.late.add(undo, tries[-1], landing, is_blind=self._is_blind(tries[-1]))
-                way = _Way(update=update, part=part, undo=undo, failure=failure)
-                self._ways = [*self._ways, way][-LIMIT:]
+                revert = _PendingRevert(update=update, part=part, undo=undo, failure=failure)
+                self._reverts = [*self._reverts, revert][-LIMIT:]
         return failure
 
-    async def _way_back(self, part: Update, uri: str) -> Update | None:
+    async def _revert(self, part: Update, uri: str) -> Update | None:
         """
         Returns the revert of *part* in the document that is open as *uri*; None if nothing of it is there.
         """
@@ -172,32 +172,32 @@ class Views:
         hunks = await asyncio.to_thread(revert_hunks, text, part.base, of_part)
         return Update(uri=uri, base=text, hunks=hunks, is_divisible=True) if hunks else None
 
-    def _watch_ways(self, update: Update, tell: Told) -> None:
-        for way in [way for way in self._ways if way.update is update]:
-            self.late.when_shown(way.undo, partial(self._undone_late, way, tell))
+    def _watch_reverts(self, update: Update, tell: Told) -> None:
+        for revert in [revert for revert in self._reverts if revert.update is update]:
+            self.late.when_shown(revert.undo, partial(self._undone_late, revert, tell))
 
-    def _undone_late(self, way: _Way, tell: Told, landing: Landing, uri: str) -> None:
+    def _undone_late(self, revert: _PendingRevert, tell: Told, landing: Landing, uri: str) -> None:
         if isinstance(landing, Applied):
-            self._begin(self._undo_others(way, tell, uri))
+            self._begin(self._undo_others(revert, tell, uri))
         elif landing.has_overwritten:
-            tell(Rejected(failure=with_what_was_overwritten(way.failure, landing), has_overwritten=True))
+            tell(Rejected(failure=with_what_was_overwritten(revert.failure, landing), has_overwritten=True))
 
-    async def _undo_others(self, way: _Way, tell: Told, uri: str) -> None:
+    async def _undo_others(self, revert: _PendingRevert, tell: Told, uri: str) -> None:
         """Called when a revert shows in the document *uri*: reverts the others too."""
-        self._ways = [each for each in self._ways if each is not way]
+        self._reverts = [each for each in self._reverts if each is not revert]
         async with self.one_at_a_time:
-            others = [view for view in self._views(way.update) if view.uri != uri]
-            failure = await self._undo(way.update, way.part, others, way.failure)
-        if not any(_has_landed(way.part, view.text.content) for view in others):  # else typed in
+            others = [view for view in self._views(revert.update) if view.uri != uri]
+            failure = await self._undo(revert.update, revert.part, others, revert.failure)
+        if not any(_has_landed(revert.part, view.text.content) for view in others):  # else typed in
             tell(Rejected(failure=failure))
-        self._watch_ways(way.update, tell)
+        self._watch_reverts(revert.update, tell)
 
     # ---- What shows late --------------------------------------------------------------------------
 
     def when_shown(self, update: Update, tell: Told) -> None:
         """Calls *tell* when more of an update shows than was reported; see the port."""
         self.late.when_shown(update, partial(self._shown_late, update, tell))
-        self._watch_ways(update, tell)
+        self._watch_reverts(update, tell)
 
     def on_change(self, document: OpenDocument) -> None:
         """Called when a document has changed: it may show an edit that was reported as failed."""
@@ -241,7 +241,7 @@ class Views:
                 other = await self._send(missing, "handrail: make the same edit", view.uri, whole)
                 if not isinstance(other, Applied):
                     tell(Rejected(failure=await self._undo(update, part, views, other.failure)))
-                    self._watch_ways(update, tell)
+                    self._watch_reverts(update, tell)
                     return
         tell(landing)
 

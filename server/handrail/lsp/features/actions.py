@@ -13,27 +13,27 @@ from handrail.lsp.state import State, Wrong
 from handrail.ports import HandrailError
 
 LEAVE = "Leave it as it is"
-Way = Callable[[], Awaitable[object]]
+Handler = Callable[[], Awaitable[object]]
 
 
 class Offered(Wrong):
-    """What is wrong, with the ways on that the user may choose from."""
+    """What is wrong, with commands that the user may choose from; *handlers* has them by their titles."""
 
-    def __init__(self, message: str, ways: Mapping[str, Way]) -> None:
+    def __init__(self, message: str, handlers: Mapping[str, Handler]) -> None:
         super().__init__(message)
-        self.ways = ways
+        self.handlers = handlers
 
 
 async def offer(state: State, offered: Offered) -> None:
-    """Say what is wrong and offer the ways on; without an answer nothing happens."""
-    titles = [lsp.MessageActionItem(title=title) for title in (LEAVE, *offered.ways)]
+    """Says what is wrong and offers its commands; without an answer nothing happens."""
+    titles = [lsp.MessageActionItem(title=title) for title in (LEAVE, *offered.handlers)]
     text = surfaces.message(f"handrail: {offered}")
     params = lsp.ShowMessageRequestParams(type=lsp.MessageType.Info, message=text, actions=titles)
     try:
         answer = await state.server.window_show_message_request_async(params)
-        way = offered.ways.get(answer.title) if answer is not None else None
-        if way is not None:
-            await way()
+        handler = offered.handlers.get(answer.title) if answer is not None else None
+        if handler is not None:
+            await handler()
     except (Wrong, HandrailError, JsonRpcException) as error:
         state.say(str(error))
 

@@ -7,7 +7,7 @@ import logging
 
 from handrail.agent import restoring
 from handrail.agent.restore.compare import compare, read_kept, select_document
-from handrail.agent.restore.restore import Wish
+from handrail.agent.restore.restore import RestoreRequest
 from handrail.agent.restoring import Redo
 from handrail.core.documents.text import Text
 from handrail.lsp import convert, protocol, settings
@@ -36,25 +36,27 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
     if params.range is not None and len(params.uris or ()) != 1:
         raise Wrong("params.range needs exactly one document in params.uris.")
     with state.show_slow_work("Restoring documents") as slow:
-        wish = Wish(
+        request = RestoreRequest(
             checkpoint=params.checkpoint,
             uris=params.uris,
             following=params.following,
             files=params.files,
             conversation=params.conversation,
             lines=None if params.range is None else convert.lines(params.range),
-            go_on=slow.go_on,
+            should_continue=slow.should_continue,
         )
-        act = restoring.foresee if params.dry_run else restoring.restore
-        return convert.restore_report(await act(state.host, wish))
+        act = restoring.dry_run if params.dry_run else restoring.restore
+        return convert.restore_report(await act(state.host, request))
 
 
 async def redo(state: State, params: protocol.CheckpointRedoParams) -> protocol.RestoreReport:
     """Take a restore back."""
     with state.show_slow_work("Redoing a restore") as slow:
-        wish = await restoring.redo(state.host, Redo(checkpoint=params.checkpoint, go_on=slow.go_on))
-        act = restoring.foresee if params.dry_run else restoring.restore
-        return convert.restore_report(await act(state.host, wish))
+        request = await restoring.redo(
+            state.host, Redo(checkpoint=params.checkpoint, should_continue=slow.should_continue)
+        )
+        act = restoring.dry_run if params.dry_run else restoring.restore
+        return convert.restore_report(await act(state.host, request))
 
 
 async def read(state: State, params: protocol.CheckpointReadParams) -> protocol.CheckpointText:

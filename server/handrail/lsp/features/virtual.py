@@ -47,7 +47,7 @@ def of_failure(failure: str, candidate: int | None, text: str) -> str:
 
 async def document(state: State, uri: str, name: str, text: str) -> str:
     """The URI that this client can open to read *text*: *uri*, or that of a file with that *name*."""
-    return uri if state.client.virtual_documents else await state.checkpoints.put_down(name, text)
+    return uri if state.client.virtual_documents else await state.checkpoints.write_for_editor(name, text)
 
 
 async def content(state: State, uri: str) -> str:

@@ -273,6 +273,6 @@ class Checkpoints:
         """Returns earlier contents, see the port."""
         return await self.beneath.kept_documents(checkpoint)
 
-    async def put_down(self, name: str, text: str) -> str:
+    async def write_for_editor(self, name: str, text: str) -> str:
         """Writes a text where an editor can open it, see the port."""
-        return await self.beneath.put_down(name, text)
+        return await self.beneath.write_for_editor(name, text)

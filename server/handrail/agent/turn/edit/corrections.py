@@ -14,10 +14,10 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from handrail.agent.turn.edit.partial_call import PendingRevert, revert_other_documents
 from handrail.agent.turn.edit.plan import PlannedFile, outcomes
 from handrail.agent.turn.edit.preimage import Held, Left, names, pin_targets, results, written_texts
 from handrail.agent.turn.edit.reviewed import made_changes
-from handrail.agent.turn.edit.takeback import WayBack, taken_back_late
 from handrail.core.checkpoint import StepId
 from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Change, Landing, Update, with_what_was_overwritten
@@ -67,7 +67,7 @@ class Corrections:
         files: Sequence[PlannedFile],
         changes: Sequence[Change],
         landings: Sequence[Landing],
-        waiting: Sequence[WayBack],
+        waiting: Sequence[PendingRevert],
     ) -> None:
         """
         Watches changes that may show late.
@@ -86,29 +86,29 @@ class Corrections:
             for number, change in enumerate(changes[at : at + count]):
                 tell = partial(self._on_shown, file, of_file, number, change)
                 self.ports.editor.when_shown(change, tell)
-                for way in [way for way in waiting if way.change is change]:
-                    self._watch_way(tell, way)
+                for revert in [revert for revert in waiting if revert.change is change]:
+                    self._watch_revert(tell, revert)
             at += count
 
-    def _watch_way(self, tell: Callable[[Landing], None], way: WayBack) -> None:
-        self.ports.editor.when_shown(way.update, partial(self._on_undone, tell, way))
+    def _watch_revert(self, tell: Callable[[Landing], None], revert: PendingRevert) -> None:
+        self.ports.editor.when_shown(revert.update, partial(self._on_undone, tell, revert))
 
-    def _on_undone(self, tell: Callable[[Landing], None], way: WayBack, landing: Landing) -> None:
+    def _on_undone(self, tell: Callable[[Landing], None], revert: PendingRevert, landing: Landing) -> None:
         """Called when a revert shows: the edit is reported as reverted once this is so in all documents."""
-        if isinstance(way.gone, Applied):
+        if isinstance(revert.gone, Applied):
             return  # nothing is gone by it
         if isinstance(landing, Applied):
-            self._begin(self._on_undone_everywhere(tell, way, landing.uri))
+            self._begin(self._on_undone_everywhere(tell, revert, landing.uri))
         elif landing.has_overwritten:
-            tell(replace(way.gone, failure=with_what_was_overwritten(way.gone.failure, landing)))
+            tell(replace(revert.gone, failure=with_what_was_overwritten(revert.gone.failure, landing)))
 
     async def _on_undone_everywhere(
-        self, tell: Callable[[Landing], None], way: WayBack, uri: str | None
+        self, tell: Callable[[Landing], None], revert: PendingRevert, uri: str | None
     ) -> None:
-        if way.update.is_alone and (left := await taken_back_late(self.ports, way)) is not None:
-            self._watch_way(tell, left)
+        if revert.update.is_alone and (left := await revert_other_documents(self.ports, revert)) is not None:
+            self._watch_revert(tell, left)
         else:
-            tell(way.gone if uri is None else replace(way.gone, uri=uri))
+            tell(revert.gone if uri is None else replace(revert.gone, uri=uri))
 
     def _on_shown(
         self, file: PlannedFile, of_file: list[Landing], number: int, change: Change, landing: Landing

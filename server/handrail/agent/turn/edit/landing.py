@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from handrail.agent.turn.edit import prompted
 from handrail.agent.turn.edit.corrections import Corrections, Listener, follow_rename
+from handrail.agent.turn.edit.partial_call import PendingRevert, revert_partial_call
 from handrail.agent.turn.edit.plan import PlannedFile, outcomes
 from handrail.agent.turn.edit.preimage import (
     Left,
@@ -26,7 +27,6 @@ from handrail.agent.turn.edit.preimage import (
 )
 from handrail.agent.turn.edit.reviewed import Tried
 from handrail.agent.turn.edit.reviewed import made_changes as made_texts
-from handrail.agent.turn.edit.takeback import WayBack, whole_or_nothing
 from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents.change import Landing, Status
 from handrail.core.ledger.outcome import Outcome
@@ -100,7 +100,7 @@ async def make(
     if coming:
         checkpoint, lacking = await _checkpoint(ports, step, targets(before, intended_texts(before, coming)))
     made, ours, renames = [], dict[str, Left](), dict[str, str]()
-    waiting: tuple[WayBack, ...] = ()
+    waiting: tuple[PendingRevert, ...] = ()
     tried: list[Tried] = []
     for call, wanted in zip(calls, sending, strict=True):
         if is_stopped():
@@ -110,8 +110,8 @@ async def make(
         )
         changes, landings = done.changes, done.landings
         if not call.partial:
-            taken_back = await whole_or_nothing(ports, step, changes, landings)
-            landings, waiting = taken_back.landings, (*waiting, *taken_back.waiting)
+            reverted = await revert_partial_call(ports, step, changes, landings)
+            landings, waiting = reverted.landings, (*waiting, *reverted.waiting)
         prompted.settle(ports, step, done.files, landings)
         ours |= await asyncio.to_thread(written_texts, before, changes, landings)
         renames |= names(changes, landings)

@@ -48,9 +48,9 @@ async def _quote(state: State, params: protocol.ChatAskParams) -> str:
     document = await state.editor.read(uri)
     if isinstance(document, Failure):
         raise Wrong(f"{surfaces.line(place.path)} cannot be read: {document.message}")
-    wish = "Change this in" if params.change else "About this in" if params.range else "About"
+    opening = "Change this in" if params.change else "About this in" if params.range else "About"
     if params.range is None:
-        return f"{wish} {mentions.write_mention(place.path)}:"
+        return f"{opening} {mentions.write_mention(place.path)}:"
     text = document.text
     start = convert.offset(text, params.range.start, state.converter.encoding)
     end = max(start, convert.offset(text, params.range.end, state.converter.encoding))
@@ -58,9 +58,9 @@ async def _quote(state: State, params: protocol.ChatAskParams) -> str:
     lines = f"{first}" if first == last else f"{first}-{last}"
     quoted = redact(text.content[start:end], state.secrets()).rstrip("\r\n")
     if not quoted.strip() or len(quoted) > LIMIT_QUOTE_CHARS:
-        return f"{wish} {mentions.write_mention(place.path)}:{lines}:"
+        return f"{opening} {mentions.write_mention(place.path)}:{lines}:"
     where = f"line {lines}" if first == last else f"lines {lines}"
-    return f"{wish} `{surfaces.line(place.path)}`, {where}:\n\n{surfaces.block(quoted)}"
+    return f"{opening} `{surfaces.line(place.path)}`, {where}:\n\n{surfaces.block(quoted)}"
 
 
 def show(state: State, asked: protocol.ChatAsked) -> None:

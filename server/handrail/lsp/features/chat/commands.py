@@ -143,8 +143,8 @@ async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     rounds = [each for each in page.transcript.rounds if not each.copied]
     if not rounds:
         return ["There is nothing to undo."]
-    wish = protocol.CheckpointRestoreParams(checkpoint=rounds[-1].turn, conversation=True)
-    report = await checkpoint.restore(state, wish)
+    request = protocol.CheckpointRestoreParams(checkpoint=rounds[-1].turn, conversation=True)
+    report = await checkpoint.restore(state, request)
     checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that
     count = len(report.restored) + len(report.deleted)
     documents = "1 document" if count == 1 else f"{count} documents"

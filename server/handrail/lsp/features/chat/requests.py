@@ -120,9 +120,9 @@ def _offered_changes(state: State, page: ChatPage, changed: Round) -> actions.Of
         show(state, await resend(state, protocol.ChatResendParams(uri=uri, turn=changed.turn)))
 
     restored = partial(restore, state, protocol.ChatTurnParams(uri=uri, turn=changed.turn))
-    ways: dict[str, actions.Way] = {AGAIN: resent, RESTORE: restored}
+    handlers: dict[str, actions.Handler] = {AGAIN: resent, RESTORE: restored}
     return actions.Offered(
-        CHANGED.format(message=surfaces.line(label_of(changed.prompt), MESSAGE_CHARS)), ways
+        CHANGED.format(message=surfaces.line(label_of(changed.prompt), MESSAGE_CHARS)), handlers
     )
 
 

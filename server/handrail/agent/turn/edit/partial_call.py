@@ -36,7 +36,7 @@ LABEL = "handrail: revert a partial edit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WayBack:
+class PendingRevert:
     """
     A revert that has not landed; it may show late.
 
@@ -54,16 +54,16 @@ class WayBack:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenBack:
+class RevertedCall:
     """The current landings, and the reverts that may still show."""
 
     landings: tuple[Landing, ...]
-    waiting: tuple[WayBack, ...] = ()
+    waiting: tuple[PendingRevert, ...] = ()
 
 
-async def whole_or_nothing(
+async def revert_partial_call(
     ports: Ports, step: StepId, changes: Sequence[Change], landings: Sequence[Landing]
-) -> TakenBack:
+) -> RevertedCall:
     """
     Reverts those of *changes* that landed, unless all of them did.
 
@@ -76,23 +76,23 @@ async def whole_or_nothing(
     Returns:
         The current landings: reverted changes count as rejected, with a failure that says so.
     """
-    left, waiting = list(landings), list[WayBack]()
+    left, waiting = list(landings), list[PendingRevert]()
     bad = next((at for at, landing in enumerate(landings) if not isinstance(landing, Applied)), None)
     if bad is None:
-        return TakenBack(landings=tuple(left))
+        return RevertedCall(landings=tuple(left))
     for at in reversed(range(len(changes))):
         landing = landings[at]
         if isinstance(landing, Rejected):
             continue
         if isinstance(change := changes[at], Update):
-            left[at], ways = await _undo(ports, change, landing, changes[bad])
-            waiting += ways
+            left[at], reverts = await _undo(ports, change, landing, changes[bad])
+            waiting += reverts
         elif await _is_undone(ports, step, change):
-            left[at] = Rejected(failure=_taken_back_failure(change, landing, changes[bad]))
-    return TakenBack(landings=tuple(left), waiting=tuple(waiting))
+            left[at] = Rejected(failure=_reverted_failure(change, landing, changes[bad]))
+    return RevertedCall(landings=tuple(left), waiting=tuple(waiting))
 
 
-def _taken_back_failure(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
+def _reverted_failure(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
     """
     Returns the failure for edits that landed and were reverted; *is_whole* if none of the change is left.
     """
@@ -120,7 +120,9 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
             return await ports.editor.put(change.uri, None, image.raw, image.mode) is None
 
 
-async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> tuple[Landing, list[WayBack]]:
+async def _undo(
+    ports: Ports, change: Update, landing: Landing, bad: Change
+) -> tuple[Landing, list[PendingRevert]]:
     """
     Reverts what landed of *change* in each document of its file, and checks what is left of it.
 
@@ -137,7 +139,7 @@ async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> 
     while left and not late:
         tried |= left
         is_apart = len({view.text.content for view in views}) > 1
-        undone = await _send_back(ports, change, views if is_apart else views[:1], left - kept, is_apart)
+        undone = await _revert_in_all(ports, change, views if is_apart else views[:1], left - kept, is_apart)
         kept |= undone.kept
         late = undone.failed
         views = await _views(ports, undone.renamed or where)
@@ -145,15 +147,16 @@ async def _undo(ports: Ports, change: Update, landing: Landing, bad: Change) -> 
         left = await _shown_edits(change, views) - tried if grows else set()
     if where != change.uri:  # it was renamed since
         landing = replace(landing, uri=where)
-    ways = [each.landing for each in late]
-    gone = _landing_of_rest(change, landing, kept, (bad, ways))
+    reverts = [each.landing for each in late]
+    gone = _landing_of_rest(change, landing, kept, (bad, reverts))
     waiting = [
-        WayBack(change=change, update=each.update, edits=frozenset(tried - kept), gone=gone) for each in late
+        PendingRevert(change=change, update=each.update, edits=frozenset(tried - kept), gone=gone)
+        for each in late
     ]
     if not waiting:
         return gone, []
     there = await _shown_edits(change, views) & tried if views else tried
-    return _landing_of_rest(change, landing, kept | there, (bad, ways)), waiting
+    return _landing_of_rest(change, landing, kept | there, (bad, reverts)), waiting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +192,7 @@ class _Round:
     renamed: str | None = None
 
 
-async def _send_back(
+async def _revert_in_all(
     ports: Ports, change: Update, views: Sequence[Document], wanted: Set[TextEdit], is_alone: bool
 ) -> _Round:
     """
@@ -201,11 +204,11 @@ async def _send_back(
     """
     kept = set[TextEdit]()
     for view in views:
-        _, stays = await asyncio.to_thread(_hunks_back, view.text, change, wanted - kept)
+        _, stays = await asyncio.to_thread(_revert_hunks, view.text, change, wanted - kept)
         kept |= stays
     done, renamed = list[Update](), None
     for view in views:
-        hunks, _ = await asyncio.to_thread(_hunks_back, view.text, change, wanted - kept)
+        hunks, _ = await asyncio.to_thread(_revert_hunks, view.text, change, wanted - kept)
         if not hunks:
             continue
         sent = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=is_alone, is_divisible=True)
@@ -220,29 +223,29 @@ async def _send_back(
     return _Round(kept=kept, failed=[], renamed=renamed)
 
 
-async def _make_again(ports: Ports, way: Update, numbers: Set[int] | None) -> None:
+async def _make_again(ports: Ports, revert: Update, numbers: Set[int] | None) -> None:
     """Undoes those hunks of a revert that have *numbers*, or all of them."""
-    view = await ports.editor.read(way.uri)
+    view = await ports.editor.read(revert.uri)
     if isinstance(view, Failure):
         return
     wanted = [
-        hunk.edits for hunk in way.hunks if numbers is None or hunk.number in numbers or not hunk.number
+        hunk.edits for hunk in revert.hunks if numbers is None or hunk.number in numbers or not hunk.number
     ]
-    if hunks := await asyncio.to_thread(revert_hunks, view.text, way.base, wanted):
+    if hunks := await asyncio.to_thread(revert_hunks, view.text, revert.base, wanted):
         again = Update(uri=view.uri, base=view.text, hunks=hunks, is_alone=True, is_divisible=True)
         await ports.editor.apply([again], "handrail: make an edit again")
 
 
-async def taken_back_late(ports: Ports, way: WayBack) -> WayBack | None:
+async def revert_other_documents(ports: Ports, revert: PendingRevert) -> PendingRevert | None:
     """
     Reverts in the other documents of a file what a late revert has reverted in one of them.
 
     Returns:
         A revert that one of them does not show; None if the change is gone in all.
     """
-    others = [each for each in await _views(ports, way.update.uri) if each.uri != way.update.uri]
-    undone = await _send_back(ports, way.change, others, way.edits, is_alone=True)
-    return next((replace(way, update=each.update) for each in undone.failed), None)
+    others = [each for each in await _views(ports, revert.update.uri) if each.uri != revert.update.uri]
+    undone = await _revert_in_all(ports, revert.change, others, revert.edits, is_alone=True)
+    return next((replace(revert, update=each.update) for each in undone.failed), None)
 
 
 def _landed_edits(change: Update, landing: Landing) -> set[TextEdit]:
@@ -261,7 +264,7 @@ async def _shown_edits(change: Update, views: Sequence[Document]) -> set[TextEdi
     return edits
 
 
-def _hunks_back(
+def _revert_hunks(
     now: Text, change: Update, wanted: Set[TextEdit]
 ) -> tuple[tuple[PlannedHunk, ...], set[TextEdit]]:
     """
@@ -290,11 +293,11 @@ def _landing_of_rest(
     """
     if left == _landed_edits(change, landing):
         return landing
-    bad, ways = why
+    bad, reverts = why
     landed = tuple(each in left for each in change.edits)
-    failure = _taken_back_failure(change, landing, bad, is_whole=not any(landed))
-    for way in ways:
-        failure = with_what_was_overwritten(failure, way)
+    failure = _reverted_failure(change, landing, bad, is_whole=not any(landed))
+    for revert in reverts:
+        failure = with_what_was_overwritten(failure, revert)
     if any(landed):
         return Partial(landed=landed, failure=failure, uri=landing.uri)
     return Rejected(failure=failure, uri=landing.uri)
