@@ -45,7 +45,7 @@ from handrail.agent.host import Host
 from handrail.agent.restore.restore import RestoreRequest
 from handrail.core.conversation import compact, pair
 from handrail.core.conversation.compact import Gauge
-from handrail.core.conversation.journal import UNKNOWN, Begun, Entry, Replaced
+from handrail.core.conversation.journal import UNKNOWN, Entry, Replaced, TurnBegun
 from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
@@ -306,7 +306,7 @@ def fitting() -> None:
     check("growth from 1,000 to 8,000 messages", fit(history(8_000)) / fit(history(1_000)), 12, "x")
 
 
-class Heard:
+class WatchedSessions:
     """A server whose notifications are only counted."""
 
     def __init__(self) -> None:
@@ -322,7 +322,7 @@ class Heard:
 
 async def deltas(folder: Path) -> None:
     """Text as it reaches the client."""
-    heard, late = Heard(), list[float]()
+    heard, late = WatchedSessions(), list[float]()
     client = Client(turn_updates=True, progress=False)
     progress = Progress(server=heard, client=client, converter=lambda: Converter(encoding="utf-16"))  # type: ignore[arg-type]  # it only notifies
     agent = host(folder, Stream(), progress.tell)
@@ -432,7 +432,7 @@ async def large_documents(folder: Path) -> None:
 async def journals(folder: Path) -> None:
     """Stalls while large journals are written, listed and read."""
     log, late = SessionLog(lambda: folder.parent / "large"), list[float]()
-    entries: list[Entry] = [Begun(turn="t", prompt="Go.", mode="edit"), Replaced(messages=history(1_000))]
+    entries: list[Entry] = [TurnBegun(turn="t", prompt="Go.", mode="edit"), Replaced(messages=history(1_000))]
     async with watchdog(late):
         for number in range(20):
             log.append(f"s-{number}", entries)

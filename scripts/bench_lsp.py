@@ -29,7 +29,7 @@ from typing import Any
 
 from bench_review import Client, check, failures
 from handrail.core.conversation import as_json
-from handrail.core.conversation.journal import Begun, Entry, Over, Said
+from handrail.core.conversation.journal import Entry, Said, TurnBegun, TurnEnded
 from handrail.core.conversation.message import AssistantMessage, Usage, UserMessage
 from handrail.testing import answer, script
 
@@ -382,12 +382,12 @@ def opening(folder: Path) -> None:
     rows: list[Entry] = []
     text = "\n\n".join([paragraph] * 5)
     for number in range(BYTES // len(text) + 1):
-        asked = Begun(turn=f"t-{number}", prompt=f"Question {number}?", mode="edit")
+        asked = TurnBegun(turn=f"t-{number}", prompt=f"Question {number}?", mode="edit")
         rows += [
             asked,
             Said(message=UserMessage(text=asked.prompt)),
             Said(message=AssistantMessage(text=text)),
-            Over(turn=asked.turn, state="finished", reason=None, usage=Usage()),
+            TurnEnded(turn=asked.turn, state="finished", reason=None, usage=Usage()),
         ]
     (journal.parent / "s-long.jsonl").write_text("".join(as_json.line(row) + "\n" for row in rows))
     took = []

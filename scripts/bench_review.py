@@ -35,7 +35,7 @@ from handrail.adapters.state.spill_folder import SpillFolder
 from handrail.adapters.workspace.folders import Folders
 from handrail.agent.host import Host
 from handrail.agent.review.reviews import Reviews
-from handrail.agent.review.wanted import Wanted
+from handrail.agent.review.selection import HunkSelection
 from handrail.core.conversation.message import (
     Message,
     Piece,
@@ -312,7 +312,7 @@ async def listing(folder: Path) -> None:
         split.append(time.process_time() - began)
         began = time.process_time()
         await agent.reviews.refresh()
-        found = agent.reviews.hunks(Wanted())
+        found = agent.reviews.hunks(HunkSelection())
         listed.append(time.process_time() - began)
         assert sum(map(len, found.values())) == HUNKS * DOCUMENTS
     ratio = statistics.median(listed) / statistics.median(split)

@@ -18,7 +18,7 @@ from typing import Any
 import bench_lsp
 from bench_review import check, failures
 from handrail.core.conversation import as_json
-from handrail.core.conversation.journal import Begun, Entry, Over, Said
+from handrail.core.conversation.journal import Entry, Said, TurnBegun, TurnEnded
 from handrail.core.conversation.message import AssistantMessage, Usage, UserMessage
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,13 +40,13 @@ def conversation() -> str:
     """The journal of a long conversation."""
     rows: list[Entry] = []
     for number in range(MESSAGES // 2):
-        asked = Begun(turn=f"t-{number}", prompt=f"Question {number}?", mode="edit")
+        asked = TurnBegun(turn=f"t-{number}", prompt=f"Question {number}?", mode="edit")
         answer = f"Answer {number}: " + " ".join(bench_lsp.WORDS)
         rows += [
             asked,
             Said(message=UserMessage(text=asked.prompt)),
             Said(message=AssistantMessage(text=answer)),
-            Over(turn=asked.turn, state="finished", reason=None, usage=Usage()),
+            TurnEnded(turn=asked.turn, state="finished", reason=None, usage=Usage()),
         ]
     return "".join(as_json.line(row) + "\n" for row in rows)
 

@@ -42,7 +42,7 @@ RUFF = {"command": "ruff check {files}", "format": "lines", "files": ["*.py", "s
 def test_a_line_is_a_problem(row: str, path: str, line: int, severity: str, message: str) -> None:
     output = f"Checking ...\n{row}\n    3 | x = 1\nFound 1 error.\n"
     (found,) = check_output.read_lines(output, ["x:1: y.py"], "it")
-    assert isinstance(found, check_output.Reported)
+    assert isinstance(found, check_output.CheckProblem)
     assert (found.path, found.problem.line + 1, found.problem.severity.value) == (path, line, severity)
     assert (found.problem.message, found.problem.source) == (message, "it")
 
@@ -66,7 +66,7 @@ def sarif(**result: object) -> str:
 def test_sarif_is_read_between_other_lines() -> None:
     output = f"warning: {{}} is slow\n{{oh}}\n{sarif(ruleId='F401', level='error')}\ndone\n"
     (found,) = check_output.read_sarif(output)
-    assert isinstance(found, check_output.Reported)
+    assert isinstance(found, check_output.CheckProblem)
     problem = found.problem
     assert (found.path, problem.line, problem.source, problem.code) == ("a b.py", 2, "ruff", "F401")
     assert problem.severity is Severity.ERROR
@@ -85,7 +85,7 @@ def test_a_sarif_result_has_a_severity_a_base_and_may_not_count() -> None:
     log = json.loads(sarif(locations=[{"physicalLocation": based}]))
     log["runs"][0]["originalUriBaseIds"] = {"TOP": {"uri": "file:///w/x%20y/"}}
     (found,) = check_output.read_sarif(json.dumps(log))
-    assert isinstance(found, check_output.Reported)
+    assert isinstance(found, check_output.CheckProblem)
     assert (found.path, found.problem.line) == ("/w/x y/a.py", 0)
 
 

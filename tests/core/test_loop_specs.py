@@ -110,14 +110,14 @@ def test_guard(case: Case) -> None:
     One step a line, its calls parted by `;`: a tool, its arguments, `->` and the result; `!` before a result
     is a failure. `(go on)` is the user's leave.
     """
-    trail = guard.Trail()
+    recent = guard.RecentSteps()
     for line in case["steps"].splitlines():
         if line == "(go on)":
-            trail = trail.allow_more()
+            recent = recent.allow_more()
             continue
         calls, results = zip(*(_called(part) for part in line.split(";")), strict=True)
-        trail = trail.add_calls(calls, ToolMessage(results=results))
-    circle = guard.check(trail)
+        recent = recent.add_calls(calls, ToolMessage(results=results))
+    circle = guard.check(recent)
     case.check(circle=f"{circle.subject}: {circle.detail}\n" if circle is not None else "none\n")
 
 

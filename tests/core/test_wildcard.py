@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from handrail.core.policy import wildcard
-from handrail.core.policy.rules import Decision, Rule, of_path
+from handrail.core.policy.rules import Decision, Rule, decision_for_path
 from handrail.core.policy.tool_kind import ToolKind
 
 PIECES = st.lists(st.sampled_from(["a", "b", "/", "*", "**", "**/", "/**", "?", "ab", "."]), max_size=8)
@@ -36,7 +36,7 @@ def naive(pattern: str) -> re.Pattern[str]:
 @settings(max_examples=2_000)
 @given(PIECES.map("".join), TEXTS)
 def test_paths(pattern: str, path: str) -> None:
-    assert bool(wildcard.of_path(pattern).fullmatch(path)) == bool(naive(pattern).fullmatch(path))
+    assert bool(wildcard.path_regex(pattern).fullmatch(path)) == bool(naive(pattern).fullmatch(path))
 
 
 @settings(max_examples=1_000)
@@ -45,7 +45,7 @@ def test_texts(pattern: str, text: str) -> None:
     plain = ".*".join(map(re.escape, re.split(r"\*+", pattern.removesuffix(" *"))))
     if pattern.endswith(" *"):
         plain += "(?: .*)?"
-    assert bool(wildcard.of_text(pattern).fullmatch(text)) == bool(re.fullmatch(plain, text, re.DOTALL))
+    assert bool(wildcard.text_regex(pattern).fullmatch(text)) == bool(re.fullmatch(plain, text, re.DOTALL))
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,10 @@ def test_texts(pattern: str, text: str) -> None:
 def test_no_pattern_takes_long(pattern: str, text: str) -> None:
     began = time.process_time()
     assert (
-        of_path([Rule(tool="*", match=pattern, decision=Decision.BLOCK)], "read_file", ToolKind.READ, text)
+        decision_for_path(
+            [Rule(tool="*", match=pattern, decision=Decision.BLOCK)], "read_file", ToolKind.READ, text
+        )
         is None
     )
-    assert not wildcard.of_text(pattern).fullmatch(text)
+    assert not wildcard.text_regex(pattern).fullmatch(text)
     assert time.process_time() - began < 10

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.chat.view import View
-from handrail.core.conversation.journal import Begun, Over
+from handrail.core.conversation.journal import TurnBegun, TurnEnded
 from handrail.core.documents.page import Page
 from handrail.lsp.chat.page import ChatPage
 
@@ -17,7 +17,7 @@ async def test_an_end_that_is_written_while_the_page_is_made_is_shown(tmp_path: 
     theirs, ours = (SessionLog(lambda: tmp_path / "sessions") for _ in range(2))
     release = theirs.claim("s-1")
     assert release is not None
-    theirs.append("s-1", [Begun(turn="t-1", prompt="Go.", mode="edit")])
+    theirs.append("s-1", [TurnBegun(turn="t-1", prompt="Go.", mode="edit")])
     await theirs.wait_until_written()
     nothing = cast(Any, lambda *_: None)
     view = View(facts=lambda: ("", "", ""), question=lambda _: None, redactor=lambda: lambda text: text)
@@ -25,7 +25,7 @@ async def test_an_end_that_is_written_while_the_page_is_made_is_shown(tmp_path: 
     page = ChatPage(*world, session="s-1", journals=ours, view=view)
     await page.prepare(Page())
     assert page.transcript.rounds[-1].is_elsewhere
-    theirs.append("s-1", [Over(turn="t-1", state="cancelled")])
+    theirs.append("s-1", [TurnEnded(turn="t-1", state="cancelled")])
     await theirs.wait_until_written()
     release()
     await page.prepare(Page())

@@ -20,18 +20,18 @@ from handrail.core.conversation import journal, todo
 from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
-    Begun,
     Decided,
     Entry,
+    JournalContents,
+    JournalTurn,
     Known,
-    Over,
     Renamed,
     Replaced,
     Rewound,
     Said,
-    Told,
-    ToldTurn,
     Touched,
+    TurnBegun,
+    TurnEnded,
 )
 from handrail.core.conversation.label import shorten
 from handrail.core.conversation.message import (
@@ -49,7 +49,7 @@ from handrail.core.ledger.report import Asked, Event
 from handrail.core.policy.place import Place
 from handrail.core.results import sanitize
 from handrail.ports import HandrailError, Ports
-from handrail.ports.sessions import Release, Sessions, Unwritten
+from handrail.ports.sessions import NoSessions, Release, Sessions
 
 
 class UnknownSession(HandrailError):
@@ -67,11 +67,11 @@ Documents = tuple[tuple[str, str], ...]  # URIs and digests
 class Archive:
     """The journals of all sessions, and what has already been written to them."""
 
-    journals: Sessions = field(default_factory=Unwritten)
+    journals: Sessions = field(default_factory=NoSessions)
     _written: dict[str, Session] = field(default_factory=dict)
     _known: dict[str, Documents] = field(default_factory=dict)
 
-    def begin(self, session: Session, entry: Begun) -> None:
+    def begin(self, session: Session, entry: TurnBegun) -> None:
         """Records that a turn has begun; the session's last message is the user's."""
         self.journals.append(session.id, [entry])
         self.keep(session)
@@ -112,7 +112,7 @@ class Archive:
             self.journals.append(session, [entry])
         return event
 
-    def end(self, session: str, entry: Over) -> None:
+    def end(self, session: str, entry: TurnEnded) -> None:
         """Records the end of a turn."""
         self.journals.append(session, [entry])
 
@@ -128,7 +128,7 @@ class Archive:
 
     # ---- Taking up again --------------------------------------------------------------------------
 
-    async def resume(self, session: str, ports: Ports) -> tuple[Session, Told]:
+    async def resume(self, session: str, ports: Ports) -> tuple[Session, JournalContents]:
         """Rebuilds a session from its journal. Raises UnknownSession."""
         told = journal.replay(await self._entries(session))
         messages = await _settle(told.messages, ports)
@@ -140,7 +140,7 @@ class Archive:
     async def changes(self, session: str, wanted: Rewound) -> bool:
         """Whether a rewind changes the session; not if the turn was already undone. Raises UnknownSession."""
         entries = await self._entries(session)
-        begun = {each.turn for each in entries if isinstance(each, Begun)}
+        begun = {each.turn for each in entries if isinstance(each, TurnBegun)}
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
         if wanted.before not in begun | rewound:
             raise UnknownSession(
@@ -148,7 +148,7 @@ class Archive:
             )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 
-    async def turns_left(self, session: str, wanted: Rewound) -> tuple[ToldTurn, ...]:
+    async def turns_left(self, session: str, wanted: Rewound) -> tuple[JournalTurn, ...]:
         """Returns the turns that a session would have after a rewind. Raises UnknownSession."""
         entries = await self._entries(session)
         changes = await self.changes(session, wanted)
@@ -159,7 +159,7 @@ class Archive:
         entries = await self.journals.load(session) or ()
         return any(isinstance(each, Rewound) and each.id == restore for each in entries)
 
-    async def rewound(self, session: str, wanted: Rewound, ports: Ports) -> tuple[Session, Told]:
+    async def rewound(self, session: str, wanted: Rewound, ports: Ports) -> tuple[Session, JournalContents]:
         """Rewinds a session. Raises UnknownSession if that cannot be recorded."""
         if await self.changes(session, wanted):
             self.journals.append(session, [wanted])
@@ -176,9 +176,11 @@ class Archive:
         forked = _session(name, await _settle(told.messages, ports), replace(told, usage=Usage()))
         forked = replace(forked, seen=seen.known_documents(told.known, ports.workspace))
         last = told.turns[-1]
-        self.journals.append(name, [Begun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True)])
+        self.journals.append(
+            name, [TurnBegun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True)]
+        )
         self.keep(forked)
-        self.end(name, Over(turn=last.turn, state=last.state or "stopped"))
+        self.end(name, TurnEnded(turn=last.turn, state=last.state or "stopped"))
         return forked
 
     async def rename(self, session: str, title: str) -> None:
@@ -204,14 +206,14 @@ class Archive:
         session = await self.journals.of_turn(turn)
         if session is None:
             return None
-        return session, [each.turn for each in await self._entries(session) if isinstance(each, Begun)]
+        return session, [each.turn for each in await self._entries(session) if isinstance(each, TurnBegun)]
 
     async def prompt(self, turn: str) -> str | None:
         """Returns the prompt of a turn; None if no journal has it."""
         session = await self.journals.of_turn(turn)
         if session is None:
             return None
-        begun = (each for each in await self._entries(session) if isinstance(each, Begun))
+        begun = (each for each in await self._entries(session) if isinstance(each, TurnBegun))
         return next((each.prompt for each in begun if each.turn == turn), None)
 
     async def _entries(self, session: str) -> tuple[Entry, ...]:
@@ -221,7 +223,7 @@ class Archive:
         return entries
 
 
-def _session(name: str, messages: tuple[Message, ...], told: Told) -> Session:
+def _session(name: str, messages: tuple[Message, ...], told: JournalContents) -> Session:
     return Session(
         id=name,
         messages=messages,

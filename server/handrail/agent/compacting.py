@@ -13,7 +13,7 @@ def fill_share(host: Host, session: str) -> float | None:
     if known is None or not known.messages:
         return None
     try:
-        room = compaction.room_of(known, host.ports())
+        room = compaction.context_budget(known, host.ports())
     except HandrailError:
         return None  # the model does not exist, or has no key
     return min(known.tokens / max(room.window, 1), 1)

@@ -28,7 +28,7 @@ from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation import todo
 from handrail.core.conversation.compact import Facts
-from handrail.core.conversation.journal import Begun, Over, ToldTurn
+from handrail.core.conversation.journal import JournalTurn, TurnBegun, TurnEnded
 from handrail.core.conversation.label import label_of
 from handrail.core.conversation.message import Excerpt, Picture, UserMessage
 from handrail.core.conversation.prompt import Mode
@@ -140,7 +140,7 @@ class Host:
         tools = offers(stated, self.ports())
         begun = (self.sessions.pop(name, None) or Session(id=name)).begin(message, tools)
         self.sessions[name] = begun  # the latest session is the last one
-        told = Begun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
+        told = TurnBegun(turn=turn, prompt=message.text, mode=stated.value, rules=prompts.VERSION)
         self.archive.begin(begun, told)
         # Corrections since the last turn, and messages while this one waited.
         self.steered[turn] = self.steered.pop(name, []) + self.steered.pop(turn, [])
@@ -165,7 +165,7 @@ class Host:
         if session in self.sessions and await self.archive.journals.is_behind(session):
             await self.resume(session)
 
-    async def resume(self, session: str) -> tuple[ToldTurn, ...]:
+    async def resume(self, session: str) -> tuple[JournalTurn, ...]:
         """Resumes a session. Raises UnknownId, UnknownSession."""
         self.at_rest(session)
         self.sessions[session], told = await self.archive.resume(session, self.ports())
@@ -242,7 +242,7 @@ class Host:
             now = self.sessions[session.id] = self.sessions[session.id].close(cut, spoken)
             self.archive.keep(now)
             self.archive.end(
-                session.id, Over(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
+                session.id, TurnEnded(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)
             )
             observe(Ended(state=end.state, reason=end.reason))
         return await ending.report(executor, self.sessions[session.id], turn, end)
@@ -342,7 +342,7 @@ class Host:
         self.ledger = self.ledger.drop(failures)
         self.on_ledger(self.ledger)
 
-    async def apply(self, failure: str, candidate: int) -> quick_fix.Fixed:
+    async def apply(self, failure: str, candidate: int) -> quick_fix.QuickFixResult:
         """Makes an open failure's edit at a candidate, by its index. Raises UnknownId, CheckpointError."""
         known, ports = self.failure(failure), self.ports()
         if known.mutation.hunk is None or not 0 <= candidate < len(known.failure.near):
@@ -351,13 +351,15 @@ class Host:
         mutation = replace(known.mutation, id=self.new_id("o"), order=self._next_order(), step=0, hunk=once)
         document = await ports.editor.read(known.mutation.uri)
         if isinstance(document, Failure):
-            return quick_fix.Fixed(outcome=Outcome(mutation=mutation, status=Status.FAILED, failure=document))
+            return quick_fix.QuickFixResult(
+                outcome=Outcome(mutation=mutation, status=Status.FAILED, failure=document)
+            )
         self.observe_text(known.mutation.identity, document.text)
         known = replace(self.failure(failure), seen=document.text)
         planned = offer.plan_at(known, candidate)
         if isinstance(planned, Failure):
             outcome = Outcome(mutation=mutation, status=Status.FAILED, failure=planned, text=document.text)
-            return quick_fix.Fixed(outcome=outcome)
+            return quick_fix.QuickFixResult(outcome=outcome)
         fixed = await quick_fix.make(ports, self.new_id("q"), mutation, document, planned)
         self.ledger = ledger.record(self.ledger, fixed.outcome)
         self.ledger = ledger.record_fix(self.ledger, known, fixed.outcome)

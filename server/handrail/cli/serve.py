@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from handrail.adapters.containment.containment import Containment
     from handrail.adapters.models.keys import Keys
     from handrail.adapters.workspace.folders import Folders
+    from handrail.lsp.backend import Backend
     from handrail.lsp.connection import Server
-    from handrail.lsp.world import World
 
 logger = logging.getLogger(__name__)
 
@@ -63,9 +63,9 @@ def join(
     patience = answer_timeout_s, command_timeout_s
 
     def load(server: Server) -> None:
-        from handrail.lsp.server import furnish
+        from handrail.lsp.server import set_up_server
 
-        furnish(server, _world(keys, clock, patience, closing))
+        set_up_server(server, _backend(keys, clock, patience, closing))
         gc.freeze()  # none of it need be looked at whenever garbage is collected
         gc.enable()
         sys.setswitchinterval(SWITCH_S)
@@ -74,7 +74,7 @@ def join(
         yield Server(load, keys.secrets)
 
 
-def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], closing: ExitStack) -> World:
+def _backend(keys: Keys, clock: Path | None, patience_s: tuple[float, float], closing: ExitStack) -> Backend:
     """The adapters of this machine, of which some are closed with *closing*."""
     from handrail.adapters.checkpoints.port import ShadowRepo
     from handrail.adapters.clock import FileClock, SystemClock
@@ -93,14 +93,14 @@ def _world(keys: Keys, clock: Path | None, patience_s: tuple[float, float], clos
     from handrail.adapters.state.spill_folder import SpillFolder
     from handrail.adapters.surroundings import Here
     from handrail.adapters.workspace.folders import Folders
+    from handrail.lsp.backend import Backend
     from handrail.lsp.edits.apply_edit import Patience
-    from handrail.lsp.world import World
 
     answer_s, command_s = patience_s
     folders, environ = Folders(()), Environ(os.environ)
     containment = containment_of(lambda: folders.roots, lambda: state_folder() / "handrail")
     closing.callback(containment.close)
-    return World(
+    return Backend(
         disk=Disk(state_folder() / "handrail" / "locks", lambda: folders.roots),
         workspace=folders,
         checkpoints=ShadowRepo(state_folder(), lambda: folders.roots, lambda: datetime.now(UTC)),

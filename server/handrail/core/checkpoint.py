@@ -252,7 +252,7 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meanwhile:
+class EditorActivity:
     """
     What an editor did while a command ran.
 
@@ -268,7 +268,7 @@ class Meanwhile:
     edited: Sequence[str] = ()
 
 
-NOTHING = Meanwhile()
+NOTHING = EditorActivity()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

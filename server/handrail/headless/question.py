@@ -41,7 +41,7 @@ class Question:
         return Question(**given, choices=choices, rules=rules, takes_text=params.get("takesText") is True)
 
     @property
-    def asks_leave(self) -> bool:
+    def asks_permission(self) -> bool:
         """Whether it is about something that is to be done."""
         return self.kind != QUESTION if self.kind else "allow" in self.choices
 
@@ -53,7 +53,7 @@ class Question:
     @property
     def text(self) -> str:
         """The question as people read it, in one line where its parts are."""
-        if not self.asks_leave:
+        if not self.asks_permission:
             return self.subject
         return f"Allow {self.tool} on {self.subject}? {self.detail}".strip()
 
@@ -62,7 +62,7 @@ class Question:
         """What is said if no one can be asked."""
         no = (
             "so it was not allowed. To allow it, give --yes."
-            if self.asks_leave
+            if self.asks_permission
             else "so it stays unanswered."
         )
         return f"{self.text} There is no terminal in which to ask, {no}"
@@ -70,7 +70,7 @@ class Question:
     @property
     def prompt(self) -> str:
         """All of the question, with what can be typed."""
-        if not self.asks_leave:
+        if not self.asks_permission:
             return f"{self.head}\n{self.hint}"
         diff = self.diff.rstrip("\n").split("\n") if self.diff else []
         more = f" ({self.more})" if self.more else ""
@@ -79,25 +79,27 @@ class Question:
     @property
     def head(self) -> str:
         """What is asked; of the model's own question, with its choices."""
-        choices = () if self.asks_leave else enumerate(self.answers, 1)
+        choices = () if self.asks_permission else enumerate(self.answers, 1)
         return self.text + "".join(f"\n  {number}: {choice}" for number, choice in choices)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else there is to know of what is to be done."""
         folder = f"It runs in the folder {self.folder}."
-        notes = [folder] if self.asks_leave and self.folder not in ("", ".") else []
+        notes = [folder] if self.asks_permission and self.folder not in ("", ".") else []
         return (*notes, *(f"s and a add this rule: {rule}" for rule in self.rules if self.more))
 
     @property
     def more(self) -> str:
         """What the letters mean that allow more than this."""
-        return ", ".join(MEANING[choice] for choice in self.choices if self.asks_leave and choice in MEANING)
+        return ", ".join(
+            MEANING[choice] for choice in self.choices if self.asks_permission and choice in MEANING
+        )
 
     @property
     def hint(self) -> str:
         """What can be typed, in brackets; an empty line is the capital one."""
-        if not self.asks_leave:
+        if not self.asks_permission:
             own = ", or your own answer" if self.takes_text else ""
             return f"[1-{len(self.answers)}{own}]"
         return f"[{'/'.join(letter for letter, choice in LETTERS if choice in self.choices)}]"
@@ -105,7 +107,7 @@ class Question:
     def is_clear(self, typed: str) -> bool:
         """Whether a typed line is one of the answers that can be typed, or nothing."""
         word = typed.strip().lower()
-        if not self.asks_leave:
+        if not self.asks_permission:
             return not word or self.takes_text or self.meant_choice(typed) != NO
         words = {letter.lower() for letter, choice in LETTERS if choice in self.choices}
         return word in {"", "n", "no", *words, *(("yes",) if "y" in words else ())}
@@ -113,7 +115,7 @@ class Question:
     def meant_choice(self, typed: str) -> str:
         """The choice that a typed line means."""
         word = typed.strip().lower()
-        if self.asks_leave:
+        if self.asks_permission:
             by_letter = {letter.lower(): choice for letter, choice in LETTERS} | {"yes": "allow", "": NO}
             choice = by_letter.get(word, NO)
             return choice if choice in self.choices else NO

@@ -128,7 +128,7 @@ class Client:
         return self.versioned and not (self.takes_version_0 and version == 0)
 
 
-def told_encodings(params: lsp.InitializeParams) -> None:
+def assumed_encodings(params: lsp.InitializeParams) -> None:
     """
     Declares the position encoding of a client that deviates from LSP without saying so.
 

@@ -45,7 +45,7 @@ from handrail import __version__
 from handrail.core import surfaces
 from handrail.core.results.redact import redact
 from handrail.lsp import notifications, wire
-from handrail.lsp.client import Client, told_encodings
+from handrail.lsp.client import Client, assumed_encodings
 
 if TYPE_CHECKING:
     from handrail.lsp.state import State
@@ -133,7 +133,7 @@ class LspProtocol(LanguageServerProtocol):
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, Any]:
         """Answers with the capabilities that the server will have once it is loaded."""
-        told_encodings(params)
+        assumed_encodings(params)
         result = yield from super().lsp_initialize(params)
         client, encoding = Client.of(params), _position_encoding(result.capabilities)
         self._server.greet = lambda: self._server.state.greet(client, params, encoding)

@@ -16,7 +16,7 @@ from lsprotocol import types as lsp
 from handrail.agent.restore.restore import RestoreReport
 from handrail.core import surfaces
 from handrail.core.checkpoint import Checkpoint
-from handrail.core.conversation.journal import ToldTurn
+from handrail.core.conversation.journal import JournalTurn
 from handrail.core.conversation.message import Usage
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.text import Text
@@ -302,7 +302,7 @@ def checkpoint(checkpoint: Checkpoint) -> protocol.Checkpoint:
     )
 
 
-def session(name: str, turns: Sequence[ToldTurn]) -> protocol.SessionResumeResult:
+def session(name: str, turns: Sequence[JournalTurn]) -> protocol.SessionResumeResult:
     """Converts a session with its turns."""
     told = [protocol.SessionTurn(turn=each.turn, prompt=each.prompt, state=each.state) for each in turns]
     return protocol.SessionResumeResult(session=name, turns=told)

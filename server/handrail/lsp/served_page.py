@@ -115,7 +115,7 @@ class ServedPage(ABC):
         """Returns what else to store about it."""
 
     @abstractmethod
-    def take_up(self, kept: str) -> None:
+    def load_state(self, kept: str) -> None:
         """Restores its stored state. Raises ValueError."""
 
     def has_news(self) -> bool:
@@ -123,7 +123,7 @@ class ServedPage(ABC):
         return True
 
     @property
-    def tells_itself(self) -> bool:
+    def is_derived(self) -> bool:
         """
         Whether our lines can be derived from state that is stored elsewhere, and recognised by their text.
         """
@@ -146,7 +146,7 @@ class ServedPage(ABC):
 
     # ---- What the client tells --------------------------------------------------------------------
 
-    def is_it(self, uri: str) -> bool:
+    def has_uri(self, uri: str) -> bool:
         """Whether *uri* is this document."""
         if self.uri is None or not uri.endswith(self.name):
             return False
@@ -176,7 +176,7 @@ class ServedPage(ABC):
         if document is not None and self.is_loaded:
             was_unread = self._unread is not None
             self._observe(document.rows)
-            if was_unread and self._unread is None and not self._is_true():
+            if was_unread and self._unread is None and not self._is_current():
                 self.on_change()  # the user typed before the reload: the file must have both
 
     def on_save(self) -> None:
@@ -199,7 +199,7 @@ class ServedPage(ABC):
     async def update(self) -> None:
         """Brings it up to date, if possible."""
         try:
-            await self.bring()
+            await self.refresh()
         except ServedError as error:
             logger.warning("%s", error)
 
@@ -229,7 +229,7 @@ class ServedPage(ABC):
 
     # ---- Bringing it up to date -------------------------------------------------------------------
 
-    async def bring(self, edit: Edit = unchanged_page) -> str:
+    async def refresh(self, edit: Edit = unchanged_page) -> str:
         """
         Makes it show its current contents.
 
@@ -291,7 +291,7 @@ class ServedPage(ABC):
         self.observe()
         if edits and self.has_news():
             self.shown()
-        self._tries = self._tries + 1 if edits and not self._is_true() else 0
+        self._tries = self._tries + 1 if edits and not self._is_current() else 0
         if 0 < self._tries <= LIMIT_TRIES:  # it was refused, or the user was just typing
             self.on_change()
         if edits and was_clean and self._open() is document:
@@ -299,9 +299,9 @@ class ServedPage(ABC):
 
     def _is_read(self) -> bool:
         """Whether a client that accepts no edits has loaded the written text."""
-        return self._unread is None and self._is_true()
+        return self._unread is None and self._is_current()
 
-    def _is_true(self) -> bool:
+    def _is_current(self) -> bool:
         """Whether it is up to date, as far as is known."""
         page = self.clean(self.page)
         return not pages.edits(self.page, pages.update(page, self.parts_in(page)))
@@ -356,18 +356,18 @@ class ServedPage(ABC):
             latest, saved, said = json.loads(note or "")
             page = page_json.read(latest)
             self._saved = page if saved == latest else page_json.read(saved)
-            self.take_up(said)
+            self.load_state(said)
         except (ValueError, TypeError, RecursionError):
             page = None
         if page is not None:
             self.page = page
-        elif is_there and not self.tells_itself:  # nothing is known about its lines: they are no longer shown
+        elif is_there and not self.is_derived:  # nothing is known about its lines: they are no longer shown
             there = await self.served.read(self.name)
             rows = split_lines(there[1]) if there is not None else ()
             self.page = Page(
                 lines=tuple(Line(text=row, part=FOREIGN, number=number) for number, row in enumerate(rows))
             )
-        if self.tells_itself:  # the stored state may be older than the document
+        if self.is_derived:  # the stored state may be older than the document
             await self.prepare(self.page)
             self._sent.append(pages.update(Page(), self.parts))
         self.is_loaded = True  # not earlier: typing during the wait is examined once, now

@@ -21,6 +21,7 @@ from pygls.exceptions import (
 
 from handrail.core import surfaces
 from handrail.lsp import protocol, wire
+from handrail.lsp.backend import Backend
 from handrail.lsp.connection import Server
 from handrail.lsp.features import (
     actions,
@@ -43,7 +44,6 @@ from handrail.lsp.features.chat import ask, at_lines, begin, links, mentioned
 from handrail.lsp.features.chat import requests as chat
 from handrail.lsp.features.chat import view as chat_view
 from handrail.lsp.state import Hooks, State, Wrong
-from handrail.lsp.world import World
 from handrail.ports import HandrailError
 
 logger = logging.getLogger(__name__)
@@ -157,12 +157,12 @@ MIRROR: Mapping[str, Callable[[State, Any], None]] = {
 }
 
 
-def furnish(server: Server, world: World) -> None:
+def set_up_server(server: Server, backend: Backend) -> None:
     """Gives a server its state and its handlers; nothing is started."""
     hooks = Hooks(
         publish=diagnostics.publish, recheck_file=sync.recheck_file, settled=configuration.wait_for_settings
     )
-    server.state = State(server, world, hooks)
+    server.state = State(server, backend, hooks)
     server.secrets = server.state.secrets
     register(server)
 
@@ -339,9 +339,9 @@ def _register_standard(server: Server) -> None:
         await server.state.host.close()
         await server.state.host.reviews.settle()
         await checkpoint.tidy(server.state)
-        server.state.world.watch.close()
+        server.state.backend.watch.close()
         server.state.chats.others.close()
-        server.state.world.served.close()
+        server.state.backend.served.close()
 
 
 def _show(error: str) -> str:

@@ -1,7 +1,7 @@
 """
 What one server holds while it serves one client, and what its handlers share.
 
-The world (disk, checkpoints, providers, watch) is given; nothing here reads an environment or a clock.
+The backend (disk, checkpoints, providers, watch) is given; nothing here reads an environment or a clock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from handrail.agent.archive import Archive
-from handrail.agent.chat.journals import Heard
+from handrail.agent.chat.journals import WatchedSessions
 from handrail.agent.chat.view import View
 from handrail.agent.compacting import share
 from handrail.agent.host import Host
@@ -30,7 +30,8 @@ from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.results.redact import redact
-from handrail.lsp import chosen, convert, settings
+from handrail.lsp import convert, model_settings, settings
+from handrail.lsp.backend import Backend
 from handrail.lsp.bridge.languages import ClientLanguages
 from handrail.lsp.bridge.model import EditorModel
 from handrail.lsp.chat.chats import Chats
@@ -43,6 +44,7 @@ from handrail.lsp.convert import Converter
 from handrail.lsp.documents import Documents
 from handrail.lsp.edits.stale import WatchfulEditor
 from handrail.lsp.follow import Follow
+from handrail.lsp.model_settings import ProviderSettings
 from handrail.lsp.progress import Progress, Slow
 from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
@@ -51,7 +53,6 @@ from handrail.lsp.review.page import ReviewPage
 from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.lsp.terms import terms
-from handrail.lsp.world import World
 from handrail.ports import Ports, Provider
 
 logger = logging.getLogger(__name__)
@@ -79,22 +80,21 @@ class Hooks:
 class State:
     """Everything behind the handlers."""
 
-    def __init__(self, server: Server, world: World, hooks: Hooks) -> None:
-        self.server = server
+    def __init__(self, server: Server, backend: Backend, hooks: Hooks) -> None:
+        self.server, self.backend = server, backend
         self._hooks = hooks
-        self.world = world
-        self.workspace, self.checkpoints = world.workspace, world.checkpoints
+        self.workspace, self.checkpoints = backend.workspace, backend.checkpoints
         self.workspace.set_rules(self.rules)
         self.client = Client()
         self.settings = self.stated = settings.Settings()  # a conversation may use another model than stated
         self.folders: list[str] = []
-        self.documents, self.patience = Documents(self.identify), world.patience
-        self.editor = WatchfulEditor(server, self.documents, world.disk, world.patience)
-        self.editor.stamp = world.stamp
+        self.documents, self.patience = Documents(self.identify), backend.patience
+        self.editor = WatchfulEditor(server, self.documents, backend.disk, backend.patience)
+        self.editor.stamp = backend.stamp
         self.editor.settings = lambda: self.settings
         self.progress = Progress(server=server, client=self.client, converter=lambda: self.converter)
         self.question_documents = QuestionDocuments(
-            served=world.served,
+            served=backend.served,
             opened=self.documents,
             identify=self.identify,
             say=self.say,
@@ -102,7 +102,7 @@ class State:
             show=self.open_document,
         )
         self.questions = Questions(
-            clock=world.clock,
+            clock=backend.clock,
             timeout_s=lambda: self.settings.number(settings.QUESTIONS_TIMEOUT) * 60.0,
             surface=ClientSurface(
                 server=server,
@@ -118,19 +118,20 @@ class State:
         self.converter = Converter(encoding=self.documents.encoding)
         self.review_page = self._review_page()
         self.review = self._review_surface()
-        self.model, self.belongings = "", chosen.Belongings()  # the model: as chosen in a conversation
+        self.model, self.provider_settings = "", ProviderSettings()  # the model: as chosen in a conversation
         paths = Paths(listing=partial(self.workspace.files, None, ""))
-        others = OtherWindows(watch=world.journal_watch, uri=world.sessions.uri)
-        self.chats = Chats(served=world.served, page=self._chat_page, paths=paths, others=others)
+        others = OtherWindows(watch=backend.journal_watch, uri=backend.sessions.uri)
+        self.chats = Chats(served=backend.served, page=self._chat_page, paths=paths, others=others)
+        reviews = backend.reviews
         self.host = Host(
             ports=self._ports,
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
             on_ledger=self.publish,
             ready=lambda: hooks.settled(self),
-            archive=Archive(journals=Heard(world.sessions, self.chats.hear, self.chats.on_load)),
-            reviews=self.review.ledger(world.reviews, world.records, lambda: self.settings.text(REVIEW_MODE)),
-            mode_of=lambda stated: chosen.mode(self.settings, stated, untrusted=self.client.untrusted),
+            archive=Archive(journals=WatchedSessions(backend.sessions, self.chats.hear, self.chats.on_load)),
+            reviews=self.review.ledger(reviews, backend.records, lambda: self.settings.text(REVIEW_MODE)),
+            mode_of=lambda mode: model_settings.mode(self.settings, mode, untrusted=self.client.untrusted),
         )
         self.running: dict[str, Slow] = {}
         self.published: set[str] = set()
@@ -159,7 +160,7 @@ class State:
 
     def _review_page(self) -> ReviewPage:
         held, said = (self.documents, self.editor), (self.say, self.begin)
-        return ReviewPage(self.world.served, *held, *said, *self._hands, discussion=lambda: self.discussion)
+        return ReviewPage(self.backend.served, *held, *said, *self._hands, discussion=lambda: self.discussion)
 
     @property
     def _hands(self) -> tuple[Callable[[], None], Callable[[], bool]]:
@@ -167,14 +168,14 @@ class State:
 
     def _chat_page(self, session: str, name: str) -> ChatPage:
         view = View(
-            facts=lambda: (chosen.model_name(self), page.mode or "", share(self.host, session)),
+            facts=lambda: (model_settings.model_name(self), page.mode or "", share(self.host, session)),
             question=self._question_text,
             redactor=lambda: partial(redact, secrets=self.secrets()),
         )
         held, said = (self.documents, self.editor), (self.say, self.begin)
         journals = self.host.archive.journals
         page = ChatPage(
-            self.world.served,
+            self.backend.served,
             *held,
             *said,
             *self._hands,
@@ -257,15 +258,15 @@ class State:
             provider=self._provider(),
             checkpoints=self.checkpoints,
             approver=self.questions,
-            process=self.world.process,
-            spills=self.world.spills,
-            grants=self.world.grants,
-            terms=terms(self.settings, self.client, self.rules(), self.folders, self.world.sandbox),
+            process=self.backend.process,
+            spills=self.backend.spills,
+            grants=self.backend.grants,
+            terms=terms(self.settings, self.client, self.rules(), self.folders, self.backend.sandbox),
             languages=self.languages,
-            surroundings=self.world.surroundings,
+            surroundings=self.backend.surroundings,
             rules_now=self.rules,
             secrets=self.secrets,
-            clock=self.world.clock,
+            clock=self.backend.clock,
         )
 
     def _provider(self) -> Provider:
@@ -273,7 +274,7 @@ class State:
         kind, _, name = model.partition(":")
         if kind == EDITOR:
             return self.editor_model.by_name(name)
-        return self.world.providers(chosen.model(self.settings))
+        return self.backend.providers(model_settings.model(self.settings))
 
     # ---- Settings ---------------------------------------------------------------------------------
 
@@ -286,8 +287,8 @@ class State:
         self.has_settled = True
         self.settled.set()
         in_workspace = self.settings.text(settings.DOCUMENTS) == "workspace"
-        self.world.served.use_workspace(in_workspace and not self.client.untrusted)
-        self.world.add_to_environment(self.settings.names(settings.TERMINAL_ENVIRONMENT))
+        self.backend.served.use_workspace(in_workspace and not self.client.untrusted)
+        self.backend.add_to_environment(self.settings.names(settings.TERMINAL_ENVIRONMENT))
         self.checkpoints.set_limits(
             Limits(
                 max_bytes=self.settings.number(settings.CHECKPOINTS_SIZE) * 1_000_000,
@@ -298,8 +299,8 @@ class State:
 
     def shows_diagnostics(self) -> bool:
         """Whether failures are shown; the environment wins both ways."""
-        if self.world.diagnostics is not None:
-            return self.world.diagnostics
+        if self.backend.diagnostics is not None:
+            return self.backend.diagnostics
         return self.settings.flag(settings.DIAGNOSTICS)
 
     # ---- Questions --------------------------------------------------------------------------------
@@ -343,7 +344,7 @@ class State:
 
     def secrets(self) -> tuple[str, ...]:
         """The values of keys, which must not be shown to anyone."""
-        return self.world.secrets(self.settings.text(settings.KEY_NAME))
+        return self.backend.secrets(self.settings.text(settings.KEY_NAME))
 
     @contextmanager
     def show_slow_work(self, title: str) -> Iterator[Slow]:
@@ -394,4 +395,4 @@ class State:
     def follow_closed(self, ledger: Ledger) -> None:
         """Watch the files of documents with failures that the editor does not hold."""
         uris = {each.uri for each in ledger.mutations if self.documents.find(each.uri) is None}
-        self.world.watch.follow(sorted(uri for uri in uris if uri), self.recheck_file)
+        self.backend.watch.follow(sorted(uri for uri in uris if uri), self.recheck_file)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from handrail.core.conversation import prompt
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Rule
-from handrail.lsp import chosen, settings
+from handrail.lsp import model_settings, settings
 from handrail.lsp.client import Client
 from handrail.lsp.settings import Settings
 from handrail.ports import Terms
@@ -32,7 +32,7 @@ def terms(
         timeout_s=values.number(settings.TERMINAL_TIMEOUT),
         longest_s=values.number(settings.TERMINAL_LONGEST),
         reasons=prompt.reasons_by_itself(values.text(settings.MODEL)),
-        sees=chosen.takes_pictures(values),
+        sees=model_settings.takes_pictures(values),
         behaviour=values.text(settings.BEHAVIOUR),
         roots=tuple(folders),
         needs_checkpoint=values.flag(settings.CHECKPOINTS_REQUIRED),

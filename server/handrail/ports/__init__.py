@@ -25,7 +25,7 @@ from handrail.core.policy.containment import Available
 from handrail.core.policy.grants import Grant
 from handrail.core.policy.place import Place
 from handrail.core.policy.rules import Rule
-from handrail.core.policy.shell import ParsedCommand, Ran, Run, SetAside
+from handrail.core.policy.shell import ParsedCommand, Run, RunResult, SetAside
 from handrail.core.results.search import Hit, Lines, Page, Search
 from handrail.ports.checkpoints import Checkpoints as Checkpoints
 from handrail.ports.errors import CheckpointError as CheckpointError
@@ -53,8 +53,8 @@ from handrail.ports.questions import Kind as Kind
 from handrail.ports.questions import MonotonicClock as MonotonicClock
 from handrail.ports.questions import Question as Question
 from handrail.ports.removals import Removals
+from handrail.ports.review import NoReview as NoReview
 from handrail.ports.review import Review as Review
-from handrail.ports.review import Unreviewed as Unreviewed
 from handrail.ports.terms import Terms as Terms
 
 # ---- Documents --------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class Process(Protocol):
         """Moves away files that must not appear, and did since the running command *name* began."""
         ...
 
-    async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
+    async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> RunResult | Failure:
         """
         Runs a command line, without keys in its environment, until all of its processes have ended.
 
@@ -391,7 +391,7 @@ class Ports:
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Clock = field(default_factory=MonotonicClock)
     rules_now: Callable[[], tuple[Rule, ...]] | None = None
-    review: Review = field(default_factory=Unreviewed)
+    review: Review = field(default_factory=NoReview)
     removals: Removals = field(default_factory=Removals)
     languages: Languages = field(default_factory=NoLanguages)
 

@@ -10,9 +10,9 @@ from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
     CommandEffects,
+    EditorActivity,
     KeptDocument,
     Limits,
-    Meanwhile,
     Pruned,
     Restoration,
     Snapshot,
@@ -74,7 +74,7 @@ class Checkpoints(Protocol):
         self,
         step: StepId,
         snapshot: Snapshot,
-        meanwhile: Meanwhile = NOTHING,
+        activity: EditorActivity = NOTHING,
         until: Snapshot | None = None,
     ) -> CommandEffects:
         """
@@ -82,7 +82,7 @@ class Checkpoints(Protocol):
 
         Args:
             snapshot: The snapshot that was taken before the command.
-            meanwhile: What the editor did while the command ran: the user's saves are not changes by the
+            activity: What the editor did while the command ran: the user's saves are not changes by the
                 command.
             until: A snapshot that was taken after *snapshot*; None for the current state.
 

@@ -65,7 +65,7 @@ class Owners(Protocol):
         ...
 
 
-class UnkeptOwners:
+class InMemoryOwners:
     """The Owners port, without a memory beyond this process."""
 
     def __init__(self) -> None:

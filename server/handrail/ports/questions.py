@@ -63,14 +63,14 @@ class Question:
     diff: str = ""
 
     @property
-    def asks_leave(self) -> bool:
+    def asks_permission(self) -> bool:
         """Whether it asks for permission; otherwise it is a question by the model."""
         return self.kind is not Kind.QUESTION
 
     @property
     def takes_text(self) -> bool:
         """Whether the user may answer in their own words, as only questions by the model allow."""
-        return not self.asks_leave
+        return not self.asks_permission
 
     def takes(self, answer: str) -> bool:
         """

@@ -13,7 +13,7 @@ from handrail.core.review.pending import Pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class AgentChange:
     """
     The change that one call made to a document.
 
@@ -43,7 +43,7 @@ class Review(Protocol):
         """Called before a command that may change files; `ran` is called after it, even if it failed."""
         ...
 
-    async def on_landing(self, made: Sequence[Made]) -> None:
+    async def on_landing(self, made: Sequence[AgentChange]) -> None:
         """Called when edits have landed."""
         ...
 
@@ -56,13 +56,13 @@ class Review(Protocol):
         ...
 
 
-class Unreviewed:
+class NoReview:
     """Review port without pending changes."""
 
     def on_command_begin(self) -> None:
         """It is the user's at once."""
 
-    async def on_landing(self, made: Sequence[Made]) -> None:
+    async def on_landing(self, made: Sequence[AgentChange]) -> None:
         """It is the user's at once."""
 
     async def settle(self) -> None:
@@ -97,7 +97,7 @@ class ReviewStore(Protocol):
         ...
 
 
-class Forgetful:
+class NoReviewStore:
     """Stores nothing."""
 
     damaged: Callable[[str], None] = logging.getLogger(__name__).warning
@@ -148,12 +148,12 @@ class Records(Protocol):
         """Returns the recorded contents with an id; None if they cannot be read."""
         ...
 
-    def is_it(self, raw: bytes, blob: str) -> bool:
+    def is_recorded(self, raw: bytes, blob: str) -> bool:
         """Whether these bytes are the recorded contents with an id."""
         ...
 
 
-class Unrecorded:
+class NoRecords:
     """Records port without version control."""
 
     unreadable: Callable[[str], None] = logging.getLogger(__name__).warning
@@ -172,6 +172,6 @@ class Unrecorded:
         """Nothing is on record."""
         return None
 
-    def is_it(self, raw: bytes, blob: str) -> bool:
+    def is_recorded(self, raw: bytes, blob: str) -> bool:
         """Nothing is on record."""
         return False

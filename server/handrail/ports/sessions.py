@@ -83,7 +83,7 @@ class Sessions(Protocol):
         ...
 
 
-class Unwritten:
+class NoSessions:
     """Sessions port that keeps nothing."""
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:

@@ -10,7 +10,7 @@ import pytest
 from adapters.kit import change, changed, left_out, plan, raws, shadow, step
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
-from handrail.core.checkpoint import Kind, Meanwhile
+from handrail.core.checkpoint import EditorActivity, Kind
 
 
 @pytest.fixture(params=["git", "plain"])
@@ -67,8 +67,8 @@ async def test_what_a_call_has_edited_is_not_the_commands_and_is_named(kept: Sha
     snapshot = await kept.before_command(step(number=1))
     await change(kept, step(number=2), root / "a", b"edited\n")
     (root / "b").write_bytes(b"of the command\n")
-    meanwhile = Meanwhile(edited=[uri_of(root / "a")])
-    effects = await kept.after_command(step(number=1), snapshot, meanwhile)
+    activity = EditorActivity(edited=[uri_of(root / "a")])
+    effects = await kept.after_command(step(number=1), snapshot, activity)
     assert changed(effects) == {"b": Kind.CHANGED}
     assert "edited by another call" in left_out(effects)["a"]
 

@@ -10,7 +10,7 @@ import pytest
 from adapters.kit import changed, during, left_out, plan, raws, shadow, step, user_git
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
-from handrail.core.checkpoint import Kind, Meanwhile
+from handrail.core.checkpoint import EditorActivity, Kind
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ async def test_what_the_user_saved_meanwhile_is_theirs(repo: ShadowRepo, tree: P
     snapshot = await repo.before_command(step())
     for name in ("a", "deep/c"):
         (tree / name).write_bytes(b"new")
-    effects = await repo.after_command(step(), snapshot, Meanwhile(saved=[uri_of(tree / "a")]))
+    effects = await repo.after_command(step(), snapshot, EditorActivity(saved=[uri_of(tree / "a")]))
     assert changed(effects) == {"deep/c": Kind.CHANGED}
     assert "saved in the editor" in left_out(effects)["a"]
     assert (await plan(repo)).keys() == {uri_of(tree / "deep" / "c")}

@@ -15,7 +15,7 @@ from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.files import uri_of
 from handrail.core.policy import environment
 from handrail.core.policy.commands.script import Environment
-from handrail.core.policy.shell import Ran, Run
+from handrail.core.policy.shell import Run, RunResult
 from handrail.lsp import settings
 
 HELD = {
@@ -86,7 +86,7 @@ async def printed(processes: Processes, folder: Path, line: str, **more: Any) ->
     ran = await processes.run(
         Run(line=line, folder=uri_of(folder), timeout_s=60, **more), asyncio.Event(), lambda text: None
     )
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     return ran.output
 
 

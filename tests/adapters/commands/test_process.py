@@ -15,7 +15,7 @@ from handrail.adapters.commands import ending, environment, output
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.files import uri_of
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.shell import End, Run, RunResult
 from handrail.core.results import redact
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can find what has left its group")
@@ -47,10 +47,10 @@ async def run(
     timeout_s: float = 20,
     stop: asyncio.Event | None = None,
     told: Told | None = None,
-) -> Ran:
+) -> RunResult:
     wanted = Run(line=line, folder=uri_of(folder), timeout_s=timeout_s)
     ran = await Processes(os.environ).run(wanted, stop or asyncio.Event(), told or Told())
-    assert isinstance(ran, Ran), ran
+    assert isinstance(ran, RunResult), ran
     return ran
 
 
@@ -64,7 +64,7 @@ def is_running(pid: int) -> bool:
 
 async def test_output_and_exit_code(tmp_path: Path) -> None:
     ran = await run(tmp_path, "echo out; echo err >&2; pwd -P; exit 3")
-    assert ran == Ran(end=End.EXITED, code=3, output=f"out\nerr\n{tmp_path.resolve()}\n")
+    assert ran == RunResult(end=End.EXITED, code=3, output=f"out\nerr\n{tmp_path.resolve()}\n")
 
 
 async def test_output_comes_as_it_is_printed(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ async def test_a_command_sees_and_does_what_it_would_without_a_keeper(tmp_path: 
     given = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     wanted = Run(line="env; kill -PIPE $$; echo no", folder=uri_of(tmp_path), timeout_s=20)
     ran = await Processes(given).run(wanted, asyncio.Event(), Told())
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     assert ran.code == -signal.SIGPIPE
     names = {row.partition("=")[0] for row in ran.output.splitlines()}
     assert names - {"_", "SHLVL", "PWD", "OLDPWD"} == set(environment.of_commands(given)) | {ending.MARK}

@@ -13,7 +13,7 @@ from handrail.adapters.commands import ending
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.files import uri_of
 from handrail.core.policy.commands.script import Script
-from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.shell import End, Run, RunResult
 
 
 class Told:
@@ -65,12 +65,12 @@ async def run(
     timeout_s: float = 20,
     stop: asyncio.Event | None = None,
     told: Told | None = None,
-) -> Ran:
+) -> RunResult:
     processes = Processes(os.environ, lambda: (folder,))
     script = await prepared(processes, folder, line)
     wanted = Run(line="exit 99", script=script, folder=uri_of(folder), timeout_s=timeout_s)
     ran = await processes.run(wanted, stop or asyncio.Event(), told or Told())
-    assert isinstance(ran, Ran), ran
+    assert isinstance(ran, RunResult), ran
     return ran
 
 
@@ -118,7 +118,7 @@ async def test_what_comes_of_a_script(tmp_path: Path, line: str, code: int, outp
     for name in ("plain", "signal"):
         (tmp_path / name).chmod(0o755)
     (tmp_path / "sub").mkdir()
-    assert await run(tmp_path, line) == Ran(end=End.EXITED, code=code, output=output)
+    assert await run(tmp_path, line) == RunResult(end=End.EXITED, code=code, output=output)
 
 
 async def test_a_message_after_much_output_does_not_block(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ async def test_what_a_script_leaves_behind_is_ended_and_counted(tmp_path: Path) 
     (tmp_path / "leaves").write_text("#!/bin/sh\nsleep 300 >/dev/null 2>&1 &\n")
     (tmp_path / "leaves").chmod(0o755)
     ran = await run(tmp_path, "./leaves; echo end")
-    assert ran == Ran(end=End.EXITED, code=0, output="end\n", left_processes=1)
+    assert ran == RunResult(end=End.EXITED, code=0, output="end\n", left_processes=1)
 
 
 async def test_no_file_descriptor_is_left_open(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from handrail.adapters.containment.containment import Containment
 from handrail.adapters.files.files import uri_of
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.policy.containment import Contained, Need, Profile
-from handrail.core.policy.shell import Ran, Run
+from handrail.core.policy.shell import Run, RunResult
 
 LIBC = ctypes.CDLL(None)
 SECRET = "CANARY-7f3a"
@@ -181,7 +181,7 @@ async def contained(yard: Yard, how: Contained, *lines: str) -> list[str]:
         for line in lines:
             wanted = Run(line=told(yard) + line, folder=uri_of(yard.work), timeout_s=60, contained=how)
             ran = await processes.run(wanted, asyncio.Event(), lambda text: None)
-            assert isinstance(ran, Ran), (line, ran)
+            assert isinstance(ran, RunResult), (line, ran)
             printed.append(ran.output)
     finally:
         held.close()

@@ -11,9 +11,9 @@ from handrail.adapters.containment import calls, landlock, pool
 from handrail.adapters.containment.calls import Gate
 from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.landlock import READ, WRITE
+from handrail.adapters.containment.permissions import Permissions
 from handrail.adapters.containment.pool import Pool
 from handrail.adapters.containment.profile import View
-from handrail.adapters.containment.rules import Rules
 from handrail.adapters.containment.system import Home
 from handrail.core.policy.containment import Need
 
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "O_TMPFILE"), reason="Landlock i
 NO_HOME = Home(home=None, seen=(), cached=(), settings=())
 
 
-def rules(**given: list[str]) -> Rules:
-    return Rules.of({"areas": [], "allowed": [], "hidden": [], "closed": [], **given})
+def rules(**given: list[str]) -> Permissions:
+    return Permissions.of({"areas": [], "allowed": [], "hidden": [], "closed": [], **given})
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
     return tmp_path / "work"
 
 
-def made(root: Path, tmp_path: Path, **more: object) -> tuple[Rules, dict[str, int]]:
+def made(root: Path, tmp_path: Path, **more: object) -> tuple[Permissions, dict[str, int]]:
     """The rules of a command, and what Landlock allows it in the workspace."""
     view = View(
         roots=(str(root),),
@@ -53,7 +53,7 @@ def made(root: Path, tmp_path: Path, **more: object) -> tuple[Rules, dict[str, i
     given = landlock._of_work(view, str(folder / "tmp"), folder)
     paths: list[tuple[str, int]] = given["paths"]  # type: ignore[assignment]  # as it is written down
     allowed = {path[len(str(root)) :]: rights for path, rights in paths if path.startswith(str(root))}
-    return Rules.of(given), allowed  # type: ignore[arg-type]  # the lists among it
+    return Permissions.of(given), allowed  # type: ignore[arg-type]  # the lists among it
 
 
 def test_only_trees_that_hold_nothing_closed_are_allowed(root: Path, tmp_path: Path) -> None:

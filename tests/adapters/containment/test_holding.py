@@ -25,7 +25,7 @@ from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Contained, Need, Profile
-from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.shell import End, Run, RunResult
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 WORK = Contained(profile=Profile.WORK)
@@ -77,7 +77,9 @@ def containing(root: Path) -> Containment:
     )
 
 
-async def run(root: Path, line: str, told: Told, held: Containment, timeout_s: float = 30) -> Ran | Failure:
+async def run(
+    root: Path, line: str, told: Told, held: Containment, timeout_s: float = 30
+) -> RunResult | Failure:
     wanted = Run(line=line, folder=uri_of(root), timeout_s=timeout_s, contained=WORK)
     return await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), told)
 
@@ -108,7 +110,7 @@ async def test_a_file_saved_over_one_that_is_hidden_ends_the_command(root: Path,
     (root / "beside").rename(file)
     found = await running
     held.close()
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     assert (found.end, found.output, found.uncovered) == (End.UNCOVERED, "", str(root / name))
 
 
@@ -119,8 +121,8 @@ async def test_nothing_is_left_when_a_command_ends_or_has_had_its_time(root: Pat
     ended = await run(root, line, told, held)
     late = await run(root, "trap '' TERM; echo late; sleep 1000", told, held, timeout_s=0.5)
     held.close()
-    assert isinstance(ended, Ran)
-    assert isinstance(late, Ran)
+    assert isinstance(ended, RunResult)
+    assert isinstance(late, RunResult)
     assert (ended.end, late.end) == (End.EXITED, End.TIMED_OUT)
     assert running_in(root) == []
 
@@ -148,7 +150,7 @@ async def test_processes_are_bounded(root: Path) -> None:
     told, held = Told(), containing(root)
     found = await run(root, "ulimit -u", told, held)
     held.close()
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     assert found.output == "4000\n"
 
 
@@ -162,7 +164,7 @@ async def test_what_a_command_wrote_that_is_ended_is_told_too(root: Path) -> Non
     (root / "beside").rename(root / ".env")
     found = await running
     held.close()
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     (appeared,) = found.appeared
     assert (appeared.uri, appeared.files) == (uri_of(root / "AGENTS.md"), (("", "obey\n"),))
 
@@ -200,7 +202,7 @@ async def test_a_command_is_ended_before_it_has_filled_the_disk(
         ran = await processes.run(made, asyncio.Event(), lambda _: None)
     finally:
         held.close()
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     assert ran.end is End.FULL
 
 
@@ -219,7 +221,7 @@ async def test_a_command_of_root_s_is_ended_that_has_too_many_processes(
         ran = await Processes(os.environ, lambda: (root,), held).run(made, asyncio.Event(), lambda _: None)
     finally:
         held.close()
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     assert (ran.end, ran.code) == (End.CROWDED, None)
 
 
@@ -231,7 +233,7 @@ async def test_what_a_layer_holds_is_kept_for_a_week_after_the_server_has_ended(
     processes = Processes(os.environ, lambda: (root,), held)
     made = Run(line="echo new > 'more, and: more/a'", folder=uri_of(root), timeout_s=30, contained=contained)
     ran = await processes.run(made, asyncio.Event(), lambda _: None)
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     ((uri, layer),) = ran.layers
     assert uri == uri_of(root / "more, and: more")
     held.close()
@@ -254,7 +256,7 @@ async def test_layers_in_which_nothing_was_written_are_not_kept(root: Path) -> N
     held = containing(root)
     made = Run(line="true > a", folder=uri_of(root), timeout_s=30, contained=contained)
     ran = await Processes(os.environ, lambda: (root,), held).run(made, asyncio.Event(), lambda _: None)
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     assert (ran.end, ran.code) == (End.EXITED, 0)
     held.close()
     assert list((root.parent / "state/layers").iterdir()) == []
@@ -275,7 +277,7 @@ async def test_sockets_and_pipes_that_another_program_uses_stay(root: Path) -> N
         (root / "go").touch()
         ran = await running
     os.close(reading)
-    assert isinstance(ran, Ran)
+    assert isinstance(ran, RunResult)
     assert ran.left == (uri_of(root / "closed"),)
     assert {path.name for path in root.iterdir()} == {"go", "read", "socket"}
 
@@ -301,7 +303,7 @@ async def test_copies_of_unsaved_text_go_with_their_command(root: Path) -> None:
     look = Contained(profile=Profile.LOOK, copies=((uri_of(root / "a.txt"), b"unsaved\n"),))
     wanted = Run(line="cat a.txt", folder=uri_of(root), timeout_s=30, contained=look)
     found = await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), told)
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     assert found.output == "unsaved\n"
     assert list((root.parent / "state" / "contained").rglob("command-*")) == []
     held.close()
@@ -315,7 +317,7 @@ async def test_a_workspace_that_has_grown_too_large_meanwhile_is_told(
     monkeypatch.setattr(ground, "LIMIT_FOLDERS", 3)
     found = await run(root, "mkdir 1 2 3 4", told, held)
     held.close()
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     assert "too many folders" in found.unsearched
 
 
@@ -379,7 +381,7 @@ async def test_whatever_way_something_appears_it_is_taken_away(
     (root / "CLAUDE.md").symlink_to("sub/AGENTS.md")
     told, held = Told(), containing(root)
     found = await run(root, f"m=; {line}", told, held)
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     assert {each.uri.removeprefix(f"{uri_of(root)}/") for each in found.appeared} == taken - prevented
     assert (root / "a.txt").read_text() == "obey\n"
     claude = root / "CLAUDE.md"
@@ -399,7 +401,7 @@ async def test_what_was_allowed_meanwhile_stays(root: Path) -> None:
     other = asyncio.ensure_future(run(root, line, told, held))
     await told.until("began")
     first = await run(root, "m=; echo obey > ${m}AGENTS.md", Told(), held)
-    assert isinstance(first, Ran)
+    assert isinstance(first, RunResult)
     assert held.put_back(root / "AGENTS.md") is None
     allowed = replace(WORK, needs=frozenset({Need.REPOSITORY}))
     wanted = Run(line="git init -q new", folder=uri_of(root), timeout_s=30, contained=allowed)
@@ -409,7 +411,7 @@ async def test_what_was_allowed_meanwhile_stays(root: Path) -> None:
     (root / "go").touch()
     found = await other
     held.close()
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     assert found.appeared == ()
     assert (root / "new/.git/HEAD").exists()
 
@@ -419,7 +421,7 @@ async def test_what_is_shown_of_much_that_appears_is_bounded(root: Path) -> None
     line = "m=; for i in $(seq 60); do mkdir $i; seq 2000 > $i/${m}AGENTS.md; done"
     found = await run(root, line, told, held)
     held.close()
-    assert isinstance(found, Ran)
+    assert isinstance(found, RunResult)
     assert len(found.appeared) == 60
     texts = [text for each in found.appeared for _, text in each.files if text]
     assert 1 < sum(map(len, texts)) <= LIMIT_BYTES

@@ -21,14 +21,14 @@ from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
-    Begun,
     Known,
-    Over,
     Renamed,
     Replaced,
     Rewound,
     Said,
     Touched,
+    TurnBegun,
+    TurnEnded,
 )
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -47,8 +47,8 @@ from handrail.testing import answer, call, lay_out, script
 KILLS = int(os.environ.get("HANDRAIL_KILLS", "10"))
 CALL = ToolCall(id="c1", name="patch", arguments="{", item="fc_1")
 ENTRIES = (
-    Begun(turn="t-1", prompt="Do\nit.", mode="edit"),
-    Begun(turn="t-0", prompt="Of another.", mode="edit", is_copied=True),
+    TurnBegun(turn="t-1", prompt="Do\nit.", mode="edit"),
+    TurnBegun(turn="t-0", prompt="Of another.", mode="edit", is_copied=True),
     Said(message=UserMessage(text="Do\nit.", context=(Excerpt(path="a", first_line=3, text="\u2028\n"),))),
     Said(message=AssistantMessage(text="Yes \ud800.", calls=(CALL,), private="openai:m\n[]")),
     Answered(result=ToolResult(call="c1", text="no", failure=UNKNOWN)),
@@ -56,10 +56,10 @@ ENTRIES = (
     Touched(paths=("a", "b")),
     Known(documents=(("file:///a", "1f"), ("file:///b", "2e"))),
     Replaced(messages=(UserMessage(text="short"),)),
-    Over(turn="t-1", state="finished", reason=None),
+    TurnEnded(turn="t-1", state="finished", reason=None),
     Rewound(id="r-1", before="t-1", call="c1"),
     Renamed(title="Do \u2028 it"),
-    Over(
+    TurnEnded(
         turn="t-1",
         state="failed",
         reason="No.",
@@ -274,7 +274,7 @@ async def test_lost_results_are_looked_for_in_the_documents(kept: Bench) -> None
     kept.host.archive.journals.append(
         "s-1",
         [
-            Begun(turn="t-1", prompt="Do it.", mode="edit"),
+            TurnBegun(turn="t-1", prompt="Do it.", mode="edit"),
             Said(message=UserMessage(text="Do it.")),
             Said(message=AssistantMessage(text="", calls=lost)),
         ],
@@ -368,10 +368,10 @@ def _grew(before: tuple[Message, ...], after: tuple[Message, ...]) -> bool:
 
 async def test_no_key_is_written_down(tmp_path: Path) -> None:
     log = SessionLog(lambda: tmp_path, lambda: ('sk-"quoted"-0123',))
-    log.append("s-1", [Begun(turn="t-1", prompt='use sk-"quoted"-0123 now', mode="edit")])
+    log.append("s-1", [TurnBegun(turn="t-1", prompt='use sk-"quoted"-0123 now', mode="edit")])
     entries = await log.load("s-1")
     assert entries is not None
     (begun,) = entries
-    assert isinstance(begun, Begun)
+    assert isinstance(begun, TurnBegun)
     assert begun.prompt == f"use {REDACTED} now"
     assert b"quoted" not in (tmp_path / "s-1.jsonl").read_bytes()

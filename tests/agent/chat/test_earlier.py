@@ -7,18 +7,18 @@ from collections.abc import Sequence
 import pytest
 
 from handrail.agent.chat.earlier import LIMIT_CHARS, LIMIT_PART_CHARS, tell_turns
-from handrail.core.conversation.journal import Begun, Entry, Over, Rewound, Said
+from handrail.core.conversation.journal import Entry, Rewound, Said, TurnBegun, TurnEnded
 from handrail.core.conversation.message import AssistantMessage, UserMessage
 
 
 def turn(name: str, prompt: str, *answers: str, copied: bool = False) -> list[Entry]:
     said = [Said(message=AssistantMessage(text=each)) for each in answers]
-    begun = Begun(turn=name, prompt=prompt, mode="edit", is_copied=copied)
-    return [begun, Said(message=UserMessage(text=prompt)), *said, Over(turn=name, state="finished")]
+    begun = TurnBegun(turn=name, prompt=prompt, mode="edit", is_copied=copied)
+    return [begun, Said(message=UserMessage(text=prompt)), *said, TurnEnded(turn=name, state="finished")]
 
 
 COPY = [
-    Begun(turn="t1", prompt="B?", mode="edit", is_copied=True),
+    TurnBegun(turn="t1", prompt="B?", mode="edit", is_copied=True),
     *turn("", "A?", "a")[1:-1],
     *turn("", "B?", "b")[1:],
 ]

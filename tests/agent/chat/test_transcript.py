@@ -7,20 +7,20 @@ from dataclasses import replace
 
 import pytest
 
-from handrail.agent.chat.transcript import Call, Remark, Told, Transcript, Words
+from handrail.agent.chat.transcript import Call, Interjection, ModelText, Remark, Transcript
 from handrail.agent.chat.view import View
 from handrail.core import surfaces
 from handrail.core.conversation import as_json
 from handrail.core.conversation.journal import (
     Answered,
-    Begun,
     Decided,
     Entry,
-    Over,
     Renamed,
     Replaced,
     Rewound,
     Said,
+    TurnBegun,
+    TurnEnded,
 )
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -48,7 +48,12 @@ RESULT = ToolResult(call="c1", text="a.txt: 9 lines\n7|seven")
 def turn(name: str, prompt: str, *messages: Entry, state: str = "finished") -> list[Entry]:
     """What a turn writes down."""
     asked = Said(message=UserMessage(text=prompt))
-    return [Begun(turn=name, prompt=prompt, mode="edit"), asked, *messages, Over(turn=name, state=state)]
+    return [
+        TurnBegun(turn=name, prompt=prompt, mode="edit"),
+        asked,
+        *messages,
+        TurnEnded(turn=name, state=state),
+    ]
 
 
 def says(text: str, *calls: ToolCall) -> Said:
@@ -81,11 +86,11 @@ def test_turns_have_words_calls_and_what_was_said_to_them() -> None:
     found = of([*FIRST, *SECOND])
     first, second = found.rounds
     words, call, answer = first.items
-    assert isinstance(words, Words)
+    assert isinstance(words, ModelText)
     assert isinstance(call, Call)
-    assert isinstance(answer, Words)
+    assert isinstance(answer, ModelText)
     assert (call.path, call.line, call.result) == ("a.txt", 6, RESULT)
-    assert second.items == [Told(text="Faster!"), Words(text="Now.")]
+    assert second.items == [Interjection(text="Faster!"), ModelText(text="Now.")]
     assert (found.title, found.mode, [each.state for each in found.rounds]) == (
         "Read it.",
         "edit",
@@ -97,7 +102,7 @@ def test_line_by_line_and_with_what_is_told_it_comes_to_the_same() -> None:
     live = Transcript()
     for entry in FIRST:
         live.add([entry], is_now=True)
-        if isinstance(entry, Begun):
+        if isinstance(entry, TurnBegun):
             live.tell("t1", Started(prompt="Read it."))
             live.tell("t1", TextDelta(delta="I lo"))
             live.tell("t1", TextDelta(delta="ok."))
@@ -153,7 +158,7 @@ def test_a_session_that_has_gone_back_shows_what_it_is_now() -> None:
 
 def test_what_was_spent_on_what_was_taken_back_is_counted() -> None:
     used = Usage(steps=1, input_tokens=1_000, output_tokens=5)
-    spent = [*SECOND[:-1], Over(turn="t2", state="finished", usage=used)]
+    spent = [*SECOND[:-1], TurnEnded(turn="t2", state="finished", usage=used)]
     found = of([*FIRST, *spent, Rewound(id="r1", before="t2")])
     found.add(turn("t3", "Again."))
     assert found.usage == used
@@ -169,14 +174,14 @@ def test_a_summary_for_the_model_changes_nothing_that_was_said() -> None:
     assert "Summary of all before." not in shown(found)
     assert found.rounds[1].items == [
         Remark(text="The earlier conversation was summarised for the model."),
-        Words(text="Now."),
+        ModelText(text="Now."),
     ]
 
 
 def test_what_was_copied_from_another_session_is_shown_as_what_it_was() -> None:
-    copied = [Begun(turn="t2", prompt="And now?", mode="edit", is_copied=True)]
+    copied = [TurnBegun(turn="t2", prompt="And now?", mode="edit", is_copied=True)]
     said = [each for each in [*FIRST, *SECOND] if isinstance(each, Said)]
-    found = of([*copied, *said, Over(turn="t2", state="finished"), *turn("t3", "More.", says("More."))])
+    found = of([*copied, *said, TurnEnded(turn="t2", state="finished"), *turn("t3", "More.", says("More."))])
     assert [each.prompt for each in found.rounds][:2] == ["Read it.", "And now?"]
     assert found.rounds[-1].prompt == "More."
 
@@ -201,7 +206,7 @@ def test_a_call_that_has_the_id_of_an_earlier_one_is_another_call() -> None:
 
 def test_what_was_spent_is_shown_right_after_going_back() -> None:
     used = Usage(steps=1, input_tokens=1_000, output_tokens=5)
-    spent = [*SECOND[:-1], Over(turn="t2", state="finished", usage=used)]
+    spent = [*SECOND[:-1], TurnEnded(turn="t2", state="finished", usage=used)]
     assert of([*FIRST, *spent, Rewound(id="r1", before="t2")]).usage == used
 
 
@@ -234,7 +239,7 @@ def test_settings_for_editors_in_what_models_and_tools_say_are_taken_apart(text:
     call = ToolCall(id="c", name="terminal", arguments=json.dumps({"command": f"echo '{text}'"}))
     transcript.add(
         [
-            Begun(turn="t", prompt="Go.", mode="edit"),
+            TurnBegun(turn="t", prompt="Go.", mode="edit"),
             Said(message=UserMessage(text="Go.")),
             Said(message=AssistantMessage(text=text, calls=(call,))),
             Said(message=ToolMessage(results=(result,))),

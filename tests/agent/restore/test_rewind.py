@@ -13,7 +13,7 @@ from handrail.agent.archive import Archive, Busy, UnknownSession
 from handrail.agent.turns import UnknownId
 from handrail.core.checkpoint import Snapshot, StepId
 from handrail.core.conversation import journal
-from handrail.core.conversation.journal import Begun, Entry, Rewound, Said
+from handrail.core.conversation.journal import Entry, Rewound, Said, TurnBegun
 from handrail.core.conversation.message import AssistantMessage, UserMessage
 from handrail.core.documents.change import Change, Landing
 from handrail.core.ledger.report import State
@@ -296,11 +296,11 @@ def told(entries: Sequence[Entry]) -> list[str]:
 def test_any_number_of_ways_back() -> None:
     entries: list[Entry] = []
     for number in (1, 2, 3):
-        entries.append(Begun(turn=f"t-{number}", prompt="", mode="edit"))
+        entries.append(TurnBegun(turn=f"t-{number}", prompt="", mode="edit"))
         entries.append(Said(message=UserMessage(text=str(number))))
     entries.append(Rewound(id="r-1", before="t-2"))
     assert told(entries) == ["1"]
-    entries += [Begun(turn="t-4", prompt="", mode="edit"), Said(message=UserMessage(text="4"))]
+    entries += [TurnBegun(turn="t-4", prompt="", mode="edit"), Said(message=UserMessage(text="4"))]
     assert told(entries) == ["1", "4"]
     entries.append(Rewound(id="r-2", before="r-1"))
     assert told(entries) == ["1", "2", "3"]

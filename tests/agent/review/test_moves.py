@@ -12,8 +12,8 @@ from bench import Bench
 from git_user import git
 from handrail.adapters.git.recorded import GitRecords
 from handrail.adapters.state.review_folder import ReviewFolder
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.review.undoing import undo
-from handrail.agent.review.wanted import Wanted
 from handrail.core.policy.rules import Decision, Rule
 from handrail.ports import Terms
 from handrail.testing import answer, call, lay_out, snapshot
@@ -41,7 +41,7 @@ async def test_a_move_is_one_change_and_undo_moves_the_document_back(bench: Benc
     (known,) = bench.host.reviews.shown
     assert known.origin is not None
     assert known.origin.path == "a"
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": FIVE.replace(b"\n", b"\r\n")}
     assert (bench.root / "a").stat().st_mode & 0o777 == 0o755
@@ -52,7 +52,7 @@ async def test_a_move_is_one_change_and_undo_moves_the_document_back(bench: Benc
 async def test_keep_leaves_the_document_at_its_new_path(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     await edited(bench, move("a", "b"))
-    await bench.host.reviews.keep(Wanted(hunks=ids(bench, "b")))
+    await bench.host.reviews.keep(HunkSelection(hunks=ids(bench, "b")))
     assert await told(bench) == []
     assert snapshot(bench.root) == {"b": MOVED}
 
@@ -62,11 +62,11 @@ async def test_undo_of_a_move_brings_back_the_changes_that_were_pending(bench: B
     await edited(bench)
     await edited(bench, move("a", "b"))
     (renamed,) = ids(bench, "b")
-    await undo(bench.host.reviews, Wanted(hunks=[renamed]))
+    await undo(bench.host.reviews, HunkSelection(hunks=[renamed]))
     assert snapshot(bench.root) == {"a": EDITED}
     assert await told(bench) == BOTH
     await edited(bench, move("a", "b"))
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
 
 
@@ -74,7 +74,7 @@ async def test_a_moved_document_that_the_user_edited_stays_where_it_is(bench: Be
     lay_out(bench.root, {"a": FIVE})
     await edited(bench, move("a", "b"))
     (bench.root / "b").write_bytes(MOVED + b"typed\n")
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert [each.now for each in done.conflicts] == [(MOVED + b"typed\n").decode()]
     assert snapshot(bench.root) == {"b": MOVED + b"typed\n"}
     assert [each[1] for each in await told(bench)] == ["renamed"]
@@ -84,7 +84,7 @@ async def test_a_file_at_the_old_path_is_not_overwritten(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     await edited(bench, move("a", "b"))
     (bench.root / "a").write_bytes(b"of the user\n")
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert len(done.conflicts) == 1
     assert snapshot(bench.root) == {"a": b"of the user\n", "b": MOVED}
     assert [each[1] for each in await told(bench)] == ["renamed"]
@@ -96,7 +96,7 @@ async def test_a_second_move_is_still_one_change(bench: Bench) -> None:
     await edited(bench, move("b", "c", "-five\n+FIVE\n"))
     now = MOVED.replace(b"five", b"FIVE")
     assert await told(bench) == [("c", "renamed", FIVE.decode(), now.decode())]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
 
 
@@ -108,7 +108,7 @@ async def test_a_move_back_leaves_only_what_was_changed(bench: Bench) -> None:
         ("a", "changed", "three\n", "THREE\n"),
         ("a", "changed", "five\n", "FIVE\n"),
     ]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
 
 
@@ -118,7 +118,7 @@ async def test_what_the_user_typed_between_two_moves_stays(bench: Bench, typed: 
     await edited(bench, move("a", "b"))
     (bench.root / "b").write_bytes(typed)
     await edited(bench, move("b", "a", "-five\n+FIVE\n"))
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert b"typed\n" in (bench.root / "a").read_bytes()
 
 
@@ -127,7 +127,7 @@ async def test_what_the_user_typed_before_a_moved_document_is_deleted_comes_back
     await edited(bench, move("a", "b"))
     (bench.root / "b").write_bytes(MOVED + b"typed\n")
     await edited(bench, "*** Begin Patch\n*** Delete File: b\n*** End Patch\n")
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"b": MOVED + b"typed\n"}
 
 
@@ -143,7 +143,7 @@ async def test_a_moved_document_that_the_user_has_rewritten_is_the_users(bench: 
     else:
         await edited(bench, "*** Begin Patch\n*** Add File: a\n+new\n*** End Patch\n")
         assert await told(bench) == [("a", "created", "", "new\n")]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"b": b"MINE#\n"}
 
 
@@ -152,7 +152,7 @@ async def test_later_edits_belong_to_the_same_change(bench: Bench) -> None:
     await edited(bench, move("a", "b"))
     await edited(bench, "*** Begin Patch\n*** Update File: b\n@@\n-one\n+ONE\n*** End Patch\n")
     assert await told(bench) == [("b", "renamed", FIVE.decode(), MOVED.replace(b"one", b"ONE").decode())]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
 
 
@@ -161,7 +161,7 @@ async def test_a_moved_document_that_is_then_deleted_is_a_deletion_of_the_first(
     await edited(bench, move("a", "b"))
     await edited(bench, "*** Begin Patch\n*** Delete File: b\n*** End Patch\n")
     assert await told(bench) == [("a", "deleted", FIVE.decode(), "")]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
     assert await told(bench) == []
 
@@ -170,7 +170,7 @@ async def test_a_document_that_was_made_and_moved_was_made(bench: Bench) -> None
     await edited(bench, "*** Begin Patch\n*** Add File: a\n+three\n*** End Patch\n")
     await edited(bench, move("a", "b"))
     assert await told(bench) == [("b", "created", "", "THREE\n")]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {}
     assert await told(bench) == []
 
@@ -180,7 +180,7 @@ async def test_a_move_to_the_path_of_a_deleted_document_is_two_changes(bench: Be
     await edited(bench, "*** Begin Patch\n*** Delete File: b\n*** End Patch\n")
     await edited(bench, move("a", "b"))
     assert [each[:2] for each in await told(bench)] == [("a", "deleted"), ("b", "changed")]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE, "b": b"other\n"}
 
 
@@ -193,7 +193,7 @@ async def test_a_move_and_another_document_at_the_old_path_in_one_answer(bench: 
     await bench.turn()
     assert snapshot(bench.root) == {"a": b"new\n", "b": MOVED}
     await told(bench)
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
 
 
@@ -209,7 +209,7 @@ async def test_a_command_that_moves_files_unchanged_moves_them(bench: Bench) -> 
         ("same", "deleted", "same\n", ""),
         ("same2", "created", "", "same\n"),
     ]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE, "same": b"same\n", "alike": b"same\n", "gone": b"gone\n"}
 
 
@@ -263,7 +263,7 @@ async def test_a_move_that_was_restored_is_pending_again_once_that_is_restored(
     assert report.checkpoint is not None
     await bench.restore(report.checkpoint)
     assert await told(bench) == moved
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
     assert await told(bench) == []
 
@@ -281,7 +281,7 @@ async def test_a_move_that_was_taken_back_and_is_made_once_more_is_one_change(be
     await edited(bench, move("a", "b"))
     now = EDITED.replace(b"three", b"THREE")
     assert await told(bench) == [("b", "renamed", EDITED.decode(), now.decode())]
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
 
 
@@ -299,5 +299,5 @@ async def test_another_document_at_the_old_path_is_not_the_moved_one(bench: Benc
     (bench.root / "b").unlink()
     (bench.root / "a").write_bytes(b"of the user\n")
     assert await told(bench) == []
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": b"of the user\n"}

@@ -11,8 +11,8 @@ from agent.review.test_reviews import BOTH, EDITED, FIVE, PATCH, edited, patch, 
 from bench import Bench
 from git_user import WHO, git
 from handrail.adapters.git.recorded import GitRecords
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.review.undoing import undo
-from handrail.agent.review.wanted import Wanted
 from handrail.core.policy.rules import Decision, Rule
 from handrail.ports import Terms
 from handrail.testing import answer, call, lay_out
@@ -52,7 +52,7 @@ async def test_of_a_change_that_is_staged_in_part_the_rest_is_pending(repository
     blob = git(repository.root, "hash-object", "-w", "--stdin", given=staged).strip()
     git(repository.root, "update-index", "--cacheinfo", f"100644,{blob},a")
     assert await told(repository) == [("a", "changed", "three\n", "THREE\n")]
-    await undo(repository.host.reviews, Wanted())
+    await undo(repository.host.reviews, HunkSelection())
     assert (repository.root / "a").read_text() == staged
 
 
@@ -150,7 +150,7 @@ async def test_a_repository_that_cannot_be_read_keeps_nothing_and_disturbs_nobod
     assert await told(bench) == BOTH
     assert await told(bench) == BOTH
     assert [str(root) in each for each in said] == ([True] if wrong != "a damaged blob" else [])
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert done.conflicts == []
 
 

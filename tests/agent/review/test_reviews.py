@@ -10,8 +10,8 @@ import pytest
 
 from bench import Bench
 from handrail.adapters.state.review_folder import ReviewFolder
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.review.undoing import undo
-from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.review.pending import ReviewMode
@@ -67,20 +67,20 @@ async def test_one_hunk_is_kept_and_the_other_undone(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     await edited(bench)
     first, second = ids(bench)
-    assert await bench.host.reviews.keep(Wanted(hunks=[first])) == (first,)
+    assert await bench.host.reviews.keep(HunkSelection(hunks=[first])) == (first,)
     assert await told(bench) == BOTH[1:]
-    done = await undo(bench.host.reviews, Wanted(hunks=[second]))
+    done = await undo(bench.host.reviews, HunkSelection(hunks=[second]))
     assert (done.hunks, done.conflicts) == ([second], [])
     assert snapshot(bench.root) == {"a": b"one\nTWO\nthree\nfour\nfive\n"}
     assert await told(bench) == []
     with pytest.raises(UnknownId, match="may have been kept, undone or rewritten"):
-        await undo(bench.host.reviews, Wanted(hunks=[second]))
+        await undo(bench.host.reviews, HunkSelection(hunks=[second]))
 
 
 async def test_an_undo_can_be_taken_back_and_is_pending_again(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     await edited(bench)
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {"a": FIVE}
     assert done.checkpoint is not None
     await bench.restore(done.checkpoint)
@@ -92,7 +92,7 @@ async def test_what_was_typed_beside_hunks_stays_and_moves_them(bench: Bench) ->
     await edited(bench)
     (bench.root / "a").write_bytes(b"zero\n" + EDITED + b"six\n")
     assert await told(bench) == BOTH
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": b"zero\n" + FIVE + b"six\n"}
 
@@ -103,12 +103,12 @@ async def test_a_hunk_that_was_typed_in_is_a_conflict_with_both_texts_until_all_
     lay_out(bench.root, {"a": FIVE})
     await edited(bench)
     (bench.root / "a").write_bytes(EDITED.replace(b"TWO", b"TWO, typed").replace(b"one", b"ONE"))
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert len(done.hunks) == 1
     (conflict,) = done.conflicts
     assert (conflict.now, conflict.before) == ("TWO, typed\n", "two\n")
     assert snapshot(bench.root) == {"a": b"ONE\nTWO, typed\nthree\nfour\nfive\n"}
-    done = await undo(bench.host.reviews, Wanted(hunks=[conflict.hunk]), forced=True)
+    done = await undo(bench.host.reviews, HunkSelection(hunks=[conflict.hunk]), forced=True)
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": b"ONE\ntwo\nthree\nfour\nfive\n"}
 
@@ -118,7 +118,7 @@ async def test_line_ends_and_marks_of_a_document_are_kept(bench: Bench) -> None:
     lay_out(bench.root, {"a": before})
     await edited(bench)
     assert snapshot(bench.root) != {"a": before}
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {"a": before}
 
 
@@ -128,7 +128,7 @@ async def test_a_document_that_was_made_is_one_hunk(bench: Bench, content: bytes
     rows = "".join(f"+{row}\n" for row in content.decode().splitlines())
     await edited(bench, f"*** Begin Patch\n*** Add File: new/b\n{rows}*** End Patch\n")
     assert await told(bench) == [("new/b", "created", "", content.decode())]
-    done = await undo(bench.host.reviews, Wanted(uri=(bench.root / "new/b").as_uri()))
+    done = await undo(bench.host.reviews, HunkSelection(uri=(bench.root / "new/b").as_uri()))
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
     assert not (bench.root / "new").exists()
@@ -138,7 +138,7 @@ async def test_a_document_that_was_made_is_one_hunk(bench: Bench, content: bytes
 async def test_a_document_that_was_made_and_typed_in_is_never_removed(bench: Bench) -> None:
     await edited(bench, "*** Begin Patch\n*** Add File: b\n+made\n*** End Patch\n")
     (bench.root / "b").write_text("made\ntyped\n")
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert len(done.conflicts) == 1
     assert snapshot(bench.root) == {"b": b"made\ntyped\n"}
 
@@ -148,7 +148,7 @@ async def test_a_document_that_was_removed_comes_back_byte_for_byte(bench: Bench
     (bench.root / "a").chmod(0o755)
     await edited(bench, "*** Begin Patch\n*** Delete File: a\n*** End Patch\n")
     assert [each[:2] for each in await told(bench)] == [("a", "deleted")]
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": FIVE.replace(b"\n", b"\r\n")}
     assert (bench.root / "a").stat().st_mode & 0o777 == 0o755
@@ -160,7 +160,7 @@ async def test_a_turn_is_undone_and_another_one_stays(bench: Bench) -> None:
     second = await edited(
         bench, PATCH.replace("-two\n+TWO", "-three\n+3").replace("-four\n+FOUR", "-five\n+5")
     )
-    await undo(bench.host.reviews, Wanted(turn=first))
+    await undo(bench.host.reviews, HunkSelection(turn=first))
     assert snapshot(bench.root) == {"a": b"one\ntwo\n3\nfour\n5\n"}
     (known,) = bench.host.reviews.shown
     assert {turn for hunk in known.document.hunks for turn in hunk.turns} == {second}
@@ -182,7 +182,7 @@ async def test_what_a_command_has_changed_is_pending(bench: Bench) -> None:
         ("made", "created", "", "made\n"),
         ("raw", "whole", "", ""),
     ]
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": FIVE, "gone": b"gone\n", "raw": b"\0\1\2"}
     assert await told(bench) == []
@@ -215,9 +215,9 @@ async def test_another_process_knows_what_is_pending_and_what_becomes_of_it(
     other = Bench(bench.root, bench.state)
     other.host.reviews.store = ReviewFolder(lambda: tmp_path / "review")
     assert await told(other) == BOTH
-    await other.host.reviews.keep(Wanted(hunks=ids(other)[:1]))
+    await other.host.reviews.keep(HunkSelection(hunks=ids(other)[:1]))
     assert await told(bench) == BOTH[1:]
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert await told(other) == []
     assert snapshot(bench.root) == {"a": b"zero\none\nTWO\nthree\nfour\nfive\n"}
     assert list((tmp_path / "review").iterdir()) == []

@@ -14,8 +14,8 @@ from agent.review.test_reviews import BOTH, EDITED, FIVE, PATCH, edited, ids, to
 from bench import Bench
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.state.review_folder import ReviewFolder
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.review.undoing import undo
-from handrail.agent.review.wanted import Wanted
 from handrail.core.documents.change import Change, Landing
 from handrail.core.policy.rules import Decision, Rule
 from handrail.ports import Terms
@@ -41,11 +41,11 @@ async def test_below_a_deletion_is_what_was_pending_before(bench: Bench, typed: 
     await edited(bench, DELETE)
     (deleted,) = ids(bench)
     assert [each[1] for each in await told(bench)] == ["deleted"]
-    await undo(bench.host.reviews, Wanted(hunks=[deleted]))
+    await undo(bench.host.reviews, HunkSelection(hunks=[deleted]))
     assert snapshot(bench.root) == {"a": typed + EDITED}
     assert await told(bench) == BOTH
     await edited(bench, DELETE)
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": typed + FIVE}
     assert await told(bench) == []
@@ -54,9 +54,9 @@ async def test_below_a_deletion_is_what_was_pending_before(bench: Bench, typed: 
 async def test_what_was_kept_before_a_deletion_stays_kept(bench: Bench) -> None:
     lay_out(bench.root, {"a": FIVE})
     await edited(bench)
-    await bench.host.reviews.keep(Wanted(hunks=ids(bench)[:1]))
+    await bench.host.reviews.keep(HunkSelection(hunks=ids(bench)[:1]))
     await edited(bench, DELETE)
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {"a": FIVE.replace(b"two", b"TWO")}
 
 
@@ -65,7 +65,7 @@ async def test_below_a_text_that_has_become_binary_is_what_was_pending_before(be
     await edited(bench)
     await command(bench, "open('a', 'wb').write(bytes([0, 255, 254, 0]))")
     assert [each[1] for each in await told(bench)] == ["whole"]
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {"a": FIVE}
 
 
@@ -73,11 +73,11 @@ async def test_of_a_document_that_was_made_a_later_turn_is_undone_alone(bench: B
     await edited(bench, ADD)
     later = "*** Begin Patch\n*** Update File: b\n@@\n made\n+more\n*** End Patch\n"
     turn = await edited(bench, later)
-    done = await undo(bench.host.reviews, Wanted(turn=turn))
+    done = await undo(bench.host.reviews, HunkSelection(turn=turn))
     assert done.conflicts == []
     assert snapshot(bench.root) == {"b": b"made\n"}
     assert await told(bench) == [("b", "created", "", "made\n")]
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {}
 
 
@@ -101,7 +101,7 @@ async def test_rows_at_the_end_are_not_joined(bench: Bench) -> None:
     lay_out(bench.root, {"a": b"one\ntwo"})
     await command(bench, "open('a', 'a').write('\\nthree\\n')")
     (bench.root / "a").write_bytes(b"one\ntwo\nthree\nfour\n")
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {"a": b"one\ntwo\nfour\n"}
 
 
@@ -119,7 +119,7 @@ async def test_what_the_user_has_removed_and_the_agent_makes_anew_is_made(bench:
     (bench.root / "a").unlink()
     await told(bench)
     await edited(bench, ADD.replace("File: b", "File: a"))
-    await undo(bench.host.reviews, Wanted())
+    await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {}
 
 
@@ -131,7 +131,7 @@ async def test_a_restore_of_a_restore_brings_back_what_was_pending(bench: Bench)
     assert restored.checkpoint is not None
     await bench.restore(restored.checkpoint)
     assert await told(bench) == BOTH
-    done = await undo(bench.host.reviews, Wanted())
+    done = await undo(bench.host.reviews, HunkSelection())
     assert done.checkpoint is not None
     await bench.restore(done.checkpoint)
     assert await told(bench) == BOTH
@@ -172,10 +172,10 @@ async def test_what_is_kept_while_another_change_is_undone_stays_kept(bench: Ben
     first, second = ids(bench)
 
     async def keep() -> None:
-        await bench.host.reviews.keep(Wanted(hunks=[second]))
+        await bench.host.reviews.keep(HunkSelection(hunks=[second]))
 
     busy.then = keep
-    await undo(bench.host.reviews, Wanted(hunks=[first]))
+    await undo(bench.host.reviews, HunkSelection(hunks=[first]))
     assert await told(bench) == []
     assert snapshot(bench.root) == {"a": FIVE.replace(b"four", b"FOUR")}
 
@@ -223,7 +223,7 @@ async def test_what_was_pending_in_a_removed_document_is_pending_once_it_is_back
         assert report.checkpoint is not None
         await bench.restore(report.checkpoint)
         assert await told(bench) == removed
-    assert (await undo(bench.host.reviews, Wanted())).conflicts == []
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": FIVE}
 
 

@@ -31,12 +31,12 @@ def parse(arguments: tool.Arguments) -> tool.Command | Failure:
     if isinstance(line, Failure):
         return line
 
-    async def run(places: Mapping[str, Place], ports: Ports, console: tool.Console) -> tool.Printed:
+    async def run(places: Mapping[str, Place], ports: Ports, console: tool.Console) -> tool.CommandReport:
         running = await asyncio.create_subprocess_shell(
             line, cwd=str(Path(places["."].identity.removeprefix("file://"))), stdout=asyncio.subprocess.PIPE
         )
         said, _ = await running.communicate()
-        return tool.Printed(text=said.decode())
+        return tool.CommandReport(text=said.decode())
 
     return tool.Command(title=line, line=line, run=run, reads=(".",))
 

@@ -22,9 +22,9 @@ from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
     CommandEffects,
+    EditorActivity,
     KeptDocument,
     Limits,
-    Meanwhile,
     Pruned,
     Restoration,
     Snapshot,
@@ -91,12 +91,12 @@ class ShadowRepo:
         self,
         step: StepId,
         snapshot: Snapshot,
-        meanwhile: Meanwhile = NOTHING,
+        activity: EditorActivity = NOTHING,
         until: Snapshot | None = None,
     ) -> CommandEffects:
         """Finds what a command changed, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().after_command, step, snapshot, meanwhile, until)
+            return await files.in_thread(self._vault().after_command, step, snapshot, activity, until)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, see the port; paths that are known to be as they were are left out."""

@@ -35,9 +35,9 @@ from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
     CommandEffects,
+    EditorActivity,
     KeptDocument,
     Limits,
-    Meanwhile,
     Pruned,
     Restoration,
     Snapshot,
@@ -165,20 +165,20 @@ class Vault:
                 return Commands(self.home, self.roots).take_before(step_id, since.id if since else "")
 
     def after_command(
-        self, step_id: StepId, snapshot: Snapshot, meanwhile: Meanwhile, until: Snapshot | None
+        self, step_id: StepId, snapshot: Snapshot, activity: EditorActivity, until: Snapshot | None
     ) -> CommandEffects:
         """Finds what a command changed, and keeps it as part of the step."""
         with self._open() as store:
-            return self._end_command(store, step_id, (snapshot.id, until.id if until else ""), meanwhile)
+            return self._end_command(store, step_id, (snapshot.id, until.id if until else ""), activity)
 
     def _end_command(
-        self, store: Store, step_id: StepId, names: tuple[str, str], meanwhile: Meanwhile = NOTHING
+        self, store: Store, step_id: StepId, names: tuple[str, str], activity: EditorActivity = NOTHING
     ) -> CommandEffects:
         commands = Commands(self.home, self.roots)
         self.memory.room.doubt()
         with lock.hold(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
             found = commands.find_changes(*names)
-            for uris, why in ((meanwhile.saved, SAVED), (meanwhile.edited, EDITED)):
+            for uris, why in ((activity.saved, SAVED), (activity.edited, EDITED)):
                 theirs = images.spots_of([Target(uri=uri) for uri in uris], self.roots)
                 found = found.drop({spot.identity for spot in theirs}, why)
         if found.entries:
@@ -186,7 +186,7 @@ class Vault:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
                 beneath, blobs = images.add_unsaved(
-                    found.entries, images.spots_of(meanwhile.unsaved, self.roots)
+                    found.entries, images.spots_of(activity.unsaved, self.roots)
                 )
                 entries = joined_in_step(step.entries, beneath)
                 self._write(turns, turn, replace(step, entries=entries), [*found.blobs, *blobs])
@@ -207,7 +207,7 @@ class Vault:
         for name, step_id in commands.left_behind():
             try:
                 with self._open() as store:
-                    edited = Meanwhile(edited=commands.edited_documents(name))
+                    edited = EditorActivity(edited=commands.edited_documents(name))
                     self._end_command(store, step_id, (name, ""), edited)
             except CheckpointError as error:
                 logger.warning("The changes that a command made before a crash are unknown: %s", error)

@@ -28,7 +28,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.script import Environment, Script
 from handrail.core.policy.containment import Available
-from handrail.core.policy.shell import End, ParsedCommand, Ran, Run, SetAside
+from handrail.core.policy.shell import End, ParsedCommand, Run, RunResult, SetAside
 from handrail.core.results import screen
 from handrail.ports import Repository
 
@@ -108,7 +108,7 @@ class Processes:
         uncovered = holding.replaced_file() or ""
         return SetAside(appeared=taken.appeared, unsearched=taken.unsearched, uncovered=uncovered)
 
-    async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> Ran | Failure:
+    async def run(self, run: Run, stop: asyncio.Event, tell: Callable[[str], None]) -> RunResult | Failure:
         """Run a command line to its end; see the port."""
         folder = path_of(run.folder)
         if folder is None or not await in_thread(folder.is_dir):
@@ -139,7 +139,7 @@ class Processes:
         holding: Holding | None,
         stop: asyncio.Event,
         tell: Callable[[str], None],
-    ) -> Ran | Failure:
+    ) -> RunResult | Failure:
         mark = secrets.token_hex(16)
         environments = self._environments(folder, run.secrets, mark, is_held=holding is not None)
         ours, theirs = os.pipe()
@@ -176,9 +176,9 @@ class Processes:
         if end is End.EXITED and not is_held:
             return _containment_failure(screen.plain(printed.text()).strip())
         if holding is not None and (path := holding.replaced_file()) is not None:
-            return Ran(end=End.UNCOVERED, code=None, output="", uncovered=path)
+            return RunResult(end=End.UNCOVERED, code=None, output="", uncovered=path)
         code = task.result() if end is End.EXITED else None
-        return Ran(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
+        return RunResult(end=end, code=code, output=screen.plain(printed.text()), left_processes=left)
 
     def _disks(self, holding: Holding | None) -> Sequence[Path]:
         """Folders on the disks that a command may write to unasked."""
@@ -186,7 +186,7 @@ class Processes:
             return ()
         return (*self._roots(), holding.scratch)
 
-    def _take_away(self, ran: Ran, holding: Holding) -> Ran:
+    def _take_away(self, ran: RunResult, holding: Holding) -> RunResult:
         """*ran* with what a contained command has written apart from files that are simply its."""
         assert self._containment is not None
         layers = tuple((uri_of(Path(layer.folder)), layer.upper) for layer in holding.changed_layers())

@@ -12,8 +12,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from handrail.adapters.containment import enter
 from handrail.adapters.containment.notify import AT_FDCWD, Answer, Call, kernel_path, magic, open_path
+from handrail.adapters.containment.permissions import Permissions
 from handrail.adapters.containment.pool import Pool
-from handrail.adapters.containment.rules import Rules
 
 AT_SYMLINK_NOFOLLOW, AT_REMOVEDIR, AT_SYMLINK_FOLLOW = 0x100, 0x200, 0x400
 TMPFILE = os.O_TMPFILE & ~os.O_DIRECTORY
@@ -36,7 +36,7 @@ class Elsewhere(Exception):  # no error: the kernel decides
 class Gate:
     """Answers calls by *rules*; what is made is taken from *pool*, as far as that lasts."""
 
-    def __init__(self, rules: Rules, pool: Pool) -> None:
+    def __init__(self, rules: Permissions, pool: Pool) -> None:
         self.rules, self.pool = rules, pool
         areas = tuple(rules.areas)
         self.elsewhere = tuple(

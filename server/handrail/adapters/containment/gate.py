@@ -30,8 +30,8 @@ import struct
 from handrail.adapters.containment import enter
 from handrail.adapters.containment.calls import Gate
 from handrail.adapters.containment.notify import Listener
+from handrail.adapters.containment.permissions import Permissions
 from handrail.adapters.containment.pool import Pool
-from handrail.adapters.containment.rules import Rules
 
 SUBREAPER, SET_DUMPABLE = 36, 4
 IGNORED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # meant for the command
@@ -46,7 +46,7 @@ def main() -> None:
     enter.drop_capabilities()
     ours, theirs = socket.socketpair()
     woken = _woken_by_children()
-    closing = Rules.of(rules)
+    closing = Permissions.of(rules)
     for each in IGNORED:
         signal.signal(each, signal.SIG_IGN)
     pid = os.fork()

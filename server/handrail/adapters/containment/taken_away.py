@@ -30,7 +30,7 @@ LIMIT_FILES, LIMIT_BYTES = 20, 65_536  # that are shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TakenFrom:
-    """What was moved away after a command; see `Ran`."""
+    """What was moved away after a command; see `RunResult`."""
 
     appeared: tuple[Appeared, ...] = ()
     left: tuple[str, ...] = ()

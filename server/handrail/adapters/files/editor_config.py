@@ -84,7 +84,7 @@ def _compile(glob: str) -> tuple[re.Pattern[str], ...]:
     result = []
     for each in islice(_alternatives(anywhere), LIMIT_ALTERNATIVES):
         try:
-            result.append(wildcard.of_path(each, has_brackets=True))
+            result.append(wildcard.path_regex(each, has_brackets=True))
         except (re.error, RecursionError, OverflowError):
             continue
     return tuple(result)

@@ -68,7 +68,7 @@ class GitRecords:
         path = path_of(uri)
         return None if path is None else await in_thread(_content, path, blob)
 
-    def is_it(self, raw: bytes, blob: str) -> bool:
+    def is_recorded(self, raw: bytes, blob: str) -> bool:
         """Whether git would hold *raw* under the id *blob*, without any conversion."""
         return Blob.from_string(raw).id.decode("ascii") == blob
 

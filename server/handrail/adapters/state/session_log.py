@@ -22,7 +22,7 @@ from pathlib import Path
 from handrail.adapters.files import system_lock
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.core.conversation import as_json
-from handrail.core.conversation.journal import Begun, Entry, Renamed
+from handrail.core.conversation.journal import Entry, Renamed, TurnBegun
 from handrail.core.conversation.label import label_of
 from handrail.core.results.redact import redact
 from handrail.ports.sessions import Release, SessionInfo
@@ -30,7 +30,9 @@ from handrail.ports.sessions import Release, SessionInfo
 logger = logging.getLogger(__name__)
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-BEGUN = as_json.line(Begun(turn="", prompt="", mode="")).partition(",")[0].encode()  # how such lines begin
+BEGUN = (
+    as_json.line(TurnBegun(turn="", prompt="", mode="")).partition(",")[0].encode()
+)  # how such lines begin
 RENAMED = as_json.line(Renamed(title="")).partition(",")[0].encode()
 
 
@@ -160,7 +162,7 @@ def _size(file: Path) -> int:
 def _of_turn(folder: Path, turn: str) -> str | None:
     for file in folder.glob("*.jsonl"):
         for entry in _entries(file, (BEGUN,)):
-            if isinstance(entry, Begun) and entry.turn == turn and not entry.is_copied:
+            if isinstance(entry, TurnBegun) and entry.turn == turn and not entry.is_copied:
                 return file.stem
     return None
 
@@ -171,7 +173,7 @@ def _list(folder: Path, limit: int | None) -> tuple[SessionInfo, ...]:
         if limit is not None and len(sessions) >= limit:
             break
         entries = list(_entries(file, (BEGUN, RENAMED)))
-        prompts = [entry.prompt for entry in entries if isinstance(entry, Begun)]
+        prompts = [entry.prompt for entry in entries if isinstance(entry, TurnBegun)]
         titles = [entry.title for entry in entries if isinstance(entry, Renamed)]
         if prompts:
             time = datetime.fromtimestamp(modified, UTC).isoformat()

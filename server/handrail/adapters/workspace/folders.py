@@ -162,7 +162,9 @@ class Folders:
                     real,
                     reals[home[0]],
                     below,
-                    lambda path: rules.of_path(said, READING, ToolKind.READ, shown_path(path, reals, names)),
+                    lambda path: rules.decision_for_path(
+                        said, READING, ToolKind.READ, shown_path(path, reals, names)
+                    ),
                 )
         except reached.TooManyError:
             return None

@@ -28,7 +28,7 @@ LIMIT_PATTERNS = 64  # that a glob with braces may stand for
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
+class _IgnoreRules:
     """The ignore rules of one file, and the path of its folder with `/` at the end."""
 
     kind: str
@@ -52,7 +52,7 @@ class Ignored:
     def __init__(self, folder: Path, is_internal: Callable[[str], bool]) -> None:
         self._folder = folder
         self._is_internal = is_internal
-        self._known: dict[str, tuple[_Rules, ...]] = {}  # by folder
+        self._known: dict[str, tuple[_IgnoreRules, ...]] = {}  # by folder
 
     def __call__(self, path: Path) -> bool:
         """Whether the walk would not give *path*."""
@@ -66,13 +66,13 @@ class Ignored:
             rules = (*rules, *self._rules_of(os.fspath(folder)))
         return _is_ignored(os.fspath(path), rules, is_folder=False)
 
-    def _rules_of(self, folder: str) -> tuple[_Rules, ...]:
+    def _rules_of(self, folder: str) -> tuple[_IgnoreRules, ...]:
         if folder not in self._known:
             self._known[folder] = tuple(_rules(folder))
         return self._known[folder]
 
     @cached_property
-    def _top(self) -> tuple[_Rules, ...]:
+    def _top(self) -> tuple[_IgnoreRules, ...]:
         return (*_rules_above(self._folder, self._is_internal), *_rules(os.fspath(self._folder)))
 
 
@@ -101,7 +101,7 @@ def _alternatives(pattern: str) -> Iterator[str]:
         yield from _alternatives(pattern[: found.start()] + part + pattern[found.end() :])
 
 
-def _walk(folder: str, rules: tuple[_Rules, ...], is_internal: Callable[[str], bool]) -> Iterator[Path]:
+def _walk(folder: str, rules: tuple[_IgnoreRules, ...], is_internal: Callable[[str], bool]) -> Iterator[Path]:
     rules = (*rules, *_rules(folder))
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
@@ -121,7 +121,7 @@ def _walk(folder: str, rules: tuple[_Rules, ...], is_internal: Callable[[str], b
             yield Path(entry.path)
 
 
-def _rules_above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Rules, ...]:
+def _rules_above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_IgnoreRules, ...]:
     """The rules of the folders above, up to the top of the repository; nothing without a repository."""
     above: list[Path] = []
     top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
@@ -129,14 +129,16 @@ def _rules_above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Rul
         above = [each for each in reversed(folder.parents) if each.is_relative_to(top)]
     found = [rules for each in above for rules in _rules(os.fspath(each))]
     if top is not None and (excluded := _lines(top / ".git" / "info" / "exclude")):
-        found.insert(0, _Rules(kind=EXCLUDE, folder=_slash(os.fspath(top)), spec=patterns.spec(excluded)))
+        found.insert(
+            0, _IgnoreRules(kind=EXCLUDE, folder=_slash(os.fspath(top)), spec=patterns.spec(excluded))
+        )
     return tuple(found)
 
 
-def _rules(folder: str) -> Iterator[_Rules]:
+def _rules(folder: str) -> Iterator[_IgnoreRules]:
     for name in IGNORE_FILES:
         if os.path.lexists(f"{folder}/{name}") and (lines := _lines(Path(folder, name))):
-            yield _Rules(kind=name, folder=_slash(folder), spec=patterns.spec(lines))
+            yield _IgnoreRules(kind=name, folder=_slash(folder), spec=patterns.spec(lines))
 
 
 def _lines(path: Path) -> list[str]:
@@ -150,7 +152,7 @@ def _slash(folder: str) -> str:
     return folder.rstrip("/" + os.sep).replace(os.sep, "/") + "/"
 
 
-def _is_ignored(path: str, rules: Sequence[_Rules], *, is_folder: bool) -> bool:
+def _is_ignored(path: str, rules: Sequence[_IgnoreRules], *, is_folder: bool) -> bool:
     """Whether the first that says anything of *path* says that it is ignored; inner folders come first."""
     name = path.replace(os.sep, "/") + ("/" if is_folder else "")
     for kind in (*IGNORE_FILES, EXCLUDE):

@@ -46,10 +46,13 @@ class Ground:
     def is_closed(self, place: Place, within: Place | None) -> bool:
         """Whether the user's rules keep a file out of a search; they may have been asked about *within*."""
         said = [
-            rules.of_path(self.rules, tool, ToolKind.READ, place.path) for tool in ("read_file", "search")
+            rules.decision_for_path(self.rules, tool, ToolKind.READ, place.path)
+            for tool in ("read_file", "search")
         ]
         if Decision.ASK in said and Decision.BLOCK not in said and within is not None:
-            return rules.of_path(self.rules, "search", ToolKind.READ, within.path) is not Decision.ASK
+            return (
+                rules.decision_for_path(self.rules, "search", ToolKind.READ, within.path) is not Decision.ASK
+            )
         return Decision.BLOCK in said or Decision.ASK in said
 
     def is_internal(self, name: str) -> bool:

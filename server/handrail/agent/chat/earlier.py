@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from handrail.core.conversation.journal import Begun, Entry, Over, Said, drop_rewound
+from handrail.core.conversation.journal import Entry, Said, TurnBegun, TurnEnded, drop_rewound
 from handrail.core.conversation.message import AssistantMessage, UserMessage
 
 LIMIT_PART_CHARS = 4_000  # of a prompt, or of an answer
@@ -52,15 +52,15 @@ def _rounds(entries: Iterable[Entry]) -> list[_Round]:
     is_copied = False  # what a fork has of another session is one turn of many messages
     for entry in drop_rewound(entries):
         match entry:
-            case Begun(is_copied=True):
+            case TurnBegun(is_copied=True):
                 is_copied = True
-            case Begun(prompt=prompt):
+            case TurnBegun(prompt=prompt):
                 rounds.append(_Round(prompt))
             case Said(message=UserMessage(text=text, instructions="")) if is_copied:
                 rounds.append(_Round(text))
             case Said(message=AssistantMessage(text=text)) if rounds and text.strip():
                 rounds[-1] = replace(rounds[-1], answer=text)
-            case Over():
+            case TurnEnded():
                 is_copied = False
             case _:
                 pass

@@ -10,7 +10,7 @@ from handrail.ports.sessions import Release, SessionInfo, Sessions
 
 
 @dataclass
-class Heard:
+class WatchedSessions:
     """
     Sessions port.
 

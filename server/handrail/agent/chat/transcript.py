@@ -18,14 +18,14 @@ from handrail.agent.tools.todo import Todo
 from handrail.core.conversation import journal, todo
 from handrail.core.conversation.journal import (
     Answered,
-    Begun,
     Decided,
     Entry,
-    Over,
     Renamed,
     Replaced,
     Rewound,
     Said,
+    TurnBegun,
+    TurnEnded,
 )
 from handrail.core.conversation.label import label_of
 from handrail.core.conversation.message import (
@@ -57,14 +57,14 @@ OUTPUT_CHARS = 4_000  # of what a running command prints, its end
 
 
 @dataclass(kw_only=True)
-class Words:
+class ModelText:
     """What the model says."""
 
     text: str
 
 
 @dataclass(kw_only=True)
-class Told:
+class Interjection:
     """What the model was told while the turn ran: by the user, or by handrail in the user's place."""
 
     text: str
@@ -107,7 +107,7 @@ class Call:
 
 
 @dataclass(kw_only=True)
-class Waiting:
+class PendingQuestion:
     """A question to the user, by its id; *end* says how it ended, which is empty while it is open."""
 
     question: str
@@ -115,7 +115,7 @@ class Waiting:
     end: str = ""
 
 
-Item = Words | Told | Remark | Call | Waiting
+Item = ModelText | Interjection | Remark | Call | PendingQuestion
 
 
 @dataclass(kw_only=True)
@@ -181,7 +181,7 @@ class Transcript:
                 self._begin_anew()
             else:
                 self._add(entry)
-            if is_now and isinstance(entry, Begun) and not entry.is_copied:
+            if is_now and isinstance(entry, TurnBegun) and not entry.is_copied:
                 self.rounds[-1].is_running = True
 
     @property
@@ -208,7 +208,7 @@ class Transcript:
 
     def _add(self, entry: Entry) -> None:
         match entry:
-            case Begun():
+            case TurnBegun():
                 self.mode, self._copied = entry.mode, entry.turn if entry.is_copied else ""
                 if not self._is_named:
                     self.title = self.title or label_of(entry.prompt)
@@ -221,7 +221,7 @@ class Transcript:
                 self._replace(messages)
             case Answered() | Decided():
                 self._close(entry)
-            case Over():
+            case TurnEnded():
                 self._end(entry)
             case Renamed(title=title):
                 self.title, self._is_named = title, True
@@ -238,13 +238,13 @@ class Transcript:
             case _ if not self.rounds:
                 pass
             case UserMessage(text=text) if self.rounds[-1].items or text != self.rounds[-1].prompt:
-                self.rounds[-1].items.append(Told(text=text))
+                self.rounds[-1].items.append(Interjection(text=text))
                 if text in self.rounds[-1].steered:
                     self.rounds[-1].steered.remove(text)
             case AssistantMessage():
                 self.rounds[-1].coming = ""
                 if message.text.strip():
-                    self.rounds[-1].items.append(Words(text=message.text))
+                    self.rounds[-1].items.append(ModelText(text=message.text))
                 for call in message.calls:
                     self._call(call)
             case ToolMessage(results=results):
@@ -280,7 +280,7 @@ class Transcript:
             call.result, call.output = result, ""
             call.line = result.line or call.line
 
-    def _end(self, over: Over) -> None:
+    def _end(self, over: TurnEnded) -> None:
         self._ended = self._ended.plus(over.usage)
         self.usage = self._ended
         each = next((each for each in reversed(self.rounds) if each.turn == over.turn), None)
@@ -343,12 +343,14 @@ class Transcript:
             known.end = _how(event.end, event.choice)
 
     @staticmethod
-    def _question(round_: Round, question: str, subject: str) -> Waiting:
+    def _question(round_: Round, question: str, subject: str) -> PendingQuestion:
         """What a turn shows of a question."""
-        asked = (each for each in round_.items if isinstance(each, Waiting) and each.question == question)
+        asked = (
+            each for each in round_.items if isinstance(each, PendingQuestion) and each.question == question
+        )
         known = next(asked, None)
         if known is None:
-            known = Waiting(question=question, subject=subject)
+            known = PendingQuestion(question=question, subject=subject)
             round_.items.append(known)
         return known
 

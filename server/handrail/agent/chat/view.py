@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from handrail.agent import tools
 from handrail.agent.chat.transcript import (
     Call,
+    Interjection,
     Item,
+    ModelText,
+    PendingQuestion,
     Remark,
     Round,
-    Told,
     Transcript,
-    Waiting,
-    Words,
 )
 from handrail.core import surfaces
 from handrail.core.conversation import todo
@@ -38,7 +38,7 @@ TITLE_CHARS = 120
 SUMMARY_CHARS = 200
 LIMIT_ROWS = 15  # of what a call has printed; all of it is shown on demand
 LIMIT_CHARS = 6_000  # of it
-KINDS: dict[type[object], str] = {Waiting: "asked", Remark: "remark"}  # of which no journal tells
+KINDS: dict[type[object], str] = {PendingQuestion: "asked", Remark: "remark"}  # of which no journal tells
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 RUN = re.compile(r"`+")
 OURS_LIKE = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|>|(?:=+|-{2,}|\*\*\*+|___+)\s*$)")
@@ -156,7 +156,7 @@ class View:
                 shown.calls[key] = item
                 if len(rows) > 1:
                     shown.folds[key] = 0
-            elif isinstance(item, Waiting) and not item.end:
+            elif isinstance(item, PendingQuestion) and not item.end:
                 shown.questions[key] = item.question
         if one.coming.strip():
             shown.parts.append(_part(f"coming:{one.turn}", *escape(self.redact(one.coming)), ""))
@@ -174,11 +174,11 @@ class View:
 
     def _item(self, item: Item) -> Iterator[str]:
         match item:
-            case Words(text=text):
+            case ModelText(text=text):
                 yield from escape(self.redact(text))
             case Remark(text=text):
                 yield f"*{surfaces.message(self.redact(text))}*"
-            case Told(text=text):
+            case Interjection(text=text):
                 rows = self.redact(text).strip().split("\n")
                 yield "> While this turn was running, handrail told the model:"
                 yield ">"
@@ -189,7 +189,7 @@ class View:
                     yield f"> … {len(rows) - LIMIT_ROWS} more lines"
             case Call():
                 yield from self._call(item)
-            case Waiting():
+            case PendingQuestion():
                 yield from self._render_question(item)
 
     def _todos(self, call: Call) -> Iterator[str]:
@@ -231,7 +231,7 @@ class View:
             yield ""
             yield f"  … {hidden} more lines"
 
-    def _render_question(self, item: Waiting) -> Iterator[str]:
+    def _render_question(self, item: PendingQuestion) -> Iterator[str]:
         document = self.question(item.question) if not item.end else None
         if document is None:
             what = surfaces.code(self.redact(item.subject), TITLE_CHARS)

@@ -24,7 +24,7 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
     Compares a checkpoint.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         checkpoint: The id of a turn or a step; the diff starts from the state before it.
         against: Another checkpoint, up to whose beginning the diff goes; `now`; or None for what the turn, or
             the step and the later ones of its turn, left.

@@ -18,7 +18,7 @@ from handrail.agent.restore.dry_run import dry_run_one, preview
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, names, pin_targets, read_held, targets, written_texts
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
-from handrail.core.conversation.journal import ToldTurn
+from handrail.core.conversation.journal import JournalTurn
 from handrail.core.documents.change import Landing, Update
 from handrail.core.documents.revert import Lines
 from handrail.ports import CheckpointError, Document, Ports
@@ -40,7 +40,7 @@ class Conversation:
     """A session and the turns that it has, in order."""
 
     session: str
-    turns: tuple[ToldTurn, ...]
+    turns: tuple[JournalTurn, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +91,7 @@ async def restore(ports: Ports, step: StepId, request: RestoreRequest) -> Restor
     Restores a checkpoint, or some documents of it.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         step: The step whose checkpoint is taken first.
         request: What to restore.
 

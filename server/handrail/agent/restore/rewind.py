@@ -105,7 +105,7 @@ async def plan_restore(
     Determines how to restore what is requested; the restore itself refuses an unknown checkpoint.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         of_turn: Finds the session in which a turn was started, and all its turns.
         request, own: As for `plan_for_checkpoint`.
     """

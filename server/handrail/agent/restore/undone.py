@@ -50,7 +50,7 @@ def collect_undone(
     Determines what a restore undid.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         request: What should be restored.
         report: Its outcome.
         turns: Other turns that were undone, or removed from their conversation.

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from handrail.agent.archive import Archive
 from handrail.agent.review.reviews import Reviews
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.review.view import View, view
-from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core.conversation.label import label_of
 from handrail.core.documents import remarks as on_page
@@ -61,7 +61,7 @@ class Discussion:
 
     # ---- What the page shows ----------------------------------------------------------------------
 
-    async def bring(self, page: Page) -> None:
+    async def refresh(self, page: Page) -> None:
         """Works out what the page is to show, as far as that follows from what the user has written in it."""
         await self.reviews.refresh()
         commented = {each.part for each in on_page.remarks(page)} | self.waiting
@@ -108,7 +108,7 @@ class Discussion:
     async def on_hunk(self, hunk: str) -> str:
         """The key of what is said of a hunk. Raises UnknownId."""
         await self.reviews.refresh()
-        self.reviews.hunks(Wanted(hunks=[hunk]))
+        self.reviews.hunks(HunkSelection(hunks=[hunk]))
         self.waiting.add(comments.key_of(hunk))
         return comments.key_of(hunk)
 
@@ -145,7 +145,7 @@ class Discussion:
         self.waiting.add(key)
         return key
 
-    def subjects_of(self, wanted: Wanted) -> list[Subject]:
+    def subjects_of(self, wanted: HunkSelection) -> list[Subject]:
         """The hunks that are meant, as they are now. Raises UnknownId."""
         found = self.reviews.hunks(wanted)
         return [
@@ -223,7 +223,7 @@ class Discussion:
         """The turn that answers comments has ended."""
         self.sent = [replace(each, state=state) if each.turn == turn else each for each in self.sent]
 
-    def gives_back(self, turn: str) -> list[Sent]:
+    def take_unread(self, turn: str) -> list[Sent]:
         """What was sent to a turn that has read none of it is the user's draft again."""
         back = [each for each in self.sent if each.turn == turn]
         self.sent = [each for each in self.sent if each.turn != turn]

@@ -19,7 +19,7 @@ from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Rows, Step, base_of
 from handrail.core.review.pending import Kind, Pending
 from handrail.ports import CheckpointError, Ports
-from handrail.ports.review import Made
+from handrail.ports.review import AgentChange
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ NewId = Callable[[], str]
 KINDS = {Became.CREATED: Kind.CREATED, Became.DELETED: Kind.DELETED, Became.CHANGED: Kind.WHOLE}
 
 
-def add_edit(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending | None:
+def add_edit(known: Pending | None, made: AgentChange, place: Place, new_id: NewId) -> Pending | None:
     """What is pending in a document after a call has changed its text; None if that is nothing any more."""
     before = rows_of(made.before) if known is None else _known_rows(known.document.rows, made.before)
     after = (
@@ -59,7 +59,7 @@ def add_edit(known: Pending | None, made: Made, place: Place, new_id: NewId) -> 
     return replace(known, uri=made.uri, document=document)
 
 
-def _removal(known: Pending | None, made: Made, place: Place, new_id: NewId) -> Pending:
+def _removal(known: Pending | None, made: AgentChange, place: Place, new_id: NewId) -> Pending:
     """What is pending in a document that was removed: its removal, and below that what was pending before."""
     before = rows_of(made.before)
     earlier = one.observe(known.document, before) if known is not None else Reviewed(rows=before)
@@ -115,7 +115,7 @@ def add_replacement(
 
 async def of_command(
     ports: Ports, step: StepId, call: str, effects: CommandEffects
-) -> list[tuple[CommandChange, Made | None]]:
+) -> list[tuple[CommandChange, AgentChange | None]]:
     """The changes of a command, each with its texts; links and what version control ignores are left out."""
     try:
         plan = await ports.checkpoints.restore_plan(f"{step.turn}.{step.number}")
@@ -143,7 +143,7 @@ async def _is_as_before(ports: Ports, known: Pending) -> bool:
     return before is None or before == await ports.editor.read_bytes(known.uri)
 
 
-def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:
+def as_text(step: StepId, call: str, restoration: Restoration) -> AgentChange | None:
     """What a command has made of a text file; None if the file is not text, or too large."""
     after = restoration.after
     if after is None or restoration.is_unfollowed:
@@ -151,7 +151,7 @@ def as_text(step: StepId, call: str, restoration: Restoration) -> Made | None:
     was, now = _text(restoration.before_last or restoration.before), _text(after)
     if isinstance(was, Failure) or isinstance(now, Failure):
         return None
-    return Made(
+    return AgentChange(
         uri=restoration.uri,
         before=was,
         after=now,

@@ -23,7 +23,7 @@ from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Step
 from handrail.core.review.pending import Kind, Origin, Pending
 from handrail.ports import Workspace
-from handrail.ports.review import Made
+from handrail.ports.review import AgentChange
 
 SMALL_CHARS = 200_000  # of a text that is compared at once, within a few milliseconds
 NEW = (Kind.CREATED, Kind.RENAMED)
@@ -32,7 +32,7 @@ Places = tuple[Place, Place | None]  # where a document is, and where it was if 
 
 
 async def apply_to_pending_in_thread(
-    known: Mapping[str, Pending], made: Made, workspace: Workspace, new_id: NewId
+    known: Mapping[str, Pending], made: AgentChange, workspace: Workspace, new_id: NewId
 ) -> Became:
     """
     Does the same as `apply_to_pending`, in a thread if the document is large.
@@ -50,7 +50,9 @@ async def apply_to_pending_in_thread(
     return await asyncio.to_thread(apply_to_pending, dict(known), made, places, new_id)
 
 
-def apply_to_pending(known: Mapping[str, Pending], made: Made, places: Places, new_id: NewId) -> Became:
+def apply_to_pending(
+    known: Mapping[str, Pending], made: AgentChange, places: Places, new_id: NewId
+) -> Became:
     """
     Returns what is pending after a call has changed, moved, created or removed a document.
 
@@ -76,7 +78,7 @@ def apply_to_pending(known: Mapping[str, Pending], made: Made, places: Places, n
     return {place.identity: add_edit(now, made, place, new_id)}
 
 
-def pair(made: Sequence[Made]) -> list[Made]:
+def pair(made: Sequence[AgentChange]) -> list[AgentChange]:
     """
     Joins what a command removed and created into moves, where one document of each has the same text.
 
@@ -88,7 +90,7 @@ def pair(made: Sequence[Made]) -> list[Made]:
         Counter(each.before.content for each in gone if each.before is not None),
         Counter(each.after.content for each in new if each.after is not None),
     ]
-    result, joined = list[Made](), set[str]()
+    result, joined = list[AgentChange](), set[str]()
     for target in new:
         text = target.after.content if target.after is not None else ""
         source = next((each for each in gone if each.before == target.after), None)
@@ -98,7 +100,9 @@ def pair(made: Sequence[Made]) -> list[Made]:
     return [each for each in made if each.uri not in joined] + result
 
 
-def _move(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId) -> Became:
+def _move(
+    known: Mapping[str, Pending], made: AgentChange, places: tuple[Place, Place], new_id: NewId
+) -> Became:
     place, source = places
     was, there = known.get(source.identity), known.get(place.identity)
     if there is not None and there.kind in (Kind.CHANGED, *NEW):  # nothing was there: it has gone unseen
@@ -123,7 +127,7 @@ def _move(known: Mapping[str, Pending], made: Made, places: tuple[Place, Place],
 
 
 def _remove_and_create(
-    known: Mapping[str, Pending], made: Made, places: tuple[Place, Place], new_id: NewId
+    known: Mapping[str, Pending], made: AgentChange, places: tuple[Place, Place], new_id: NewId
 ) -> Became:
     """The document at the old path was removed, and the one at the new path created or changed."""
     place, source = places
@@ -136,7 +140,7 @@ def _remove_and_create(
     }
 
 
-def _rename(was: Pending | None, made: Made, places: tuple[Place, Place], new_id: NewId) -> Pending:
+def _rename(was: Pending | None, made: AgentChange, places: tuple[Place, Place], new_id: NewId) -> Pending:
     place, source = places
     before, after = rows_of(made.before), rows_of(made.after)
     earlier = one.observe(was.document, before) if was is not None else Reviewed(rows=before)
@@ -153,7 +157,7 @@ def _rename(was: Pending | None, made: Made, places: tuple[Place, Place], new_id
     )
 
 
-def _move_back(was: Pending, made: Made, place: Place, new_id: NewId) -> Pending | None:
+def _move_back(was: Pending, made: AgentChange, place: Place, new_id: NewId) -> Pending | None:
     """A renamed document that is at its old path again: what the calls changed in it is left."""
     before, after, whose = rows_of(made.before), rows_of(made.after), (made.turn, made.call)
     seen, first = one.observe(was.document, before), was.document.hunks[0]

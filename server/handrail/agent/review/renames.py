@@ -26,7 +26,7 @@ async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending |
 
     Args:
         known: As it was under the old one.
-        ports: The world.
+        ports: The ports of the server.
         new: The identities of the documents that may be it. If several have its text, none of them is
             taken. A document with nearly its text is taken only if no other has exactly its text, or one
             that it had before.

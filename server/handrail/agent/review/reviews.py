@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from handrail.agent.review import making, moves, on_record, renames
-from handrail.agent.review.wanted import Wanted, wanted_hunks
+from handrail.agent.review import making, moves, recorded, renames
+from handrail.agent.review.selection import HunkSelection, select_hunks
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Code, Failure
@@ -24,7 +24,7 @@ from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Step
 from handrail.core.review.pending import Kind, Pending, ReviewMode
 from handrail.ports import Ports
-from handrail.ports.review import Forgetful, Made, Records, ReviewStore, Unrecorded
+from handrail.ports.review import AgentChange, NoRecords, NoReviewStore, Records, ReviewStore
 
 logger = logging.getLogger(__name__)
 
@@ -55,8 +55,8 @@ class Reviews:
 
     ports: Callable[[], Ports] = _unset
     new_id: Callable[[str], str] = lambda kind: kind
-    store: ReviewStore = field(default_factory=Forgetful)
-    records: Records = field(default_factory=Unrecorded)
+    store: ReviewStore = field(default_factory=NoReviewStore)
+    records: Records = field(default_factory=NoRecords)
     held: Callable[[str], Sequence[str] | None] = lambda identity: None
     mode: Callable[[], str] = lambda: ReviewMode.PENDING.value
     changed: Callable[[str, str], None] = lambda identity, uri: None
@@ -76,14 +76,14 @@ class Reviews:
 
     # ---- What the agent does ----------------------------------------------------------------------
 
-    async def on_landing(self, made: Sequence[Made]) -> None:
+    async def on_landing(self, made: Sequence[AgentChange]) -> None:
         """Called when edits have landed. An error is logged: the turn continues without these hunks."""
         try:
             await self._add_landings(made)
         except Exception:
             logger.exception("Edits that landed could not be listed for review")
 
-    async def _add_landings(self, made: Sequence[Made]) -> None:
+    async def _add_landings(self, made: Sequence[AgentChange]) -> None:
         if not made or self.mode() != ReviewMode.PENDING:
             return
         async with self._one_at_a_time:
@@ -282,7 +282,7 @@ class Reviews:
         if self.commands:
             return
         known = [each for each in self.pending.values() if each.document.hunks]
-        found = await on_record.drop_recorded(self.records, self.ports().editor, known) if known else []
+        found = await recorded.drop_recorded(self.records, self.ports().editor, known) if known else []
         for each in found:
             self._set(each.identity, each)
         if found:  # otherwise the latest changes of a turn are written too often
@@ -291,15 +291,15 @@ class Reviews:
     async def _note_records(self, identities: Iterable[str]) -> None:
         """Notes the recorded contents of documents, as of when their hunks landed."""
         known = [self.pending[each] for each in identities if each in self.pending]
-        for each in await on_record.note_records(self.records, known):
+        for each in await recorded.note_records(self.records, known):
             self.pending[each.identity] = each
 
     # ---- What the user decides --------------------------------------------------------------------
 
-    def hunks(self, wanted: Wanted) -> dict[str, tuple[Hunk, ...]]:
+    def hunks(self, wanted: HunkSelection) -> dict[str, tuple[Hunk, ...]]:
         """Returns the selected hunks, by the identities of their documents. Raises UnknownId."""
         place = self.ports().workspace.resolve(wanted.uri) if wanted.uri is not None else None
-        return wanted_hunks(self.shown, wanted, place.identity if isinstance(place, Place) else None)
+        return select_hunks(self.shown, wanted, place.identity if isinstance(place, Place) else None)
 
     @property
     def shown(self) -> list[Pending]:
@@ -311,7 +311,7 @@ class Reviews:
         is_here = known.identity not in self._away and bool(known.document.hunks)
         return is_here and self.mode() != ReviewMode.OFF
 
-    async def keep(self, wanted: Wanted) -> tuple[str, ...]:
+    async def keep(self, wanted: HunkSelection) -> tuple[str, ...]:
         """Keeps hunks: their text is the user's from now on. Returns their ids; raises UnknownId."""
         async with self._one_at_a_time:
             await self._take_news()
@@ -340,7 +340,7 @@ class Reviews:
             await self._compare(documents)
             await self._keep(documents)
 
-    async def came_back(self, whole: Pending) -> None:
+    async def reinstate(self, whole: Pending) -> None:
         """Restores earlier pending changes of a document that was pending as a whole and is as before."""
         async with self._one_at_a_time:
             back = whole if whole.kind is Kind.CREATED else whole.back

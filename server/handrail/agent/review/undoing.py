@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from handrail.agent.restore import restore
 from handrail.agent.review.reviews import Reviews
-from handrail.agent.review.wanted import Wanted
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.turn.edit import landing
 from handrail.agent.turn.edit.landing import PlannedCall
 from handrail.agent.turn.edit.plan import Part, PlannedFile
@@ -27,7 +27,7 @@ from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending
-from handrail.ports import CheckpointError, Document, Ports, Unreviewed
+from handrail.ports import CheckpointError, Document, NoReview, Ports
 
 TYPED = "You edited lines that the agent wrote, so handrail cannot separate your text from the agent's."
 CHANGED = "The document changed just before the undo. Try again."
@@ -112,7 +112,7 @@ class _Plan:
         return PlannedFile(path=self.pending.path, parts=parts, changes=(self.change,))
 
 
-async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Undone:
+async def undo(reviews: Reviews, wanted: HunkSelection, *, forced: bool = False) -> Undone:
     """
     Undoes hunks.
 
@@ -128,7 +128,7 @@ async def undo(reviews: Reviews, wanted: Wanted, *, forced: bool = False) -> Und
     """
     await reviews.refresh()
     undone = Undone()
-    ports = replace(reviews.ports(), review=Unreviewed())
+    ports = replace(reviews.ports(), review=NoReview())
     step = StepId(session="", turn=reviews.new_id("u"), number=1, label="Undo of hunks", pinned=True)
     plans = list[_Plan]()
     for identity, hunks in reviews.hunks(wanted).items():
@@ -222,7 +222,7 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
             return False
         report = await restore.restore(ports, step, request)
     except CheckpointError as error:
-        await reviews.keep(Wanted(hunks=[hunk.id]))
+        await reviews.keep(HunkSelection(hunks=[hunk.id]))
         undone.conflicts.append(_conflict(pending, hunk, UNREADABLE.format(error)))
         return False
     undone.checkpoint = report.checkpoint or undone.checkpoint
@@ -230,7 +230,7 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
     if reasons:
         undone.conflicts.append(_conflict(pending, hunk, reasons[0]))
         return False
-    await reviews.came_back(pending)
+    await reviews.reinstate(pending)
     undone.hunks.append(hunk.id)
     return pending.earlier is not None
 

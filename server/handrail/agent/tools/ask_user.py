@@ -14,7 +14,7 @@ LIMIT_CHOICES = 6
 LIMIT_CHARS = 80  # of a choice: editors show them as buttons
 
 
-def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
+def parse(arguments: call.Arguments) -> call.UserQuestion | Failure:
     """Read the arguments of a call."""
     question = call.text(arguments, "question")
     if isinstance(question, Failure) or not question.strip():
@@ -28,7 +28,7 @@ def parse(arguments: call.Arguments) -> call.Inquiry | Failure:
         return call.bad("choices", f"2 to {LIMIT_CHOICES} answers of at most {LIMIT_CHARS} characters")
     if DENY in good:
         return call.bad("choices", f"answers other than {DENY!r}, which handrail adds itself")
-    return call.Inquiry(question=question.strip(), choices=tuple(dict.fromkeys(good)))
+    return call.UserQuestion(question=question.strip(), choices=tuple(dict.fromkeys(good)))
 
 
 TOOL = call.Tool(

@@ -79,7 +79,7 @@ class Edits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class CommandInspection:
     """
     Looks at a command that runs in the background, or ends it.
 
@@ -105,7 +105,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry:
+class UserQuestion:
     """Asks the user something; what else was called waits for the answer."""
 
     question: str
@@ -150,15 +150,15 @@ class Console:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
+class CommandReport:
     """
     How a command ended and what it printed, as the model reads it; a failure if it was ended early.
 
     Attributes:
-        layers: What it changed only in layers; see `Ran`.
-        appeared: What has appeared and was taken away; see `Ran`.
-        left: The pipes and sockets that it left; see `Ran`.
-        unsearched: Why it is not known what has appeared; see `Ran`.
+        layers: What it changed only in layers; see `RunResult`.
+        appeared: What has appeared and was taken away; see `RunResult`.
+        left: The pipes and sockets that it left; see `RunResult`.
+        unsearched: Why it is not known what has appeared; see `RunResult`.
         withheld: Whether what it printed must not be read: it may have seen what it must not.
     """
 
@@ -193,7 +193,7 @@ class Command:
 
     title: str
     line: str
-    run: Callable[[Mapping[str, Place], Ports, Console], Awaitable[Printed | Failure]]
+    run: Callable[[Mapping[str, Place], Ports, Console], Awaitable[CommandReport | Failure]]
     reads: tuple[str, ...] = (".",)
     is_read_only: bool = False
     script: Script | None = None
@@ -204,7 +204,7 @@ class Command:
     is_background: bool = False
 
 
-Action = ReadOnly | Visit | Edits | Inquiry | Command
+Action = ReadOnly | CommandInspection | Edits | UserQuestion | Command
 
 
 def is_of(kind: ToolKind, action: Action) -> bool:
@@ -217,11 +217,11 @@ def is_of(kind: ToolKind, action: Action) -> bool:
     match action:
         case Edits():
             return kind is ToolKind.EDIT
-        case Command() | Visit(stops=True):
+        case Command() | CommandInspection(stops=True):
             return kind is ToolKind.COMMAND
-        case Visit():
+        case CommandInspection():
             return kind in (ToolKind.COMMAND, ToolKind.OUTPUT)
-        case Inquiry():
+        case UserQuestion():
             return kind is ToolKind.TALK
         case _:
             return kind not in (ToolKind.EDIT, ToolKind.COMMAND)

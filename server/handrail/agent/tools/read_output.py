@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from handrail.agent.tools import call
-from handrail.agent.tools.call import Visit
+from handrail.agent.tools.call import CommandInspection
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
@@ -75,13 +75,13 @@ def _show(page: Page) -> str:
     return f"Characters {page.offset} to {end} of {page.total}{rest}.\n{text}"
 
 
-def parse(arguments: call.Arguments) -> ReadOutput | Visit | Failure:
+def parse(arguments: call.Arguments) -> ReadOutput | CommandInspection | Failure:
     """Read the arguments of a call."""
     if all(value is None for value in arguments.values()):
-        return Visit(command="")
+        return CommandInspection(command="")
     spill = call.text(arguments, "output")
     if isinstance(spill, str) and BACKGROUND.fullmatch(spill):
-        return Visit(command=spill)
+        return CommandInspection(command=spill)
     offset = call.count(arguments, "offset")
     pattern = call.text(arguments, "pattern") if arguments.get("pattern") is not None else None
     ignore_case = call.flag(arguments, "ignore_case")

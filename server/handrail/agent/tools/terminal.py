@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from handrail.agent.tools import call
-from handrail.agent.tools.call import Console, Printed
+from handrail.agent.tools.call import CommandReport, Console
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.place import Place
-from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.shell import End, Run, RunResult
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 from handrail.ports import Ports
@@ -69,7 +69,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     needs = frozenset(Need(each) for each in asked if each in NEEDS)
     opened = tuple(dict.fromkeys(each for each in asked if each not in NEEDS))
 
-    async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> Printed | Failure:
+    async def run(places: Mapping[str, Place], ports: Ports, console: Console) -> CommandReport | Failure:
         timeout_s = float(wanted_s or 0) if is_background else _time_s(wanted_s, ports)
         wanted = Run(
             line=line,
@@ -111,7 +111,7 @@ def _time_s(wanted_s: int | None, ports: Ports) -> float:
     return min(wanted_s, max(ports.terms.timeout_s, ports.terms.longest_s))
 
 
-def _show(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
+def _show(ran: RunResult, times_s: tuple[float, float], console: Console) -> CommandReport:
     """
     How the command ended, then what it printed, unless that is read apart from it.
 
@@ -121,14 +121,14 @@ def _show(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
     output = "" if console.name else ran.output
     if ran.end is End.UNCOVERED:
         failure = _uncovered_failure(ran.uncovered)
-        return Printed(text=sanitize.result_text(failure), failure=failure, withheld=True)
+        return CommandReport(text=sanitize.result_text(failure), failure=failure, withheld=True)
     if ran.end is not End.EXITED:
         failure = _end_failure(ran.end, *times_s)
         if ran.end is End.STOPPED and (console.name or console.stops_alone()):
             failure = STOPPED if console.name else STOPPED_ALONE
         printed = f"It had printed:\n{output}" if output else "It had printed nothing."
         said = () if console.name else (printed,)
-        return Printed(text="\n".join((sanitize.result_text(failure), *said)), failure=failure)
+        return CommandReport(text="\n".join((sanitize.result_text(failure), *said)), failure=failure)
     if ran.code is not None and ran.code < 0:
         head = f"Ended by signal {-ran.code}."
     else:
@@ -139,7 +139,7 @@ def _show(ran: Ran, times_s: tuple[float, float], console: Console) -> Printed:
     text = f"{head}\n{output}"
     if ran.code and (note := _denial_note(ran.output, console.contained)):
         text = f"{text.rstrip()}\n{note}"
-    return Printed(text=text)
+    return CommandReport(text=text)
 
 
 def _denial_note(output: str, contained: Contained) -> str:

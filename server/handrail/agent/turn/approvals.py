@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.agent.tools.call import Edits, Inquiry
+from handrail.agent.tools.call import Edits, UserQuestion
 from handrail.agent.turn.edit.plan import Planner, preview
 from handrail.agent.turn.resolve import Ready
 from handrail.core.failure import Failure
@@ -87,7 +87,7 @@ class Approvals:
                 return answer
             question = now
 
-    async def inquire(self, ready: Ready, inquiry: Inquiry) -> str:
+    async def inquire(self, ready: Ready, inquiry: UserQuestion) -> str:
         """Returns the user's answer in the words that the model reads."""
         question = self._question(ready, Kind.QUESTION, inquiry.question)
         answer = await self._ask(replace(question, choices=(DENY, *inquiry.choices)))

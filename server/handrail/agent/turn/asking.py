@@ -10,7 +10,7 @@ from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
-from handrail.agent.tools.call import Inquiry
+from handrail.agent.tools.call import UserQuestion
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.resolve import Ready
 from handrail.core.conversation.message import ToolCall
@@ -23,7 +23,7 @@ Answer = str | Failure | None  # the answer to the model's own question; why a c
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Questioned:
+class AskedCall:
     """A call that may run if the user allows it."""
 
     ready: Ready
@@ -47,7 +47,7 @@ class Asking:
 
     approvals: Approvals
     mutation: Callable[[ToolCall], Mutation]
-    _asked: dict[int, Questioned] = field(default_factory=dict)
+    _asked: dict[int, AskedCall] = field(default_factory=dict)
     _tasks: dict[int, asyncio.Task[Answer]] = field(default_factory=dict)
 
     @property
@@ -55,12 +55,12 @@ class Asking:
         """The calls that wait for an answer."""
         return self._asked.keys() | self._tasks.keys()
 
-    def ask(self, index: int, asked: Questioned) -> None:
+    def ask(self, index: int, asked: AskedCall) -> None:
         """Asks whether a call may run."""
         self._asked[index] = asked
         self._go_on()
 
-    def inquire(self, index: int, ready: Ready, inquiry: Inquiry) -> None:
+    def inquire(self, index: int, ready: Ready, inquiry: UserQuestion) -> None:
         """Asks the model's own question."""
 
         async def ask_user() -> Answer:
@@ -93,7 +93,7 @@ class Asking:
         for index in list(self.open):
             await self._withdraw(index)
 
-    def _answer_alike(self, asked: Questioned, answer: Answer) -> None:
+    def _answer_alike(self, asked: AskedCall, answer: Answer) -> None:
         """Gives a no to the identical questions of this step that have not been asked yet."""
 
         async def repeat() -> Answer:
@@ -119,7 +119,7 @@ class Asking:
                 about.add(asked.ask.grants)
                 self._tasks[index] = asyncio.create_task(self._refuses(asked))
 
-    async def _refuses(self, asked: Questioned) -> Answer:
+    async def _refuses(self, asked: AskedCall) -> Answer:
         return await self.approvals.refuses(asked.ready, asked.ask, self.mutation(asked.ready.call))
 
     async def _withdraw(self, index: int) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from handrail import prompts
 from handrail.agent.turn.session import Session
 from handrail.core.conversation import compact, recover, thinking
-from handrail.core.conversation.compact import Cut, Facts, Room
+from handrail.core.conversation.compact import ContextBudget, Cut, Facts
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
@@ -46,16 +46,16 @@ class Compaction:
     left_out: int = 0
 
 
-def believed_window(ports: Ports) -> int:
+def context_window(ports: Ports) -> int:
     """Returns the size of the context that the user set or the server reports."""
     return ports.terms.window_tokens or ports.provider.context_tokens
 
 
-def room_of(session: Session, ports: Ports) -> Room:
+def context_budget(session: Session, ports: Ports) -> ContextBudget:
     """Returns how much of a conversation the model can read; what its server has shown takes precedence."""
-    window = believed_window(ports)
+    window = context_window(ports)
     has_shown = session.window and session.believed == window
-    return Room(window=session.window if has_shown else window, reserve=ports.terms.reserve_tokens)
+    return ContextBudget(window=session.window if has_shown else window, reserve=ports.terms.reserve_tokens)
 
 
 def is_too_large(session: Session, ports: Ports) -> str:
@@ -63,7 +63,7 @@ def is_too_large(session: Session, ports: Ports) -> str:
     Returns why the turn's request cannot be answered, if it alone is larger than the context; otherwise
     empty.
     """
-    room = room_of(session, ports)
+    room = context_budget(session, ports)
     size = session.gauge.tokens([session.asked] if session.asked else []) + session.least_tokens
     if size <= room.window * SURELY:
         return ""
@@ -95,7 +95,7 @@ async def shrink(session: Session, ports: Ports, facts: Facts, *, full: bool) ->
     Returns:
         None if nothing was done, because it is not due or because nothing can be left out.
     """
-    room, gauge, was = room_of(session, ports), session.gauge, session.messages
+    room, gauge, was = context_budget(session, ports), session.gauge, session.messages
     before = session.tokens
     if not full and before <= room.trigger:
         return None
@@ -125,7 +125,7 @@ async def summarise(session: Session, ports: Ports, facts: Facts) -> Compaction 
     Returns:
         None if there is too little to summarise. Raises ProviderError if the model makes no summary.
     """
-    room, gauge = room_of(session, ports), session.gauge
+    room, gauge = context_budget(session, ports), session.gauge
     cut = compact.cut(session.messages, gauge, gauge.tokens(session.messages), 1)
     if cut is None or not cut.summarised:
         return None
@@ -150,7 +150,7 @@ async def _without_oldest(
     Returns:
         The messages, the usage of the summary, and how many messages were left out without one.
     """
-    room, gauge = room_of(session, ports), session.gauge
+    room, gauge = context_budget(session, ports), session.gauge
     summary = int(room.window * compact.SUMMARY_SHARE)
     cut = compact.cut(session.messages, gauge, room.window, max(target - summary, 1))
     if cut is None or not cut.summarised:

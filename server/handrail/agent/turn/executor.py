@@ -16,12 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.tools import kind_of, patch
-from handrail.agent.tools.call import Command, Edits, Inquiry, Visit
+from handrail.agent.tools.call import Command, CommandInspection, Edits, UserQuestion
 from handrail.agent.tools.read_file import ReadFile
 from handrail.agent.tools.stoppable import agrees, unless_stopped
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
-from handrail.agent.turn.asking import Asking, Questioned
+from handrail.agent.turn.asking import AskedCall, Asking
 from handrail.agent.turn.command import run as command
 from handrail.agent.turn.command.background import Background
 from handrail.agent.turn.command.calls import CommandCalls
@@ -50,7 +50,7 @@ from handrail.ports import CheckpointError, Ports
 Results = dict[str, ToolResult]  # by call
 
 
-async def _unheard(result: ToolResult) -> None:
+async def _ignore_event(result: ToolResult) -> None:
     """Ignores events."""
 
 
@@ -92,7 +92,7 @@ class Executor:
     spoken: str = ""
     interrupted: ToolMessage | None = None
     offered: frozenset[str] | None = None
-    answered: Callable[[ToolResult], Awaitable[None]] = _unheard
+    answered: Callable[[ToolResult], Awaitable[None]] = _ignore_event
     granted: set[Grant] = field(default_factory=set)
     known: Known = field(default_factory=dict)
     edited: dict[str, Text | None] = field(default_factory=dict)
@@ -179,7 +179,7 @@ class Executor:
         asking = Asking(approvals=self.approvals, mutation=lambda call: self._mutation(call, order))
         left: dict[int, Ready] = {}
         for index, each in enumerate(judged):
-            if isinstance(each, Questioned):
+            if isinstance(each, AskedCall):
                 asking.ask(index, each)
             if not isinstance(each, Refused):
                 left[index] = each if isinstance(each, Ready) else each.ready
@@ -199,7 +199,7 @@ class Executor:
     ) -> None:
         """Starts all calls that can run now, and asks the questions of the others."""
         first = left[batch[0]]
-        if isinstance(first.action, Inquiry):  # it is never in a batch with others
+        if isinstance(first.action, UserQuestion):  # it is never in a batch with others
             self._note_start(first)
             asking.inquire(batch[0], first, first.action)
             return
@@ -268,7 +268,7 @@ class Executor:
                 if await self.ports.checkpoints.withdraw(self.checkpoint):
                     self.checkpoint = None
 
-    async def _judge(self, ready: Ready | Refused) -> Ready | Refused | Questioned:
+    async def _judge(self, ready: Ready | Refused) -> Ready | Refused | AskedCall:
         if isinstance(ready, Refused):
             return ready
         match verdict.verdict(ready.request, await self.approvals.rights()):
@@ -279,7 +279,7 @@ class Executor:
             case Ask() as ask:
                 if ready.request.is_background and (full := self.background.why_full(self.step.session)):
                     return Refused(call=ready.call, failure=full, ready=ready)
-                return Questioned(ready=ready, ask=ask)
+                return AskedCall(ready=ready, ask=ask)
 
     def _refuse(self, refused: Refused, order: int) -> Done:
         """Returns the result of a call that does not run; its edits count as failed or denied mutations."""
@@ -326,10 +326,10 @@ class Executor:
             raise
 
     async def _read(self, ready: Ready) -> Done:
-        assert not isinstance(ready.action, Edits | Command | Inquiry)
+        assert not isinstance(ready.action, Edits | Command | UserQuestion)
         if isinstance(ready.action, ReadFile):
             await self.seen.read(ready.places.values())
-        if not isinstance(ready.action, Visit):
+        if not isinstance(ready.action, CommandInspection):
             work = ready.action.run(ready.places, self.ports)
         else:
             work = self.background.visit(ready.action, self.step.session, self.ports)

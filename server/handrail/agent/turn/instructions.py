@@ -33,7 +33,7 @@ READ = "read_file"  # the tool by which a model would read the same
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldBefore:
+class SystemPrompt:
     """
     The text that a model gets first.
 
@@ -54,7 +54,7 @@ class ToldBefore:
         named.update(self.left_out)
 
 
-async def instructions_for(mode: Mode, ports: Ports) -> ToldBefore:
+async def instructions_for(mode: Mode, ports: Ports) -> SystemPrompt:
     """Returns the instructions for *mode*."""
     trusted = not ports.terms.is_untrusted
     instructions, left_out = await _project(ports) if trusted else ([], (UNTRUSTED,))
@@ -70,7 +70,7 @@ async def instructions_for(mode: Mode, ports: Ports) -> ToldBefore:
     left_out = (*left_out, *((LATE,) if known is None else known.left_out))
     texts = [prompts.text(name) for name in names]
     text = prompt.system_text(texts, around, instructions, () if known is None else known.told)
-    return ToldBefore(text=text, instructions=tuple(each.path for each in instructions), left_out=left_out)
+    return SystemPrompt(text=text, instructions=tuple(each.path for each in instructions), left_out=left_out)
 
 
 async def _of_commands(ports: Ports) -> list[str]:

@@ -124,7 +124,7 @@ async def _ready(session: Session, executor: Executor, parameters: TurnParameter
     )
     parameters.folders.touch(executor.seen.take_touched())
     session = session.steer([*said, *await executor.seen.changes()])
-    window = compaction.room_of(session, executor.ports).window
+    window = compaction.context_budget(session, executor.ports).window
     session = session.steer(await parameters.folders.news(session.messages, window))
     return await _shrink(session, executor, parameters.facts(), full=False) or session
 
@@ -136,11 +136,11 @@ async def _ran(
     results = await executor.execute(calls, number)
     session = session.with_results(calls, results, executor.touched)
     await parameters.keep(session)
-    if (circle := guard.check(session.trail)) is None:
+    if (concern := guard.check(session.recent)) is None:
         return session
-    if not await _may_go_on(session, executor, circle):
-        return GiveUp(reason=circle.detail, answer=session.text)
-    return replace(session, trail=session.trail.allow_more())
+    if not await _may_go_on(session, executor, concern):
+        return GiveUp(reason=concern.detail, answer=session.text)
+    return replace(session, recent=session.recent.allow_more())
 
 
 def _measure(response: Response, session: Session, executor: Executor) -> Session:
@@ -157,7 +157,7 @@ def _measure(response: Response, session: Session, executor: Executor) -> Sessio
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
     session = replace(session, was_told=True)
-    known = compaction.believed_window(executor.ports)
+    known = compaction.context_window(executor.ports)
     return session.narrow_window(read, known) if read > LEAST_SHARE * session.least_tokens else session
 
 
@@ -168,7 +168,7 @@ async def _make_room(
     response: Response, session: Session, executor: Executor, parameters: TurnParameters
 ) -> Session | GiveUp:
     """Makes room in the session after the model's server has said that it is full."""
-    believed = compaction.believed_window(executor.ports)
+    believed = compaction.context_window(executor.ports)
     session = session.narrow_window(recover.window_in(response.reason), believed)
     smaller = await _shrink(session, executor, parameters.facts(), full=True)
     if smaller is None:
@@ -181,7 +181,7 @@ async def _full(
     response: Response, session: Session, executor: Executor, parameters: TurnParameters
 ) -> GiveUp:
     """Ends a turn that does not fit; removes what made it so large, so that the session stays usable."""
-    room = compaction.room_of(session, executor.ports)
+    room = compaction.context_budget(session, executor.ports)
     if session.asked is not None and session.gauge.tokens([session.asked]) > room.target // 2:
         session = session.withdrawn()
     await parameters.keep(session)
@@ -267,11 +267,11 @@ def _tell(pieces: Sequence[Delta | Thought], executor: Executor) -> None:
         executor.observe(ThoughtDelta(delta=piece.text) if thought else TextDelta(delta=piece.text))
 
 
-async def _may_go_on(session: Session, executor: Executor, circle: guard.Circle) -> bool:
+async def _may_go_on(session: Session, executor: Executor, concern: guard.Concern) -> bool:
     """Asks whether a turn that seems to go in circles may continue."""
-    if session.trail.asked >= guard.LIMIT_QUESTIONS:
+    if session.recent.asked >= guard.LIMIT_QUESTIONS:
         return False
-    return await executor.approvals.goes_on(circle.subject, circle.detail)
+    return await executor.approvals.goes_on(concern.subject, concern.detail)
 
 
 async def _shrink(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Printed, Seen
+from handrail.agent.tools.call import CommandReport, Seen
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
@@ -142,12 +142,12 @@ def in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolM
     return ToolMessage(results=tuple((done.get(call.id) or left[call.id]) for call in calls))
 
 
-def result_of(call: ToolCall, answer: str | Seen | Printed | Failure) -> ToolResult:
+def result_of(call: ToolCall, answer: str | Seen | CommandReport | Failure) -> ToolResult:
     """Returns the result for the answer of a call."""
     match answer:
         case Failure():
             return failed_result(call, answer)
-        case Printed(text=text, failure=failure):
+        case CommandReport(text=text, failure=failure):
             return ToolResult(call=call.id, text=text, failure=failure)
         case Seen(text=text, picture=picture):
             return ToolResult(call=call.id, text=text, pictures=(picture,))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from handrail.agent import command_line
 from handrail.agent.tools import TOOLS
-from handrail.agent.tools.call import Action, Command, Edits, Inquiry, Visit, is_of
+from handrail.agent.tools.call import Action, Command, CommandInspection, Edits, UserQuestion, is_of
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names
@@ -48,7 +48,7 @@ class Ready:
         """What it touches, to plan which calls may run at once."""
         identities = frozenset(place.identity for place in self.places.values())
         match self.action:
-            case Inquiry() | Visit(stops=True):
+            case UserQuestion() | CommandInspection(stops=True):
                 return Touch(anything=True)
             case Command(is_read_only=is_read_only):
                 return Touch(sees_all=True, anything=not is_read_only)
@@ -185,7 +185,7 @@ def _paths(action: Action) -> tuple[str, ...]:
     match action:
         case Edits(changes=changes):
             return changes
-        case Inquiry():
+        case UserQuestion():
             return ()
         case _:
             return action.reads

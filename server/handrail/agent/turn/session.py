@@ -13,7 +13,7 @@ from handrail.agent import tools
 from handrail.agent.turn.seen import Known
 from handrail.core.conversation import compact, todo
 from handrail.core.conversation.compact import Gauge
-from handrail.core.conversation.guard import Trail
+from handrail.core.conversation.guard import RecentSteps
 from handrail.core.conversation.message import (
     AssistantMessage,
     Message,
@@ -44,7 +44,7 @@ class Session:
         id: The session's id.
         messages: The whole history, well-formed between steps.
         streak: The consecutive troubles of this turn.
-        trail: The latest steps of this turn.
+        recent: The latest steps of this turn.
         offered: The tools for the next call; none while they are withheld.
         text: The model's last text in this turn; `since` is its text since the last result.
         tried, done: The number of calls of this turn that should change something, and of those that did.
@@ -56,7 +56,7 @@ class Session:
         edited: The open documents that the agent has changed, by URI, with their last save at that time.
         seen: The documents that the model has read, as it last saw them.
         window: The number of tokens that the model's server has been observed to read, if fewer than
-            `believed_window`; otherwise 0.
+            `context_window`; otherwise 0.
         asked: The user's request for this turn.
         system: The text before the conversation.
         was_told: Whether the user has been told in this turn that the server does not read all of it.
@@ -65,7 +65,7 @@ class Session:
     id: str
     messages: tuple[Message, ...] = ()
     streak: Streak = field(default_factory=Streak)
-    trail: Trail = field(default_factory=Trail)
+    recent: RecentSteps = field(default_factory=RecentSteps)
     offered: tuple[ToolOffer, ...] = ()
     text: str = ""
     since: str = ""
@@ -203,7 +203,7 @@ class Session:
             tried=self.tried + len(came),
             done=self.done + sum(came),
             messages=(*self.messages, results),
-            trail=self.trail.add_calls(calls, results),
+            recent=self.recent.add_calls(calls, results),
             touched=tuple(dict.fromkeys((*self.touched, *touched))),
             todos=todo.latest([AssistantMessage(text="", calls=tuple(calls))]) or self.todos,
         )

@@ -8,16 +8,16 @@ from dataclasses import asdict
 
 from handrail.core.conversation.journal import (
     Answered,
-    Begun,
     Decided,
     Entry,
     Known,
-    Over,
     Renamed,
     Replaced,
     Rewound,
     Said,
     Touched,
+    TurnBegun,
+    TurnEnded,
 )
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -59,7 +59,7 @@ def read(text: str) -> Entry | None:
 
 def _entry_json(entry: Entry) -> Json:
     match entry:
-        case Begun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied, rules=rules):
+        case TurnBegun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied, rules=rules):
             more: Json = {**({"copied": True} if is_copied else {}), **({"rules": rules} if rules else {})}
             return {"kind": "begun", "turn": turn, "prompt": prompt, "mode": mode, **more}
         case Said(message=message):
@@ -72,7 +72,7 @@ def _entry_json(entry: Entry) -> Json:
             return {"kind": "touched", "paths": list(paths)}
         case Known(documents=documents):
             return {"kind": "known", "documents": dict(documents)}
-        case Over(turn=turn, state=state, reason=reason, usage=usage):
+        case TurnEnded(turn=turn, state=state, reason=reason, usage=usage):
             used = {"usage": _usage(usage)} if usage.steps else {}
             return {"kind": "over", "turn": turn, "state": state, "reason": reason, **used}
         case Rewound() | Renamed() | Decided():
@@ -134,7 +134,7 @@ def _read_usage(json: Mapping[str, object]) -> Usage:
 def _read(json: Mapping[str, object]) -> Entry:
     match json["kind"]:
         case "begun":
-            return Begun(
+            return TurnBegun(
                 turn=_str(json["turn"]),
                 prompt=_str(json["prompt"]),
                 mode=_str(json["mode"]),
@@ -154,7 +154,7 @@ def _read(json: Mapping[str, object]) -> Entry:
             return Known(documents=tuple((uri, _str(digest)) for uri, digest in documents.items()))
         case "over":
             reason = json.get("reason")
-            return Over(
+            return TurnEnded(
                 turn=_str(json["turn"]),
                 state=_str(json["state"]),
                 reason=None if reason is None else _str(reason),

@@ -53,7 +53,7 @@ MOST_RESERVED = 0.75  # of the context
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class ContextBudget:
     """
     How much a model can read.
 
@@ -231,7 +231,7 @@ def in_flight(group: Sequence[Message]) -> bool:
 
 def is_due(messages: Sequence[Message], offers: Sequence[ToolOffer], gauge: Gauge, context: int) -> bool:
     """Whether the conversation has grown past the trigger; *context* is the model's, in tokens."""
-    return gauge.tokens(messages, offers) > Room(window=context).trigger
+    return gauge.tokens(messages, offers) > ContextBudget(window=context).trigger
 
 
 def thin(messages: Sequence[Message], gauge: Gauge, context: int, enough: int = 0) -> tuple[Message, ...]:

@@ -22,7 +22,7 @@ Call = tuple[str, str, str]  # the tool, its arguments without regard to their o
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trail:
+class RecentSteps:
     """
     What a turn has done lately.
 
@@ -36,7 +36,7 @@ class Trail:
     failures: int = 0
     asked: int = 0
 
-    def add_calls(self, calls: Sequence[ToolCall], results: ToolMessage) -> Trail:
+    def add_calls(self, calls: Sequence[ToolCall], results: ToolMessage) -> RecentSteps:
         """The trail once these calls have run."""
         step = tuple(
             (call.name, _canonical(call.arguments), result.text)
@@ -49,33 +49,33 @@ class Trail:
             failures=self.failures + 1 if failed else 0,
         )
 
-    def allow_more(self) -> Trail:
+    def allow_more(self) -> RecentSteps:
         """The trail once the user has said that the turn may go on."""
-        return Trail(asked=self.asked + 1)
+        return RecentSteps(asked=self.asked + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Circle:
+class Concern:
     """Why the turn should not simply go on; `subject` in few words, `detail` as a sentence."""
 
     subject: str
     detail: str
 
 
-def check(trail: Trail) -> Circle | None:
+def check(recent: RecentSteps) -> Concern | None:
     """What is wrong with how the turn goes, if anything."""
     for period in range(1, LONGEST_PERIOD + 1):
-        if _repeats(trail.steps, period):
-            names = ", ".join(dict.fromkeys(name for step in trail.steps[-period:] for name, _, _ in step))
+        if _repeats(recent.steps, period):
+            names = ", ".join(dict.fromkeys(name for step in recent.steps[-period:] for name, _, _ in step))
             same = "The same call" if period == 1 else f"A cycle of {period} steps"
-            return Circle(
+            return Concern(
                 subject=f"{names} again and again",
                 detail=f"{same} was made {REPEATS} times with the same results ({names}).",
             )
-    if trail.failures >= LIMIT_FAILURES:
-        return Circle(
+    if recent.failures >= LIMIT_FAILURES:
+        return Concern(
             subject="more attempts after failures",
-            detail=f"Every call of the last {trail.failures} steps failed.",
+            detail=f"Every call of the last {recent.failures} steps failed.",
         )
     return None
 

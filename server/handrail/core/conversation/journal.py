@@ -29,7 +29,7 @@ UNKNOWN = Failure(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class TurnBegun:
     """
     A turn has begun; or what it came to was copied from another session.
 
@@ -80,7 +80,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Over:
+class TurnEnded:
     """A turn has ended, and has used so much."""
 
     turn: str
@@ -130,11 +130,11 @@ class Decided:
     choice: str | None = None
 
 
-Entry = Begun | Said | Answered | Replaced | Touched | Known | Over | Rewound | Renamed | Decided
+Entry = TurnBegun | Said | Answered | Replaced | Touched | Known | TurnEnded | Rewound | Renamed | Decided
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToldTurn:
+class JournalTurn:
     """A turn as the journal knows it; a state of None is one that did not come to its end."""
 
     turn: str
@@ -143,7 +143,7 @@ class ToldTurn:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class JournalContents:
     """
     What a journal tells.
 
@@ -156,25 +156,25 @@ class Told:
     """
 
     messages: tuple[Message, ...] = ()
-    turns: tuple[ToldTurn, ...] = ()
+    turns: tuple[JournalTurn, ...] = ()
     touched: tuple[str, ...] = ()
     known: tuple[tuple[str, str], ...] = ()
     usage: Usage = field(default_factory=Usage)
 
 
-def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
+def replay(entries: Iterable[Entry], until: str | None = None) -> JournalContents:
     """What *entries* come to; only up to the end of the turn *until*, if given."""
-    turns: dict[int, ToldTurn] = {}
+    turns: dict[int, JournalTurn] = {}
     numbers: dict[str, int] = {}  # the latest of each name
     touched: tuple[str, ...] = ()
     documents: tuple[tuple[str, str], ...] = ()
     taken: list[Entry] = []
     known = list(entries if until is None else _entries_to(entries, until))
     for entry in drop_rewound(known):
-        if isinstance(entry, Begun):
+        if isinstance(entry, TurnBegun):
             numbers[entry.turn] = len(turns)
-            turns[len(turns)] = ToldTurn(turn=entry.turn, prompt=entry.prompt)
-        elif isinstance(entry, Over):
+            turns[len(turns)] = JournalTurn(turn=entry.turn, prompt=entry.prompt)
+        elif isinstance(entry, TurnEnded):
             if (number := numbers.get(entry.turn)) is not None:
                 turns[number] = replace(turns[number], state=entry.state)
         elif isinstance(entry, Touched):
@@ -186,17 +186,19 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> Told:
     messages = pair_results(_conversation(taken), UNKNOWN)
     usage = Usage()
     for entry in known:  # what was taken back was paid for all the same
-        usage = usage.plus(entry.usage) if isinstance(entry, Over) else usage
-    return Told(messages=messages, turns=tuple(turns.values()), touched=touched, known=documents, usage=usage)
+        usage = usage.plus(entry.usage) if isinstance(entry, TurnEnded) else usage
+    return JournalContents(
+        messages=messages, turns=tuple(turns.values()), touched=touched, known=documents, usage=usage
+    )
 
 
 def _entries_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
     """The entries up to the end of a turn."""
     has_begun = False
     for entry in entries:
-        if has_begun and isinstance(entry, Begun | Rewound):
+        if has_begun and isinstance(entry, TurnBegun | Rewound):
             return
-        has_begun = has_begun or (isinstance(entry, Begun) and entry.turn == turn)
+        has_begun = has_begun or (isinstance(entry, TurnBegun) and entry.turn == turn)
         yield entry
 
 
@@ -210,7 +212,7 @@ def drop_rewound(entries: Iterable[Entry]) -> list[Entry]:
             marks[entry.id] = counted, len(counted)
             counted = then[: _count_before(then, count, entry.call)]
             continue
-        if isinstance(entry, Begun):
+        if isinstance(entry, TurnBegun):
             marks[entry.turn] = counted, len(counted)
         counted.append(entry)
     return counted

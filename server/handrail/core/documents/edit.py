@@ -173,14 +173,14 @@ def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class RebasedEdit:
     """Where an edit of one text belongs in a later text; `conflict` where both changed the same lines."""
 
     edit: TextEdit
     conflict: bool
 
 
-def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[Moved, ...]:
+def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[RebasedEdit, ...]:
     """
     Carries edits that were planned on *base* over to the text *now*.
 
@@ -195,11 +195,11 @@ def rebase(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[Moved, ..
     """
     later = edits_between(base.content, now)
     if not later:
-        return tuple(Moved(edit=edit, conflict=False) for edit in planned)
+        return tuple(RebasedEdit(edit=edit, conflict=False) for edit in planned)
     return tuple(_rebase_one(base, edit, later) for edit in planned)
 
 
-def _rebase_one(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> Moved:
+def _rebase_one(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> RebasedEdit:
     lines = whole_lines(base, edit)
     shift, conflict = 0, False
     for other in later:
@@ -207,7 +207,7 @@ def _rebase_one(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> Moved:
             shift += other.growth
         elif not _is_below(base, other, lines):
             conflict = True
-    return Moved(edit=replace(edit, span=edit.span.shift(shift)), conflict=conflict)
+    return RebasedEdit(edit=replace(edit, span=edit.span.shift(shift)), conflict=conflict)
 
 
 def _is_above(base: Text, other: TextEdit, start: int) -> bool:

@@ -45,14 +45,14 @@ QUIET_ROWS = 20  # a check that finds nothing prints no more than that
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reported:
+class CheckProblem:
     """A problem in the document at *path*, as a check spells it."""
 
     path: str
     problem: Problem
 
 
-def read_lines(output: str, names: Sequence[str] = (), source: str = "") -> tuple[Reported, ...] | str:
+def read_lines(output: str, names: Sequence[str] = (), source: str = "") -> tuple[CheckProblem, ...] | str:
     """
     Parses the problems that a check has printed as lines; otherwise returns the end of a sentence that says
     why not.
@@ -66,13 +66,13 @@ def read_lines(output: str, names: Sequence[str] = (), source: str = "") -> tupl
     return _limit(_lines(output, names, source))
 
 
-def read_sarif(output: str, source: str = "") -> tuple[Reported, ...] | str:
+def read_sarif(output: str, source: str = "") -> tuple[CheckProblem, ...] | str:
     """Parses the problems in a SARIF log, like `read_lines`. *source* is used if the log names no program."""
     log = _log(output)
     return "has not printed SARIF" if log is None else _limit(_results(log, source))
 
 
-def _limit(reports: Iterator[Reported]) -> tuple[Reported, ...] | str:
+def _limit(reports: Iterator[CheckProblem]) -> tuple[CheckProblem, ...] | str:
     some = tuple(islice(reports, LIMIT_PROBLEMS + 1))
     return some if len(some) <= LIMIT_PROBLEMS else f"has reported more than {LIMIT_PROBLEMS:,} problems"
 
@@ -85,7 +85,7 @@ def is_quiet(output: str) -> bool:
 # ---- Lines --------------------------------------------------------------------------------------------
 
 
-def _lines(output: str, names: Sequence[str], source: str) -> Iterator[Reported]:
+def _lines(output: str, names: Sequence[str], source: str) -> Iterator[CheckProblem]:
     for row in output.split("\n"):
         if len(row) > LIMIT_ROW_CHARS:
             continue
@@ -96,7 +96,7 @@ def _lines(output: str, names: Sequence[str], source: str) -> Iterator[Reported]
         line = max(0, int((match["line"] or match["row"])[:9]) - 1)
         severity, message = _split_severity(match["said"])
         problem = Problem(line=line, message=message, severity=severity, source=source)
-        yield Reported(path=name or match["path"], problem=problem)
+        yield CheckProblem(path=name or match["path"], problem=problem)
 
 
 def _split_severity(text: str) -> tuple[Severity, str]:
@@ -126,7 +126,7 @@ def _log(output: str) -> Mapping[str, object] | None:
     return None
 
 
-def _results(log: Mapping[str, object], source: str) -> Iterator[Reported]:
+def _results(log: Mapping[str, object], source: str) -> Iterator[CheckProblem]:
     for run in _objects(log.get("runs")):
         driver = _object(_object(run.get("tool")).get("driver"))
         bases = _object(run.get("originalUriBaseIds"))
@@ -147,7 +147,7 @@ def _results(log: Mapping[str, object], source: str) -> Iterator[Reported]:
                 source=_text(driver.get("name"), source),
                 code=_text(result.get("ruleId"), ""),
             )
-            yield Reported(path=path, problem=problem)
+            yield CheckProblem(path=path, problem=problem)
 
 
 def _path(artifact: Mapping[str, object], bases: Mapping[str, object]) -> str:

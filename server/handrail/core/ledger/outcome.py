@@ -76,10 +76,12 @@ class Outcome:
 
     def is_news(self, was: Outcome) -> bool:
         """Whether it must be reported, given that *was* was reported before."""
-        return self._gist != was._gist or bool(COPIES.intersection(self.notes) - set(was.notes))
+        return self._reported_values != was._reported_values or bool(
+            COPIES.intersection(self.notes) - set(was.notes)
+        )
 
     @property
-    def _gist(self) -> tuple[Status, str, Code | None, str]:
+    def _reported_values(self) -> tuple[Status, str, Code | None, str]:
         failed = self.failure
         if failed is None:
             return self.status, self.mutation.identity, None, ""

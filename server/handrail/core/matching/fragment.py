@@ -115,8 +115,8 @@ def _space(hunk: Hunk, there: str, around: tuple[str, str]) -> str:
     return made if is_same else hunk.new
 
 
-def _tokens(part: str) -> gaps.Spaced:
+def _tokens(part: str) -> gaps.RowsWithGaps:
     """The tokens of *part* and the blanks around them."""
     filled = TOKENS.findall(part)
     blanks = TOKENS.sub("\n", part).split("\n")
-    return gaps.Spaced(filled=tuple(filled), gaps=tuple(map(tuple, blanks)))
+    return gaps.RowsWithGaps(filled=tuple(filled), gaps=tuple(map(tuple, blanks)))

@@ -17,7 +17,7 @@ Gap = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spaced:
+class RowsWithGaps:
     """
     Rows that are not blank, and the blank ones around them.
 
@@ -30,7 +30,7 @@ class Spaced:
     gaps: tuple[Gap, ...]
 
     @staticmethod
-    def of(rows: Sequence[str]) -> Spaced:
+    def of(rows: Sequence[str]) -> RowsWithGaps:
         """*rows*, told apart."""
         filled: list[str] = []
         gaps: list[list[str]] = [[]]
@@ -40,7 +40,7 @@ class Spaced:
                 gaps.append([])
             else:
                 gaps[-1].append(row)
-        return Spaced(filled=tuple(filled), gaps=tuple(map(tuple, gaps)))
+        return RowsWithGaps(filled=tuple(filled), gaps=tuple(map(tuple, gaps)))
 
     @property
     def rows(self) -> list[str]:
@@ -51,7 +51,7 @@ class Spaced:
         return rows
 
 
-def settle_gaps(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | None:
+def settle_gaps(old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap]) -> RowsWithGaps | None:
     """
     The new rows of a hunk with the blank lines that belong between them.
 
@@ -76,7 +76,7 @@ def settle_gaps(old: Spaced, new: Spaced, document: Sequence[Gap]) -> Spaced | N
             return None
         gaps |= found
         line, at = j, m
-    return Spaced(filled=new.filled, gaps=tuple(gaps[number] for number in range(len(new.gaps))))
+    return RowsWithGaps(filled=new.filled, gaps=tuple(gaps[number] for number in range(len(new.gaps))))
 
 
 def _decide(old: Gap, new: Gap, document: Gap) -> Gap:
@@ -89,7 +89,9 @@ def _as_new(new: Gap, document: Gap) -> Gap:
     return (*document[: len(new)], *new[len(document) :])
 
 
-def _around(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> dict[int, Gap] | None:
+def _around(
+    old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap], block: Block
+) -> dict[int, Gap] | None:
     """The gaps around and between rows that change, by their number in the new rows."""
     i, j, k, m = block
     if k == m:
@@ -105,7 +107,7 @@ def _around(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> 
     return gaps
 
 
-def _closed_gap(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block) -> Gap | None:
+def _closed_gap(old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap], block: Block) -> Gap | None:
     """The gap that is left where rows are removed, between which there were two."""
     i, j, k, _ = block
     ours, theirs = (*old.gaps[i], *old.gaps[j]), (*document[i], *document[j])
@@ -115,7 +117,7 @@ def _closed_gap(old: Spaced, new: Spaced, document: Sequence[Gap], block: Block)
     return None if document[i] and document[j] else theirs
 
 
-def _side_gaps(old: Gap, new: Spaced, document: Gap, rows: tuple[int, int]) -> dict[int, Gap] | None:
+def _side_gaps(old: Gap, new: RowsWithGaps, document: Gap, rows: tuple[int, int]) -> dict[int, Gap] | None:
     """The gaps on both sides of rows that are put in where there was one, and those between them."""
     first, last = rows
     gaps = {number: new.gaps[number] for number in range(first, last + 1)}

@@ -61,7 +61,7 @@ def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ..
 
 def _locate_anywhere(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
     """As `locate`, wherever the scope is."""
-    found = matches(text, hunk) or _put_right(text, hunk)
+    found = matches(text, hunk) or _corrected_matches(text, hunk)
     if found:
         best = _choose(text, found, bounds)
         return (
@@ -74,7 +74,7 @@ def _locate_anywhere(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...
     return refusal.no_match(text, wanted, similar.candidates(text, windows))
 
 
-def _put_right(text: Text, hunk: Hunk) -> list[Match]:
+def _corrected_matches(text: Text, hunk: Hunk) -> list[Match]:
     """The matches of *hunk* once what a model often writes wrongly in it is put right."""
     for name, meant in (("escapes", escapes.resolve_escapes), ("entities", escapes.without_entities)):
         right = meant(hunk)

@@ -118,7 +118,7 @@ def settle_rows(text: Text, match: Match) -> Match:
     if not match.has_gaps:
         return match
     hunk, lines = match.hunk, [line for line in match.lines if line is not None]
-    ours, wanted = map(gaps.Spaced.of, rows_of(hunk))
+    ours, wanted = map(gaps.RowsWithGaps.of, rows_of(hunk))
     document = [text.rows[above + 1 : below] for above, below in pairwise(lines)]
     above = _blanks(text.rows, range(lines[0] - 1, lines[0] - 1 - len(ours.gaps[0]), -1))
     below = _blanks(text.rows, range(lines[-1] + 1, lines[-1] + 1 + len(ours.gaps[-1])))
@@ -131,7 +131,7 @@ def settle_rows(text: Text, match: Match) -> Match:
     else:
         there = range(start, end)
         new = right.rows
-        old = gaps.Spaced(filled=ours.filled, gaps=tuple(document)).rows
+        old = gaps.RowsWithGaps(filled=ours.filled, gaps=tuple(document)).rows
         hunk = replace(
             hunk,
             old="\n".join(old),

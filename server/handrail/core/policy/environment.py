@@ -119,7 +119,7 @@ def read(value: object) -> tuple[str, ...] | str:
 def inherited_variables(environment: Mapping[str, str], added: Collection[str] = ()) -> dict[str, str]:
     """What a program that we start gets of *environment*; *added* are names that the user gave."""
     full = {name.upper() for name in added if "*" not in name}
-    patterns = [wildcard.of_text(name.upper()) for name in added if "*" in name]
+    patterns = [wildcard.text_regex(name.upper()) for name in added if "*" in name]
     return {
         name: value
         for name, value in environment.items()

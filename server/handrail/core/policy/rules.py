@@ -70,7 +70,7 @@ def read(value: object) -> tuple[Rule, ...] | str:
     return tuple(rules)
 
 
-def of_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: str) -> Decision | None:
+def decision_for_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: str) -> Decision | None:
     """What the rules say of a tool's use on *path*, relative to its folder or absolute outside all."""
     for rule in reversed(rules):
         if rule.is_for(tool, kind) and path_pattern(rule.match).fullmatch(path):
@@ -78,7 +78,7 @@ def of_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: str) -> Deci
     return None
 
 
-def of_part(rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part) -> Decision | None:
+def decision_for_part(rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part) -> Decision | None:
     """
     What the rules say of one part of a command.
 
@@ -98,7 +98,9 @@ def of_part(rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part) -> Dec
     return None
 
 
-def of_line(rules: Sequence[Rule], tool: str, kind: ToolKind, command: ParsedCommand) -> Decision | None:
+def decision_for_line(
+    rules: Sequence[Rule], tool: str, kind: ToolKind, command: ParsedCommand
+) -> Decision | None:
     """
     What the rules say of a whole line.
 
@@ -134,7 +136,7 @@ def _blank(text: str) -> str:
 @lru_cache(maxsize=1024)
 def _text_pattern(match: str) -> re.Pattern[str]:
     """`*` is any text; `npm *` is `npm` alone as well."""
-    return wildcard.of_text(_blank(match))
+    return wildcard.text_regex(_blank(match))
 
 
 @lru_cache(maxsize=1024)
@@ -143,4 +145,4 @@ def path_pattern(match: str) -> re.Pattern[str]:
     pattern = match.removeprefix("./")
     if "/" not in pattern.rstrip("/"):
         pattern = f"**/{pattern}"
-    return wildcard.of_path(f"{pattern}**" if pattern.endswith("/") else pattern)
+    return wildcard.path_regex(f"{pattern}**" if pattern.endswith("/") else pattern)

@@ -117,7 +117,7 @@ class Appeared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class RunResult:
     """
     What came of a command.
 
@@ -149,7 +149,7 @@ class SetAside:
     What a command that still runs has made and must not be there: it was moved away.
 
     Attributes:
-        appeared, unsearched, uncovered: As in `Ran`.
+        appeared, unsearched, uncovered: As in `RunResult`.
     """
 
     appeared: tuple[Appeared, ...] = ()

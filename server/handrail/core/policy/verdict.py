@@ -140,7 +140,7 @@ def verdict(request: Request, rights: Rights) -> Verdict:
         return _of_command(request, request.command, rights)
     asked: list[Place] = []
     for place in request.places:
-        match rules.of_path(rights.rules, request.tool, request.kind, place.path):
+        match rules.decision_for_path(rights.rules, request.tool, request.kind, place.path):
             case Decision.BLOCK:
                 return Block(failure=_block(f"{request.tool} on {place.path}", place.uri))
             case None if is_asked(place, is_written=request.kind is not ToolKind.READ):
@@ -211,7 +211,7 @@ OPENED_BY_NAME = frozenset({PlaceKind.PROTECTED, PlaceKind.RUNS_LATER, PlaceKind
 
 def _of_nothing(request: Request, rights: Rights) -> Verdict:
     """A call that names no path: only a rule for the tool as a whole says something of it."""
-    match rules.of_path(rights.rules, request.tool, request.kind, ""):
+    match rules.decision_for_path(rights.rules, request.tool, request.kind, ""):
         case Decision.BLOCK:
             return Block(failure=_block(request.tool, ""))
         case Decision.ASK:
@@ -225,8 +225,10 @@ def _of_nothing(request: Request, rights: Rights) -> Verdict:
 
 
 def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Verdict:
-    parts = [rules.of_part(rights.rules, request.tool, request.kind, part) for part in command.parts]
-    line = rules.of_line(rights.rules, request.tool, request.kind, command)
+    parts = [
+        rules.decision_for_part(rights.rules, request.tool, request.kind, part) for part in command.parts
+    ]
+    line = rules.decision_for_line(rights.rules, request.tool, request.kind, command)
     said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
         return Block(failure=_block(command.line, ""))
@@ -350,10 +352,12 @@ def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
     if request.script is None:
         return
     words = [Part(text=" ".join(stage.words), words=stage.words) for stage in request.script.stages]
-    decisions = [rules.of_part(rights.rules, request.tool, request.kind, part) for part in words]
+    decisions = [rules.decision_for_part(rights.rules, request.tool, request.kind, part) for part in words]
     if request.script.is_read_only:
         read = (*request.places, *request.beneath)
-        decisions += [rules.of_path(rights.rules, "read_file", ToolKind.READ, place.path) for place in read]
+        decisions += [
+            rules.decision_for_path(rights.rules, "read_file", ToolKind.READ, place.path) for place in read
+        ]
     yield from (each for each in decisions if each in (Decision.ASK, Decision.BLOCK) and each is not None)
 
 

@@ -15,7 +15,7 @@ PIECE = re.compile(r"(?P<folders>(?<![^/])(?:\*\*/)+)|(?P<any>\*\*+)|(?P<star>\*
 BRACKETS = re.compile(r"\[(?P<not>[!^]?)(?P<held>[^\]/]+)\]")
 
 
-def of_text(pattern: str) -> re.Pattern[str]:
+def text_regex(pattern: str) -> re.Pattern[str]:
     """A pattern in which `*` is any text; a blank and a star at its end may both be missing."""
     tail = r"(?: .*)?" if pattern.endswith(" *") else ""
     first, *others = map(re.escape, re.split(r"\*+", pattern.removesuffix(" *") if tail else pattern))
@@ -23,7 +23,7 @@ def of_text(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{made}.*{others[-1]}{tail}" if others else made + tail, re.DOTALL)
 
 
-def of_path(pattern: str, *, has_brackets: bool = False) -> re.Pattern[str]:
+def path_regex(pattern: str, *, has_brackets: bool = False) -> re.Pattern[str]:
     """
     A pattern in which `*` and `?` end at a slash and `**` does not.
 

@@ -28,11 +28,11 @@ def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[s
     Args:
         blocks: From the rows before to those of *now*.
     """
-    result, near = [], Near.of(blocks)
+    result, near = [], BlockIndex.of(blocks)
     for hunk in hunks:
         start, end = near.rows_after(hunk.start, hunk.end, is_wide=True)
         there = replace(hunk, start=start, rows=tuple(now[start:end]))
-        if there.rows != hunk.rows and (earlier := there.stepped_back) is not None:
+        if there.rows != hunk.rows and (earlier := there.previous_state) is not None:
             result += [earlier] if earlier.steps else []  # an editor's undo, or a restore
             continue
         if not hunk.rows and (returned := _bring_back(hunk, near.blocks_at(hunk.start, hunk.end), now)):
@@ -86,7 +86,7 @@ def _carry_one(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Near:
+class BlockIndex:
     """
     The blocks of a change, of which those near some rows are found quickly.
 
@@ -101,10 +101,10 @@ class Near:
     growths: Sequence[int]
 
     @staticmethod
-    def of(blocks: Sequence[Block]) -> Near:
+    def of(blocks: Sequence[Block]) -> BlockIndex:
         """Makes it; blocks ascend."""
         growths = accumulate(((m - k) - (j - i) for i, j, k, m in blocks), initial=0)
-        return Near(
+        return BlockIndex(
             blocks=blocks,
             starts=[block[0] for block in blocks],
             ends=[block[1] for block in blocks],

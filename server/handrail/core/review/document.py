@@ -23,7 +23,7 @@ LIMIT_STATES = 100  # texts of one document of which the hunks are remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gone:
+class GoneHunk:
     """
     A hunk that went: it was undone, or taken back, or rewritten.
 
@@ -59,7 +59,7 @@ class Reviewed:
 
     rows: Rows
     hunks: tuple[Hunk, ...] = ()
-    gone: tuple[Gone, ...] = ()
+    gone: tuple[GoneHunk, ...] = ()
     states: tuple[tuple[int, tuple[Hunk, ...]], ...] = ()
 
     @property
@@ -230,7 +230,7 @@ def _undo_blocks(hunks: Sequence[Hunk], result: undo.Undone) -> list[Block]:
 
 def _remember(review: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block]) -> Reviewed:
     """Remembers those hunks that were there *before* and are gone, or have fewer steps."""
-    left, near = {hunk.id: hunk for hunk in review.hunks}, carry.Near.of(blocks)
+    left, near = {hunk.id: hunk for hunk in review.hunks}, carry.BlockIndex.of(blocks)
     gone = [each for each in review.gone if each.hunk.id not in left]
     for hunk in before:
         now = left.get(hunk.id)
@@ -238,21 +238,21 @@ def _remember(review: Reviewed, before: Sequence[Hunk], blocks: Sequence[Block])
             start, end = (now.start, now.end) if now is not None else near.rows_after(hunk.start, hunk.end)
             gone = [each for each in gone if each.hunk.id != hunk.id]
             rows = review.rows[start:end]
-            gone.append(Gone(hunk=hunk, start=start, rows=rows, first=rows))
+            gone.append(GoneHunk(hunk=hunk, start=start, rows=rows, first=rows))
     return replace(review, gone=tuple(gone[-LIMIT_GONE:]))
 
 
-def _move_gone(gone: Sequence[Gone], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Gone, ...]:
-    result, near = [], carry.Near.of(blocks)
+def _move_gone(gone: Sequence[GoneHunk], blocks: Sequence[Block], now: Sequence[str]) -> tuple[GoneHunk, ...]:
+    result, near = [], carry.BlockIndex.of(blocks)
     for each in gone:
         start, end = near.rows_after(each.start, each.end)
         result.append(replace(each, start=start, rows=tuple(now[start:end])))
     return tuple(result)
 
 
-def _revive(review: Reviewed, gone: Sequence[Gone], blocks: Sequence[Block]) -> Reviewed:
+def _revive(review: Reviewed, gone: Sequence[GoneHunk], blocks: Sequence[Block]) -> Reviewed:
     """Has those hunks be pending again whose text stands where it stood."""
-    hunks, again, near = list(review.hunks), set[str](), carry.Near.of(blocks)
+    hunks, again, near = list(review.hunks), set[str](), carry.BlockIndex.of(blocks)
     for each in reversed(gone):
         if each.rows == each.hunk.rows:
             continue  # it stood there before, by another hunk's doing

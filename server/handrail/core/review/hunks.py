@@ -86,7 +86,7 @@ class Hunk:
         return is_all_new(self.steps[-1].after, self.rows)
 
     @property
-    def stepped_back(self) -> Hunk | None:
+    def previous_state(self) -> Hunk | None:
         """What it is if its rows are those before one of its steps: one without the later steps."""
         at = next((at for at, step in enumerate(self.steps) if step.before == self.rows), None)
         return None if at is None else replace(self, steps=self.steps[:at])

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handrail.core.documents.edit import opcodes
-from handrail.core.review.carry import Near
+from handrail.core.review.carry import BlockIndex
 from handrail.core.review.document import Reviewed, keep
 from handrail.core.review.hunks import Hunk, Rows, Step
 
@@ -28,8 +28,8 @@ def keep_recorded(document: Reviewed, before: Sequence[str] | None, now: Sequenc
     rows = _bare(document.rows)
     if rows == _bare(now):  # also what was never on record, such as rows of the user's that have gone
         return keep(document, document.ids())
-    near = Near.of(opcodes(rows, _bare(now)))
-    earlier = Near.of(opcodes(rows, _bare(before))) if before is not None else None
+    near = BlockIndex.of(opcodes(rows, _bare(now)))
+    earlier = BlockIndex.of(opcodes(rows, _bare(before))) if before is not None else None
     hunks, ids = list[Hunk](), set[str]()
     for hunk in document.hunks:
         start, end = near.rows_after(hunk.start, hunk.end, is_wide=True)

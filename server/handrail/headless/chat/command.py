@@ -58,7 +58,7 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
     is_yes = options.yes
 
     async def approve(question: Question) -> str:
-        return "allow" if is_yes and question.asks_leave else await console.ask(question)
+        return "allow" if is_yes and question.asks_permission else await console.ask(question)
 
     server = Supervisor(options.server, stage.root, options.settings, approve)
     conversation = Conversation(server, state, files, options.model_problem)

@@ -75,7 +75,7 @@ async def client_of(options: Options, stage: Stage) -> AsyncIterator[Client]:
 
     async def approve(params: dict[str, Any]) -> str | None:
         question = Question.of(params)
-        if options.yes and question.asks_leave:
+        if options.yes and question.asks_permission:
             return "allow"
         if not terminal.can_ask():
             stage.show.note(question.unanswered)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from handrail.agent.chat.before import Before
+from handrail.agent.chat.backlog import Backlog
 from handrail.core.conversation.journal import Entry
 from handrail.core.ledger.report import Ended, Event
 from handrail.lsp.chat import naming
@@ -38,7 +38,7 @@ class Chats:
     others: OtherWindows
     latest: str | None = None
     _pages: dict[str, ChatPage] = field(default_factory=dict)
-    _before: dict[str, Before] = field(default_factory=dict)
+    _before: dict[str, Backlog] = field(default_factory=dict)
     _closed: dict[str, object] = field(default_factory=dict)  # sessions that no one has asked for since
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
@@ -88,7 +88,7 @@ class Chats:
 
     def of_uri(self, uri: str) -> ChatPage | None:
         """Returns the page of a document, if it is a conversation."""
-        return next((page for page in self._pages.values() if page.is_it(uri)), None)
+        return next((page for page in self._pages.values() if page.has_uri(uri)), None)
 
     async def on_open(self, uri: str) -> None:
         """Called when a document was opened that may be an earlier conversation."""
@@ -167,4 +167,4 @@ class Chats:
         elif isinstance(event, Ended):
             self._before.pop(session, None)
         else:
-            self._before.setdefault(session, Before()).tell(turn, event)
+            self._before.setdefault(session, Backlog()).tell(turn, event)

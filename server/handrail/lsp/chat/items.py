@@ -6,7 +6,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from handrail.agent.chat.transcript import Call, Item, Remark, Round, Told, Transcript, Waiting, Words
+from handrail.agent.chat.transcript import (
+    Call,
+    Interjection,
+    Item,
+    ModelText,
+    PendingQuestion,
+    Remark,
+    Round,
+    Transcript,
+)
 from handrail.agent.chat.view import (
     Answer,
     ends_with_the_point,
@@ -23,7 +32,7 @@ STATES = ("finished", "stopped", "cancelled", "failed")
 
 
 @dataclass(kw_only=True)
-class Now:
+class LiveState:
     """
     The current state that is not in the transcript.
 
@@ -46,7 +55,7 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class CallState:
     """The current state of a call: its running command, its failures, and its pending changes."""
 
     command: str | None
@@ -69,7 +78,7 @@ class Items:
     openable_uri: Callable[[str], str | None]
     _known: dict[str, tuple[object, ChatItem]] = field(default_factory=dict)
 
-    def make_items(self, transcript: Transcript, now: Now) -> list[ChatItem]:
+    def make_items(self, transcript: Transcript, now: LiveState) -> list[ChatItem]:
         """Returns the current items, in order."""
         known, self._known = self._known, {}
         items = list[ChatItem]()
@@ -81,7 +90,7 @@ class Items:
             items.append(item)
         return items
 
-    def _wanted_items(self, transcript: Transcript, now: Now) -> Iterator[_Wanted]:
+    def _wanted_items(self, transcript: Transcript, now: LiveState) -> Iterator[_Wanted]:
         """Returns the name of each item, what it depends on, and the function that creates it."""
         for one in transcript.rounds:
             yield from self._round(one, now)
@@ -93,7 +102,7 @@ class Items:
             name = f"note:{number}"
             yield name, each, partial(self._answer, name, each)
 
-    def _round(self, one: Round, now: Now) -> Iterator[_Wanted]:
+    def _round(self, one: Round, now: LiveState) -> Iterator[_Wanted]:
         may_change = not one.is_running and not one.copied and may_have_changed(one)
         prompt = (one.prompt, one.state, one.reason, one.is_running, one.copied, may_change)
         yield one.turn, prompt, lambda: self._prompt(one, may_change=may_change)
@@ -103,28 +112,30 @@ class Items:
             yield name, state, make
         if one.coming.strip():  # the text gets this name when it is complete
             name, coming = f"{one.turn}:{len(one.items)}", one.coming
-            yield name, (Words, coming), lambda: self._words(name, one.turn, coming)
+            yield name, (ModelText, coming), lambda: self._words(name, one.turn, coming)
         for number, text in enumerate(one.steered):
             state_of = "waiting" if one.is_running else "unread"
             yield self._told_item(f"{one.turn}:said:{number}", one.turn, text, state_of)
 
-    def _item(self, name: str, one: Round, item: Item, now: Now) -> tuple[object, Callable[[], ChatItem]]:
+    def _item(
+        self, name: str, one: Round, item: Item, now: LiveState
+    ) -> tuple[object, Callable[[], ChatItem]]:
         match item:
-            case Words(text=text):
-                return (Words, text), lambda: self._words(name, one.turn, text)
-            case Told(text=text):
+            case ModelText(text=text):
+                return (ModelText, text), lambda: self._words(name, one.turn, text)
+            case Interjection(text=text):
                 _, state, make = self._told_item(name, one.turn, text, "read")
                 return state, make
             case Remark(text=text):
                 return (Remark, text), lambda: self._remark(name, text, one.turn)
-            case Waiting():
+            case PendingQuestion():
                 asked = now.questions.get(item.question) if not item.end else None
                 is_open = asked is not None
-                return (Waiting, item.question, item.end, is_open), lambda: self._question(
+                return (PendingQuestion, item.question, item.end, is_open), lambda: self._question(
                     name, one, item, asked
                 )
             case Call():
-                beside = Beside(
+                beside = CallState(
                     command=now.commands.get(item.id),
                     awaited=item.id in now.awaited,
                     failures=tuple(now.failures.get((one.turn, item.id), ())),
@@ -154,7 +165,7 @@ class Items:
             said = self.redact(text.removeprefix(sanitize.PREFIX).strip())
             return protocol.ChatTold(kind="told", id=name, turn=turn, text=said, state=state)  # type: ignore[arg-type]  # one of them
 
-        return name, (Told, text, state), make
+        return name, (Interjection, text, state), make
 
     def _remark(self, name: str, text: str, turn: str) -> protocol.ChatRemark:
         return protocol.ChatRemark(kind="remark", id=name, turn=turn, text=self.redact(text))
@@ -165,7 +176,7 @@ class Items:
         return protocol.ChatRemark(kind="remark", id=name, text=text, checkpoint=checkpoint, session=session)
 
     def _question(
-        self, name: str, one: Round, item: Waiting, asked: tuple[protocol.Approval, str] | None
+        self, name: str, one: Round, item: PendingQuestion, asked: tuple[protocol.Approval, str] | None
     ) -> protocol.ChatQuestion:
         approval, until = asked or (None, None)
         end = item.end or ("" if approval is not None else "has ended")
@@ -179,7 +190,7 @@ class Items:
             end=end,
         )
 
-    def _call(self, name: str, one: Round, call: Call, beside: Beside) -> protocol.ChatCall:
+    def _call(self, name: str, one: Round, call: Call, beside: CallState) -> protocol.ChatCall:
         summary, output = self._came_to(call)
         from_end = call.result is None or ends_with_the_point(call.tool)
         shown = output[-LIMIT_CHARS:] if from_end else output[:LIMIT_CHARS]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from handrail.agent.chat.before import Before
+from handrail.agent.chat.backlog import Backlog
 from handrail.agent.chat.transcript import Round, Transcript
 from handrail.agent.chat.view import ASK, Answer, Shown, View
 from handrail.core.conversation.journal import Entry
@@ -66,7 +66,7 @@ class ChatPage(ServedPage):
     queued: dict[str, tuple[str, bool]] = field(default_factory=dict)
     feed: Feed | None = None
     _page: Page = field(default_factory=Page)
-    before: Before | None = field(default_factory=Before)  # the journal was read
+    before: Backlog | None = field(default_factory=Backlog)  # the journal was read
     _said: object = None
     _back: list[str] = field(default_factory=list)  # the user's messages that no turn has read
     _sent_lines: list[Line] = field(default_factory=list)  # sent lines that are still in the document
@@ -111,7 +111,7 @@ class ChatPage(ServedPage):
         return drafts.with_heading(page)
 
     @property
-    def tells_itself(self) -> bool:
+    def is_derived(self) -> bool:
         """True: all our lines can be derived from the journal."""
         return True
 
@@ -167,10 +167,10 @@ class ChatPage(ServedPage):
         """Returns the session."""
         return self.session
 
-    def take_up(self, kept: str) -> None:
+    def load_state(self, kept: str) -> None:
         """Does nothing: the session is known."""
 
-    async def bring(self, edit: Edit = unchanged_page) -> str:
+    async def refresh(self, edit: Edit = unchanged_page) -> str:
         """Makes it show the current conversation. Returns its URI; raises ServedError."""
         clock = asyncio.get_running_loop()
         began = clock.time()
@@ -185,7 +185,7 @@ class ChatPage(ServedPage):
         def remove_sent(page: Page) -> Page:
             return drafts.remove_draft(self._remove_gone(edit(tidy(page))), sent)
 
-        brought = await super().bring(lambda page: _give_back(remove_sent(page), back))
+        brought = await super().refresh(lambda page: _give_back(remove_sent(page), back))
         if self.takes_edits() or self._is_read():  # else they stand in what the client holds
             current = {id(line) for line in self.page.lines}
             self._gone_lines += (line for line in self._sent_lines if id(line) not in current)
@@ -221,7 +221,7 @@ class ChatPage(ServedPage):
         if self.is_loaded:
             self.observe()
         else:
-            await self.bring()
+            await self.refresh()
 
     # ---- The conversation -------------------------------------------------------------------------
 

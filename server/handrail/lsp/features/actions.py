@@ -40,7 +40,7 @@ async def offer(state: State, offered: Offered) -> None:
 
 def is_ours(state: State, uri: str) -> bool:
     """Whether a document is one that handrail writes."""
-    return state.review_page.is_it(uri) or state.chats.of_uri(uri) is not None
+    return state.review_page.has_uri(uri) or state.chats.of_uri(uri) is not None
 
 
 def wants_fixes(params: lsp.CodeActionParams) -> bool:

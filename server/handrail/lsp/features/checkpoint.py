@@ -116,7 +116,7 @@ async def _tidy_if_idle(state: State) -> None:
 
 async def tidy(state: State) -> None:
     """Do the housekeeping now; what goes wrong is not the user's concern yet."""
-    await state.world.reviews.expire(state.settings.number(settings.CHECKPOINTS_AGE))
+    await state.backend.reviews.expire(state.settings.number(settings.CHECKPOINTS_AGE))
     await state.host.reviews.refresh([])
     try:
         await state.checkpoints.tidy()

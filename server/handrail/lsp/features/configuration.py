@@ -9,7 +9,7 @@ from dataclasses import replace
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from handrail.lsp import chosen, protocol, settings
+from handrail.lsp import model_settings, protocol, settings
 from handrail.lsp.features import actions
 from handrail.lsp.settings import Settings
 from handrail.lsp.state import State
@@ -27,7 +27,7 @@ async def wait_for_settings(state: State) -> None:
     if state.settled.is_set():
         return
     waiting = asyncio.ensure_future(state.settled.wait())
-    timer = asyncio.ensure_future(state.world.clock.sleep(SETTLE_S))
+    timer = asyncio.ensure_future(state.backend.clock.sleep(SETTLE_S))
     both = (waiting, timer)
     try:
         with state.show_slow_work("Waiting for the editor's settings") as slow:
@@ -82,9 +82,9 @@ def settle(state: State, pulled: object, scoped: object) -> None:
 
 
 def _put_in_force(state: State, settled: Settings) -> None:
-    before, state.belongings.settled = state.settings, settled
+    before, state.provider_settings.settled = state.settings, settled
     state.stated = settled = _own(state, settled)
-    state.settings = chosen.with_model(settled, state.model)
+    state.settings = model_settings.with_model(settled, state.model)
     for problem in state.settings.problems:
         if problem not in before.problems:
             state.say(problem)
@@ -99,8 +99,12 @@ def _own(state: State, settings: Settings) -> Settings:
     ignored. Where settings are written in a file or as options, not in an editor's list, what stands there at
     the start counts for the provider that stands beside it: nobody could set it again. The user is told that.
     """
-    provider, owners, own = chosen.provider(settings), state.world.owners, state.belongings
-    before, own.told = own.told, {each.name: settings.text(each) for each in chosen.OF_A_PROVIDER}
+    provider, owners, own = (
+        model_settings.provider(settings),
+        state.backend.owners,
+        state.provider_settings,
+    )
+    before, own.told = own.told, {each.name: settings.text(each) for each in model_settings.OF_A_PROVIDER}
     counts_at_once = not before and SETS_MODELS not in state.client.services
     foreign: dict[str, str] = {}
     for name, value in own.told.items():
@@ -112,7 +116,7 @@ def _own(state: State, settings: Settings) -> Settings:
         else:
             foreign[name] = " and ".join(sorted(known))
     if foreign and counts_at_once:
-        state.say(chosen.report_taken_over(settings, list(foreign), next(iter(foreign.values()))))
+        state.say(model_settings.report_taken_over(settings, list(foreign), next(iter(foreign.values()))))
         for name in foreign:
             owners.add(name, own.told[name], provider)
         return settings
@@ -120,7 +124,7 @@ def _own(state: State, settings: Settings) -> Settings:
     if new:
         _point_out(state, settings, new, foreign[new[0]])
     own.pointed_out |= {(provider, name, own.told[name]) for name in new}
-    return chosen.drop_settings(settings, foreign) if foreign else settings
+    return model_settings.drop_settings(settings, foreign) if foreign else settings
 
 
 def _point_out(state: State, settings: Settings, names: Sequence[str], owner: str) -> None:
@@ -131,19 +135,19 @@ def _point_out(state: State, settings: Settings, names: Sequence[str], owner: st
     the settings are by the time it is clicked.
     """
     has_button = SETS_MODELS in state.client.services
-    report = chosen.report_ignored(settings, names, owner, has_button=has_button)
+    report = model_settings.report_ignored(settings, names, owner, has_button=has_button)
     if not has_button:
         state.say(report)
         return
-    provider, values = chosen.provider(settings), {name: str(settings.values[name]) for name in names}
+    provider, values = model_settings.provider(settings), {name: str(settings.values[name]) for name in names}
 
     async def use() -> None:
         for name, value in values.items():
-            state.world.owners.add(name, value, provider)
-        _put_in_force(state, state.belongings.settled)
+            state.backend.owners.add(name, value, provider)
+        _put_in_force(state, state.provider_settings.settled)
 
-    ways = {chosen.name_use(settings, names): use}
-    state.begin(actions.offer(state, actions.Offered(report, ways)))
+    handlers = {model_settings.name_use(settings, names): use}
+    state.begin(actions.offer(state, actions.Offered(report, handlers)))
 
 
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:

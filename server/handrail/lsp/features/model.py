@@ -8,7 +8,7 @@ import logging
 
 from pygls.exceptions import JsonRpcException
 
-from handrail.lsp import chosen, protocol, settings, wire
+from handrail.lsp import model_settings, protocol, settings, wire
 from handrail.lsp.features import configuration
 from handrail.lsp.settings import Settings
 from handrail.lsp.state import State
@@ -22,7 +22,7 @@ PATIENCE_S = 120.0  # an editor may ask its user to unlock where it keeps secret
 async def list_(state: State, params: protocol.ModelListParams) -> list[protocol.ModelInfo]:
     """The chosen model, and those beside it."""
     await configuration.wait_for_settings(state)
-    choice = chosen.model(_settings(state, params))
+    choice = model_settings.model(_settings(state, params))
     found = [
         protocol.ModelInfo(
             model=each.model,
@@ -30,7 +30,7 @@ async def list_(state: State, params: protocol.ModelListParams) -> list[protocol
             window=each.window,
             current=each.model == choice.model,
         )
-        for each in await state.world.providers.models(choice)
+        for each in await state.backend.providers.models(choice)
     ]
     if params.like is not None or any(each.current for each in found):
         return found
@@ -41,20 +41,20 @@ def _settings(state: State, params: protocol.ModelListParams) -> Settings:
     """The settings with the model whose server is asked, at the address that is wanted."""
     if params.like is None:
         return state.settings
-    found = chosen.with_model(state.stated, params.like)
+    found = model_settings.with_model(state.stated, params.like)
     if params.own_address is None:
         return found
     if params.own_address:
-        return chosen.at_own_address(found)
-    base_url = state.belongings.told.get(settings.BASE_URL.name, "")
-    if base_url and (provider := chosen.provider(found)):
-        state.world.owners.add(settings.BASE_URL.name, base_url, provider)  # the user has said so
-    return chosen.at_base_url(state.stated, params.like, base_url)
+        return model_settings.at_own_address(found)
+    base_url = state.provider_settings.told.get(settings.BASE_URL.name, "")
+    if base_url and (provider := model_settings.provider(found)):
+        state.backend.owners.add(settings.BASE_URL.name, base_url, provider)  # the user has said so
+    return model_settings.at_base_url(state.stated, params.like, base_url)
 
 
 async def forget(state: State, params: protocol.ModelForgetParams) -> None:
     """Look for keys again from the next turn on."""
-    state.world.providers.forget()
+    state.backend.providers.forget()
 
 
 # ---- Keys that the client keeps -------------------------------------------------------------------
@@ -74,7 +74,7 @@ def take_keys(state: State) -> None:
             logger.warning("The editor did not say whether it has the key %s", name)
             return ""
 
-    state.world.ask_for_keys(find)
+    state.backend.ask_for_keys(find)
 
 
 async def _secret(state: State, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from handrail.agent import outputs, rules
+from handrail.agent import grants, outputs
 from handrail.agent.questions import OpenQuestion
 from handrail.agent.tools import kind_of
 from handrail.core import surfaces
@@ -101,13 +101,13 @@ async def list_rules(state: State, params: protocol.RuleListParams) -> list[prot
             scope="session" if each.session is not None else "workspace",
             session=each.session,
         )
-        for each in await rules.list_added(state.host.granted, state.world.grants)
+        for each in await grants.list_grants(state.host.granted, state.backend.grants)
     ]
 
 
 async def remove_rule(state: State, params: protocol.RuleRemoveParams) -> None:
     """Remove a rule that an answer has added."""
-    await rules.remove(state.host.granted, state.world.grants, params.rule)
+    await grants.remove_grant(state.host.granted, state.backend.grants, params.rule)
 
 
 async def show_output(state: State, params: protocol.OutputShowParams) -> protocol.ServedDocument:
@@ -116,7 +116,7 @@ async def show_output(state: State, params: protocol.OutputShowParams) -> protoc
     output = outputs.output((message for each in sessions for message in each.messages), params.call)
     parts = ("# Output of a command", surfaces.block(output.line, "sh"), surfaces.block(output.text, "text"))
     text = "\n\n".join(parts) + "\n"
-    written = await state.world.served.write(OUTPUT, text)
+    written = await state.backend.served.write(OUTPUT, text)
     if written.note:
         state.say(written.note)
     return protocol.ServedDocument(uri=written.uri, text=text)

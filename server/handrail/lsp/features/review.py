@@ -12,8 +12,8 @@ from itertools import takewhile
 
 from lsprotocol import types as lsp
 
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.review.undoing import undo as undone
-from handrail.agent.review.wanted import Wanted
 from handrail.agent.turns import UnknownId
 from handrail.core import surfaces
 from handrail.core.review.comments import Status
@@ -33,7 +33,7 @@ async def list_(state: State, params: protocol.ReviewListParams) -> list[protoco
     """What is pending, document by document."""
     reviews = state.host.reviews
     await reviews.refresh()
-    hunks = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
+    hunks = reviews.hunks(HunkSelection(uri=params.uri, turn=params.turn))
     return [
         _to_protocol(state, reviews.pending[identity], hunk) for identity in hunks for hunk in hunks[identity]
     ]
@@ -43,7 +43,7 @@ async def base(state: State, params: protocol.ReviewBaseParams) -> protocol.Revi
     """The text of a document without its pending changes, or without those of a turn."""
     reviews = state.host.reviews
     await reviews.refresh()
-    pending = reviews.hunks(Wanted(uri=params.uri, turn=params.turn))
+    pending = reviews.hunks(HunkSelection(uri=params.uri, turn=params.turn))
     if not pending:
         raise UnknownId(f"Nothing is pending in {state.show_path(params.uri)}.")
     ((identity, hunks),) = pending.items()
@@ -107,10 +107,10 @@ def _short(text: str) -> str:
     return surfaces.message(text, TEXT_CHARS).rstrip("\n") or "(nothing)"
 
 
-def _read_wanted(params: protocol.ReviewKeepParams | protocol.ReviewUndoParams) -> Wanted:
+def _read_wanted(params: protocol.ReviewKeepParams | protocol.ReviewUndoParams) -> HunkSelection:
     if not params.all and params.hunks is None and params.uri is None and params.turn is None:
         raise Wrong("params needs hunks, uri or turn, or all: true for all pending changes.")
-    return Wanted(hunks=params.hunks, uri=params.uri, turn=params.turn)
+    return HunkSelection(hunks=params.hunks, uri=params.uri, turn=params.turn)
 
 
 async def next_(state: State, params: protocol.ReviewStepParams) -> protocol.Hunk:

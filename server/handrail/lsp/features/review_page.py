@@ -30,7 +30,7 @@ PASTE = "paste"  # the setting `model` where replies are pasted
 
 async def open_(state: State, params: protocol.ReviewOpenParams) -> protocol.ServedDocument:
     """Write the review document."""
-    uri = await state.review_page.bring()
+    uri = await state.review_page.refresh()
     return protocol.ServedDocument(uri=uri, text=state.discussion.page.text)
 
 
@@ -51,9 +51,9 @@ async def comment(state: State, params: protocol.ReviewCommentParams) -> protoco
 
 async def _room(state: State, key: str, text: str) -> protocol.ReviewPlace:
     """Where *text* was written below a part, or where there is room for it."""
-    await state.review_page.bring()
+    await state.review_page.refresh()
     line = on_page.room(state.discussion.page, key)
-    uri = await state.review_page.bring(lambda page: on_page.with_remark(page, key, text))
+    uri = await state.review_page.refresh(lambda page: on_page.with_remark(page, key, text))
     return protocol.ReviewPlace(uri=uri, line=line)
 
 
@@ -95,13 +95,13 @@ def _to_protocol(name: str, comment: Comment, now: Mapping[str, Subject]) -> pro
 async def edit(state: State, params: protocol.ReviewEditParams) -> None:
     """Change a comment, or delete it."""
     async with state.review_page.sending:
-        await state.review_page.bring()
+        await state.review_page.refresh()
         found = dict(_with_ids(state.discussion.comments())).get(params.comment)
         if found is None:
             raise UnknownId(f"Comment {params.comment!r} does not exist. It may have been sent.")
         if params.was not in (None, found.remark.text):
             raise UnknownId("The comment has been changed in the review document since.")
-        await state.review_page.bring(lambda page: on_page.reword(page, found.remark, params.text))
+        await state.review_page.refresh(lambda page: on_page.reword(page, found.remark, params.text))
 
 
 async def send(state: State, params: protocol.ReviewSendParams) -> protocol.ReviewSent:
@@ -111,7 +111,7 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
             "`handrail.model` is `paste`, so no model can answer comments. Set it to a model, then send."
         )
     async with state.review_page.sending:
-        await state.review_page.bring()
+        await state.review_page.refresh()
         discussion = state.discussion
         unsent = discussion.comments()
         if not unsent:
@@ -124,7 +124,7 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
         discussion.mark_sent(unsent, begun.turn)
         await state.review_page.keep()
     state.begin(_show_answer(state, begun.turn))
-    await state.review_page.bring()
+    await state.review_page.refresh()
     return protocol.ReviewSent(session=begun.session, turn=begun.turn, comments=len(unsent))
 
 
@@ -144,7 +144,7 @@ async def _show_answer(state: State, begun: str) -> None:
     """Show what became of the turn that answers; if it has read nothing, the comments are drafts again."""
     report = await state.host.wait(begun)
     is_unread = report.state is not End.FINISHED and not report.answer and not report.outcomes
-    back = state.discussion.gives_back(begun) if is_unread else []
+    back = state.discussion.take_unread(begun) if is_unread else []
     state.discussion.end_turn(begun, report.state.value)
 
     def write_comment(page: Page) -> Page:
@@ -154,9 +154,9 @@ async def _show_answer(state: State, begun: str) -> None:
         return page
 
     try:
-        await state.review_page.bring()
+        await state.review_page.refresh()
         if back:
-            await state.review_page.bring(write_comment)
+            await state.review_page.refresh(write_comment)
             state.say(
                 "The comments were not sent: the turn ended before it read them. They are drafts again."
             )
@@ -185,7 +185,7 @@ def show_comment_line(state: State, place: protocol.ReviewPlace) -> None:
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """What can be done at a line of the review document."""
-    if not actions.wants_fixes(params) or not state.review_page.is_it(params.text_document.uri):
+    if not actions.wants_fixes(params) or not state.review_page.has_uri(params.text_document.uri):
         return []
     state.review_page.observe()
     key, _ = state.discussion.page.part_at(params.range.start.line)
@@ -254,7 +254,7 @@ def _step_before(subject: Subject) -> dict[str, object]:
 
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
     """In the review document: *Send* at its top, and what can be done above each change."""
-    if not state.review_page.is_it(params.text_document.uri):
+    if not state.review_page.has_uri(params.text_document.uri):
         return []
     state.review_page.observe()
     discussion, lenses = state.discussion, list[lsp.CodeLens]()
@@ -275,7 +275,7 @@ def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
 
 def links(state: State, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
     """The places that the review document names."""
-    if not state.review_page.is_it(params.text_document.uri):
+    if not state.review_page.has_uri(params.text_document.uri):
         return []
     state.review_page.observe()
     links, shown = list[lsp.DocumentLink](), state.discussion.shown

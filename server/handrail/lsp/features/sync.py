@@ -38,7 +38,7 @@ def did_change(state: State, params: lsp.DidChangeTextDocumentParams) -> None:
         typed.on_change(state, document)
         state.editor.on_change(document)
         state.review.on_edit(document.identity)
-        if state.review_page.is_it(document.uri):
+        if state.review_page.has_uri(document.uri):
             state.review_page.observe()
         if (page := state.chats.of_uri(document.uri)) is not None:
             page.observe()
@@ -53,7 +53,7 @@ def did_save(state: State, params: lsp.DidSaveTextDocumentParams) -> None:
         document.saved = replace(document.text)  # a value of its own: the same text may be saved twice
         state.editor.in_step(document)
         typed.on_save(state, document)
-        if state.review_page.is_it(document.uri):
+        if state.review_page.has_uri(document.uri):
             state.review_page.on_save()
         if (page := state.chats.of_uri(document.uri)) is not None:
             page.on_save()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from handrail.agent.review.wanted import Wanted
+from handrail.agent.review.selection import HunkSelection
 from handrail.agent.turns import Turn
 from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt, Picture, ToolMessage, UserMessage
 from handrail.core.conversation.prompt import Mode
@@ -16,7 +16,7 @@ from handrail.core.documents import binary
 from handrail.core.failure import Failure
 from handrail.core.patches import reply
 from handrail.core.results.redact import redact
-from handrail.lsp import chosen, convert, protocol, settings
+from handrail.lsp import convert, model_settings, protocol, settings
 from handrail.lsp.features import checkpoint, configuration
 from handrail.lsp.state import State, Wrong
 from handrail.ports import ModelChoice
@@ -80,7 +80,7 @@ def _began(state: State, turn: Turn) -> protocol.TurnStartResult:
 async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnReport:
     """Answer when the turn has ended; giving up the wait does not stop the turn."""
     report = await state.host.wait(params.turn)
-    pending = state.host.reviews.hunks(Wanted(turn=report.turn))
+    pending = state.host.reviews.hunks(HunkSelection(turn=report.turn))
     ids = [hunk.id for hunks in pending.values() for hunk in hunks]
     return replace(state.converter.turn_report(report), pending=ids or None)
 
@@ -90,7 +90,7 @@ async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.Turn
     if not reply.read(params.edits).blocks:
         raise Wrong(f"params.edits holds no edit. Write {NOTATIONS}.")
     turn = state.host.start(f"{params.title}\n\n{params.edits}", None, mode=Mode.EDIT)
-    state.host.turns.providers[turn.id] = state.world.providers(ModelChoice(model=PASTE))
+    state.host.turns.providers[turn.id] = state.backend.providers(ModelChoice(model=PASTE))
     _began(state, turn)
     try:
         report = await wait(state, protocol.TurnWaitParams(turn=turn.id))
@@ -120,7 +120,7 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
     if not images:
         return ()
     await configuration.wait_for_settings(state)
-    if not chosen.takes_pictures(state.settings):
+    if not model_settings.takes_pictures(state.settings):
         model = state.settings.text(settings.MODEL)
         raise Wrong(
             f"params.images: handrail does not know whether {model} can see pictures. If it can, set "
@@ -135,7 +135,9 @@ async def _pointed_pictures(state: State, context: Sequence[protocol.TurnContext
     """The pictures among what the user points at, for a model that sees."""
     result = []
     for each in context:
-        if chosen.takes_pictures(state.settings) and isinstance(await state.editor.read(each.uri), Failure):
+        if model_settings.takes_pictures(state.settings) and isinstance(
+            await state.editor.read(each.uri), Failure
+        ):
             with suppress(Wrong):  # what else cannot be read is left out
                 result.append(await _picture(state, protocol.TurnImage(uri=each.uri), "params.context"))
     return tuple(result[:LIMIT_IMAGES])

@@ -114,7 +114,7 @@ class ClientSurface:
         no = words.title_of_no(asked.question)
         why = surfaces.message(asked.question.detail, DETAIL_CHARS)
         params = lsp.ShowMessageRequestParams(
-            type=lsp.MessageType.Warning if asked.question.asks_leave else lsp.MessageType.Info,
+            type=lsp.MessageType.Warning if asked.question.asks_permission else lsp.MessageType.Info,
             message=f"handrail: {words.short(asked.question)} {why}".rstrip(),
             actions=[lsp.MessageActionItem(title=title) for title in (no, words.SHOW)],
         )

@@ -41,13 +41,13 @@ def heading(question: Question) -> str:
 
 def title_of_no(question: Question) -> str:
     """What the no is called."""
-    return NO if question.asks_leave else NO_ANSWER
+    return NO if question.asks_permission else NO_ANSWER
 
 
 def short(question: Question, limit: int = SUBJECT_CHARS) -> str:
     """The question as one line for messages and progress; its subject may be cut."""
     subject = surfaces.message(question.subject, limit)
-    who = f"{surfaces.message(question.tool, limit)}: " if question.asks_leave else ""
+    who = f"{surfaces.message(question.tool, limit)}: " if question.asks_permission else ""
     return f"{heading(question)} {who}{subject}"
 
 
@@ -66,7 +66,7 @@ def status(waiting: Sequence[OpenQuestion], seconds_left: float) -> str:
 
 def choice_title(question: Question, choice: str) -> str:
     """A choice in the title of a code action, with the rule that it adds."""
-    if not question.asks_leave:
+    if not question.asks_permission:
         return NO_ANSWER if choice == DENY else f"Answer: {surfaces.line(choice, RULE_CHARS)}"
     if choice not in (FOR_SESSION, ALWAYS) or not question.rules:
         return TITLES[choice]
@@ -76,7 +76,7 @@ def choice_title(question: Question, choice: str) -> str:
 def document(question: Question) -> str:
     """All of a question, as Markdown."""
     parts = [f"# {heading(question)}", _how(question)]
-    if question.asks_leave:
+    if question.asks_permission:
         parts.append(f"{surfaces.markdown(question.tool)}{_size(question.subject)}:")
     parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
     if question.folder:
@@ -86,7 +86,7 @@ def document(question: Question) -> str:
     if question.diff:
         what = "Their contents:" if question.kind is Kind.APPEARED else "It would write:"
         parts += [what, surfaces.block(question.diff, "diff")]
-    if not question.asks_leave:
+    if not question.asks_permission:
         parts += [
             "The answers to choose from:",
             *(surfaces.block(each, "text") for each in question.choices[1:]),
@@ -101,7 +101,11 @@ def closing_words(question: Question, end: QuestionEnd, choice: str | None) -> s
     """What the document says when the question is open no longer."""
     match end:
         case QuestionEnd.ANSWERED:
-            said = TITLES.get(choice or DENY, "") if question.asks_leave else surfaces.markdown(choice or "")
+            said = (
+                TITLES.get(choice or DENY, "")
+                if question.asks_permission
+                else surfaces.markdown(choice or "")
+            )
             how = f"Answer: {said}."
         case QuestionEnd.TIMED_OUT:
             how = "The question timed out, so the answer is no."
@@ -141,7 +145,7 @@ def _how(question: Question) -> str:
 
 
 def _choices(question: Question) -> list[str]:
-    if question.asks_leave:
+    if question.asks_permission:
         return [f"*{TITLES[choice]}*" for choice in question.choices]
     return [f"*{NO_ANSWER}*", "or one of the answers below"]
 

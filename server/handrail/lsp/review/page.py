@@ -55,7 +55,7 @@ class ReviewPage(ServedPage):
 
     async def prepare(self, page: Page) -> None:
         """Have the discussion be of what is pending now."""
-        await self.discussion().bring(page)
+        await self.discussion().refresh(page)
 
     def clean(self, page: Page) -> Page:
         """The page without comments that were sent."""
@@ -66,7 +66,7 @@ class ReviewPage(ServedPage):
         discussion = self.discussion()
         return comments.as_json(discussion.commented_subjects(), discussion.sent)
 
-    def take_up(self, kept: str) -> None:
+    def load_state(self, kept: str) -> None:
         """Take over what comments are about, and those that were sent. Raises ValueError."""
         subjects, sent = comments.read(kept)
         discussion = self.discussion()

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from handrail.agent.tools.call import Command, Console, Printed, Visit
-from handrail.agent.turn.command import beside, notes, saving
-from handrail.agent.turn.command.run import told_if_slow
+from handrail.agent.tools.call import Command, CommandInspection, CommandReport, Console
+from handrail.agent.turn.command import appeared, notes, saving
+from handrail.agent.turn.command.run import show_if_slow
 from handrail.agent.turn.command.running import BackgroundCommand, names_of
 from handrail.agent.turn.command.timeline import Owner, Timeline
 from handrail.agent.turn.output import STOPPED, Live
@@ -146,7 +146,7 @@ class Background:
         console: Console,
         saver: saving.Saver,
         starter: Starter,
-    ) -> Printed | Failure:
+    ) -> CommandReport | Failure:
         """
         Starts an allowed command, and waits briefly in case it ends at once.
 
@@ -172,7 +172,7 @@ class Background:
         contained = action.contained
         owner = _owner(command, ports, starter)
         try:
-            with told_if_slow(console, "Taking the checkpoint before the command ..."):
+            with show_if_slow(console, "Taking the checkpoint before the command ..."):
                 snapshot = await self.timeline.begin(owner, ports, console.stop)
         except CheckpointError as error:
             if ports.terms.needs_checkpoint and not console.stop.is_set():
@@ -185,7 +185,7 @@ class Background:
             return STOPPED
         for lost in command.notes:
             console.notice(lost, True)
-        command.notes.append(notes.saw_older(typed, ports))
+        command.notes.append(notes.stale_text_note(typed, ports))
         command.notes.append(ALONE if _is_alone(contained) else "")
         action = replace(action, contained=contained)
         return await self._begin(command, ready.places, action, ports, console, starter.is_over)
@@ -198,7 +198,7 @@ class Background:
         ports: Ports,
         console: Console,
         is_over: Callable[[], bool],
-    ) -> Printed:
+    ) -> CommandReport:
         live = Live(ports=ports, tell=console.tell)
 
         def hear(text: str) -> None:
@@ -222,7 +222,7 @@ class Background:
         if command.is_running:
             hint = f'read_output {{"output": "{command.id}"}} shows more of its output; `stop` stops it.'
             text = f"{text.rstrip()}\n{hint}"
-        return Printed(text=text)
+        return CommandReport(text=text)
 
     async def _attend(
         self,
@@ -233,14 +233,14 @@ class Background:
         console: Console,
     ) -> None:
         """Runs a command to its end and stores the result."""
-        answer: Printed | Failure = BROKEN
+        answer: CommandReport | Failure = BROKEN
         try:
             answer = await action.run(places, ports, console)
-            if isinstance(answer, Printed):
-                answer = await beside.leave_what_was_saved(answer, command.began, ports)
+            if isinstance(answer, CommandReport):
+                answer = await appeared.put_back_saved(answer, command.began, ports)
                 command.aside += answer.appeared
-                command.notes += beside.remarks(replace(answer, appeared=()), ports, console)
-                command.notes.append(notes.layered_note(beside.tell_layers(answer, ports, console)))
+                command.notes += appeared.remarks(replace(answer, appeared=()), ports, console)
+                command.notes.append(notes.layered_note(appeared.tell_layers(answer, ports, console)))
         finally:
             try:
                 await self.timeline.end(command.id, ports)
@@ -263,7 +263,7 @@ class Background:
 
     # ---- Looking and ending -----------------------------------------------------------------------
 
-    async def visit(self, visit: Visit, session: str, ports: Ports) -> str | Failure:
+    async def visit(self, visit: CommandInspection, session: str, ports: Ports) -> str | Failure:
         """Reports on a command of a session, or stops it."""
         if not visit.command:
             found = self.list_commands(session)
@@ -327,16 +327,16 @@ class Background:
         for command in self.list_commands():
             if command.aside:
                 aside, command.aside = command.aside, []
-                printed = Printed(text="", appeared=tuple(aside))
-                effects, said = await beside.ask(printed, CommandEffects(), ports, step, console)
+                printed = CommandReport(text="", appeared=tuple(aside))
+                effects, said = await appeared.ask(printed, CommandEffects(), ports, step, console)
                 command.notes += said
                 result.append(effects)
         return result
 
     async def _move_away(self, command: BackgroundCommand, ports: Ports) -> None:
         layer = await command.process.set_aside(command.id)
-        printed = Printed(text="", appeared=layer.appeared)
-        command.aside += (await beside.leave_what_was_saved(printed, command.began, ports)).appeared
+        printed = CommandReport(text="", appeared=layer.appeared)
+        command.aside += (await appeared.put_back_saved(printed, command.began, ports)).appeared
         if layer.uncovered:  # its output must no longer be read
             command.is_withheld = True
             await self.end(command)
@@ -367,7 +367,7 @@ def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
 def _contain(contained: Contained, snapshot: Snapshot, ports: Ports, console: Console) -> Contained:
     """Returns how to contain a command, given what *snapshot* does not cover; otherwise tells the user."""
     if contained.profile is Profile.WORK:
-        return replace(contained, not_covered=beside.uris(snapshot.not_covered, ports))
+        return replace(contained, not_covered=appeared.uris(snapshot.not_covered, ports))
     if snapshot.not_covered:
         console.notice(notes.not_covered_note(snapshot.not_covered), True)
     return contained

@@ -12,7 +12,7 @@ from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.command import run as foreground
 from handrail.agent.turn.command.background import Background, Starter
-from handrail.agent.turn.command.run import Ran
+from handrail.agent.turn.command.run import CommandRun
 from handrail.agent.turn.command.saving import Saver
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandEffects, StepId
@@ -51,7 +51,7 @@ class CommandCalls:
     is_over: bool = False
     reviewing: set[asyncio.Task[None]] = field(default_factory=set)
 
-    async def run(self, ready: Ready, action: Command, landed: Landed) -> Ran:
+    async def run(self, ready: Ready, action: Command, landed: Landed) -> CommandRun:
         """
         Runs an allowed command; only starts it if it is to run in the background.
 
@@ -67,7 +67,7 @@ class CommandCalls:
         if action.is_background:
             starter = Starter(step=self.step, is_over=lambda: self.is_over, landed=landed)
             answer = await self.background.start(ready, action, self.ports, console, self.saver, starter)
-            return Ran(answer=answer, effects=CommandEffects())
+            return CommandRun(answer=answer, effects=CommandEffects())
         live = output.Live(ports=self.ports, tell=console.tell)
         effects = CommandEffects()
         self.ports.review.on_command_begin()

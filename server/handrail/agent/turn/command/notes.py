@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from handrail.agent.tools.call import Printed
+from handrail.agent.tools.call import CommandReport
 from handrail.agent.turn.command import saving
 from handrail.core.checkpoint import CommandChange, NotCovered
 from handrail.core.failure import Failure
@@ -14,7 +14,7 @@ from handrail.ports import Ports
 SHOWN = 10  # of each list
 
 
-def saw_older(left: Sequence[str], ports: Ports) -> str:
+def stale_text_note(left: Sequence[str], ports: Ports) -> str:
     """Says which documents' unsaved text the command did not see."""
     names = saving.labels(left, ports)
     return (
@@ -24,7 +24,7 @@ def saw_older(left: Sequence[str], ports: Ports) -> str:
     )
 
 
-def add_notes(answer: Printed | Failure, *notes: str) -> Printed | Failure:
+def add_notes(answer: CommandReport | Failure, *notes: str) -> CommandReport | Failure:
     """Returns the answer with *notes* below it."""
     said = [note for note in notes if note]
     if isinstance(answer, Failure):

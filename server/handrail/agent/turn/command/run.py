@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from handrail.agent.tools.call import Command, Console, Printed
-from handrail.agent.turn.command import beside, notes, saving
-from handrail.agent.turn.command.meanwhile import changes_meanwhile
+from handrail.agent.tools.call import Command, CommandReport, Console
+from handrail.agent.turn.command import appeared, notes, saving
+from handrail.agent.turn.command.editor_activity import editor_activity_since
 from handrail.agent.turn.output import STOPPED, STOPPED_ALONE
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
@@ -29,23 +29,23 @@ SLOW_S = 1.0  # by then, people wonder whether anything is happening
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class CommandRun:
     """The result of a command, with notes about files below it, and its changes."""
 
-    answer: Printed | Failure
+    answer: CommandReport | Failure
     effects: CommandEffects
 
 
 async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     ready: Ready, action: Command, ports: Ports, step: StepId, console: Console, saver: saving.Saver
-) -> Ran:
+) -> CommandRun:
     """
     Runs an allowed command.
 
     Args:
         ready: The call, with the places of the paths that it names.
         action: The command.
-        ports: The world.
+        ports: The ports of the server.
         step: The step whose checkpoint the changes belong to.
         console: Receives its output, and stops it.
         saver: Decides what may be saved before it.
@@ -60,9 +60,9 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     typed = await saving.save(ports, saver)
     if console.stop.is_set():
         return _stopped_result(console)
-    unsaved = notes.saw_older(typed, ports)
+    unsaved = notes.stale_text_note(typed, ports)
     try:
-        with told_if_slow(console, "Taking the checkpoint before the command ..."):
+        with show_if_slow(console, "Taking the checkpoint before the command ..."):
             snapshot = await ports.checkpoints.before_command(step, console.stop)
     except CheckpointError as error:
         if console.stop.is_set():
@@ -72,38 +72,39 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         lost = f"The command's changes cannot be undone: {error}"
         console.notice(lost, True)
         answer, _ = await _run(ready, action, ports, console)
-        ran = Ran(answer=notes.add_notes(answer, lost), effects=CommandEffects())
-        return await _with_what_is_beside(ran, unsaved, ports, step, console)
+        ran = CommandRun(answer=notes.add_notes(answer, lost), effects=CommandEffects())
+        return await _ask_about_appeared(ran, unsaved, ports, step, console)
     works = action.contained.profile is Profile.WORK
     if works:  # files that the snapshot does not cover are changed only in layers
-        not_covered = beside.uris(snapshot.not_covered, ports)
+        not_covered = appeared.uris(snapshot.not_covered, ports)
         console = replace(console, contained=replace(action.contained, not_covered=not_covered))
     else:
         _name(snapshot.not_covered, console)
     answer, began = await _run(ready, action, ports, console)
     try:
-        with told_if_slow(console, "Looking for the command's changes ..."):
-            done = await changes_meanwhile(typed, began, ports)
+        with show_if_slow(console, "Looking for the command's changes ..."):
+            done = await editor_activity_since(typed, began, ports)
             effects = await ports.checkpoints.after_command(step, snapshot, done)
     except CheckpointError as error:
         note = f"The command's changes could not be determined, so no checkpoint covers them: {error}"
         effects = CommandEffects(not_covered=snapshot.not_covered)
-        ran = Ran(answer=notes.add_notes(answer, note), effects=effects)
-        return await _with_what_is_beside(ran, unsaved, ports, step, console)
+        ran = CommandRun(answer=notes.add_notes(answer, note), effects=effects)
+        return await _ask_about_appeared(ran, unsaved, ports, step, console)
     if not works:
         said = (notes.changed_note(effects.changes), notes.not_covered_note(effects.not_covered), unsaved)
-        return Ran(answer=notes.add_notes(answer, *said), effects=effects)
-    beside.note_made(snapshot.not_covered, effects.not_covered, ports)
-    return await _with_what_is_beside(Ran(answer=answer, effects=effects), unsaved, ports, step, console)
+        return CommandRun(answer=notes.add_notes(answer, *said), effects=effects)
+    appeared.note_created_folders(snapshot.not_covered, effects.not_covered, ports)
+    ran = CommandRun(answer=answer, effects=effects)
+    return await _ask_about_appeared(ran, unsaved, ports, step, console)
 
 
-def _stopped_result(console: Console) -> Ran:
+def _stopped_result(console: Console) -> CommandRun:
     """Returns the result of a command that was stopped before it began."""
-    return Ran(answer=STOPPED_ALONE if console.stops_alone() else STOPPED, effects=CommandEffects())
+    return CommandRun(answer=STOPPED_ALONE if console.stops_alone() else STOPPED, effects=CommandEffects())
 
 
 @contextmanager
-def told_if_slow(console: Console, what: str) -> Iterator[None]:
+def show_if_slow(console: Console, what: str) -> Iterator[None]:
     """Shows *what* is being done to the user, if it takes long."""
     timer = asyncio.get_running_loop().call_later(SLOW_S, console.notice, what, False)
     try:
@@ -114,35 +115,39 @@ def told_if_slow(console: Console, what: str) -> Iterator[None]:
 
 async def _run(
     ready: Ready, action: Command, ports: Ports, console: Console
-) -> tuple[Printed | Failure, Sequence[Document]]:
+) -> tuple[CommandReport | Failure, Sequence[Document]]:
     """
     Runs a command that may change files; returns its result, and the documents as they were when it began.
     """
     began = await ports.editor.open_documents()
     answer = await action.run(ready.places, ports, console)
-    if isinstance(answer, Printed):
-        answer = await beside.leave_what_was_saved(answer, began, ports)
+    if isinstance(answer, CommandReport):
+        answer = await appeared.put_back_saved(answer, began, ports)
     return answer, began
 
 
-async def _run_read_only(ready: Ready, action: Command, ports: Ports, console: Console) -> Ran:
+async def _run_read_only(ready: Ready, action: Command, ports: Ports, console: Console) -> CommandRun:
     """Runs a read-only command, which sees the editor's unsaved text where that is possible."""
-    seen, typed = await saving.copies(ports, action.contained.profile)
+    seen, typed = await saving.editor_texts(ports, action.contained.profile)
     console = replace(console, contained=replace(action.contained, copies=seen))
     answer = await action.run(ready.places, ports, console)
-    return Ran(answer=notes.add_notes(answer, notes.saw_older(typed, ports)), effects=CommandEffects())
+    return CommandRun(
+        answer=notes.add_notes(answer, notes.stale_text_note(typed, ports)), effects=CommandEffects()
+    )
 
 
-async def _with_what_is_beside(ran: Ran, unsaved: str, ports: Ports, step: StepId, console: Console) -> Ran:
+async def _ask_about_appeared(
+    ran: CommandRun, unsaved: str, ports: Ports, step: StepId, console: Console
+) -> CommandRun:
     """Adds to the result what a contained command wrote other than plain changes of files."""
     if isinstance(ran.answer, Failure):
         return replace(
             ran, answer=notes.add_notes(ran.answer, notes.changed_note(ran.effects.changes), unsaved)
         )
-    effects, told = await beside.ask(ran.answer, ran.effects, ports, step, console)
-    layered = beside.tell_layers(ran.answer, ports, console)
+    effects, told = await appeared.ask(ran.answer, ran.effects, ports, step, console)
+    layered = appeared.tell_layers(ran.answer, ports, console)
     said = (notes.changed_note(effects.changes), *told, notes.layered_note(layered), unsaved)
-    return Ran(answer=notes.add_notes(ran.answer, *said), effects=effects)
+    return CommandRun(answer=notes.add_notes(ran.answer, *said), effects=effects)
 
 
 def _name(not_covered: Sequence[NotCovered], console: Console) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from handrail.agent.tools.call import Printed
+from handrail.agent.tools.call import CommandReport
 from handrail.agent.turn.command import notes
 from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered
 from handrail.core.failure import Failure
@@ -38,7 +38,7 @@ class BackgroundCommand:
     line: str
     folder: str
     process: Process
-    answer: Printed | Failure | None = None
+    answer: CommandReport | Failure | None = None
     checkpoint: str | None = None
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     unread: Unread = field(default_factory=Unread)
@@ -66,9 +66,9 @@ class BackgroundCommand:
                 return "It is running."
             case Failure(message=message):
                 return f"It has ended: {message}"
-            case Printed(failure=Failure(message=message)):
+            case CommandReport(failure=Failure(message=message)):
                 return f"It has ended: {message}"
-            case Printed(text=text):
+            case CommandReport(text=text):
                 return f"It has ended. {text.strip()}"
 
     def keep(self, effects: CommandEffects, named: Sequence[str]) -> None:
@@ -92,7 +92,7 @@ class BackgroundCommand:
 
     def report(self, secrets: Sequence[str]) -> str:
         """Returns its state, and its output since the last report."""
-        is_withheld = self.is_withheld or (isinstance(self.answer, Printed) and self.answer.withheld)
+        is_withheld = self.is_withheld or (isinstance(self.answer, CommandReport) and self.answer.withheld)
         text = "" if is_withheld else self.held_back + self.unread.take()
         if self.is_running:
             text, self.held_back = redact.settle_tail(text, secrets)

@@ -69,7 +69,7 @@ async def save(ports: Ports, saver: Saver) -> list[str]:
     return [document.uri for document in unsaved if document.uri not in saved]
 
 
-async def copies(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes], ...], list[str]]:
+async def editor_texts(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes], ...], list[str]]:
     """
     Returns the editor's text of unsaved documents, for a read-only command.
 

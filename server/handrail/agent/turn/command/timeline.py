@@ -13,14 +13,14 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from handrail.agent.turn.command.meanwhile import changes_meanwhile
+from handrail.agent.turn.command.editor_activity import editor_activity_since
 from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
     CommandEffects,
+    EditorActivity,
     KeptDocument,
     Limits,
-    Meanwhile,
     Pruned,
     Restoration,
     Snapshot,
@@ -136,7 +136,7 @@ class Timeline:
             return snapshot
 
     async def end_other(
-        self, ports: Ports, step: StepId, snapshot: Snapshot, done: Meanwhile
+        self, ports: Ports, step: StepId, snapshot: Snapshot, done: EditorActivity
     ) -> CommandEffects:
         """Finds what another command has changed. Raises CheckpointError."""
         async with self._one_at_a_time:
@@ -193,7 +193,7 @@ class Timeline:
             return
         owner, edited = self._owners[self._segments.owner.id], self._segments.touched
         try:
-            done = await changes_meanwhile(base.typed, base.began, ports)
+            done = await editor_activity_since(base.typed, base.began, ports)
             done = replace(done, edited=sorted(edited))
             effects = await self._kept.after_command(base.step, base.snapshot, done, until)
         except CheckpointError as error:
@@ -235,11 +235,11 @@ class Checkpoints:
         self,
         step: StepId,
         snapshot: Snapshot,
-        meanwhile: Meanwhile = NOTHING,
+        activity: EditorActivity = NOTHING,
         until: Snapshot | None = None,
     ) -> CommandEffects:
         """Finds what a command changed, see the port."""
-        return await self.timeline.end_other(self.ports, step, snapshot, meanwhile)
+        return await self.timeline.end_other(self.ports, step, snapshot, activity)
 
     async def withdraw(self, checkpoint: str) -> bool:
         """Forgets a checkpoint, see the port."""

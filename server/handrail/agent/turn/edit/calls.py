@@ -22,7 +22,7 @@ from handrail.ports import Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edited:
+class EditResults:
     """The results of a batch: one for each call that ran, and the checkpoint, if one was taken."""
 
     done: list[Done]
@@ -55,7 +55,7 @@ class EditCalls:
 
     async def make(
         self, batch: Sequence[Ready], step: StepId, mutation: Callable[[ToolCall], Mutation]
-    ) -> Edited:
+    ) -> EditResults:
         """Makes the edits of *batch*, with mutations after the pattern *mutation*. Raises CheckpointError."""
         actions = [ready.action for ready in batch if isinstance(ready.action, Edits)]
         await self.feedback.begin_edit(
@@ -82,9 +82,9 @@ class EditCalls:
         if done and notes:
             result = done[-1].result
             done[-1] = replace(done[-1], result=replace(result, text="\n".join((result.text, *notes))))
-        return Edited(done=done, checkpoint=made.checkpoint)
+        return EditResults(done=done, checkpoint=made.checkpoint)
 
-    def _finish(self, ready: Ready, made: landing.MadeCall, note: str) -> Done:
+    def _finish(self, ready: Ready, made: landing.LandedCall, note: str) -> Done:
         for warning in made.warnings:
             self.notice(ready.call, warning)
         failure = next((outcome.failure for outcome in made.outcomes if outcome.failure is not None), None)

@@ -173,7 +173,7 @@ async def keep_late(
     Stores the result of a change that shows late in a checkpoint.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         step: The checkpoint's step. If it was withdrawn because nothing had landed, it is taken again.
         before: The text of the document before the change.
         ours: The text that the change produced, if that can be determined.

@@ -49,7 +49,7 @@ class PlannedCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeCall:
+class LandedCall:
     """The outcome of each mutation of a call, and sentences about changes that cannot be undone."""
 
     outcomes: tuple[Outcome, ...]
@@ -57,7 +57,7 @@ class MadeCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class LandedCalls:
     """
     The results of planned calls.
 
@@ -67,7 +67,7 @@ class Made:
         note: Says so if a restore will use the planned text instead of the text that was read back.
     """
 
-    calls: tuple[MadeCall, ...]
+    calls: tuple[LandedCall, ...]
     checkpoint: str | None = None
     note: str = ""
 
@@ -78,12 +78,12 @@ async def make(
     calls: Sequence[PlannedCall],
     is_stopped: Callable[[], bool],
     listener: Listener | None = None,
-) -> Made:
+) -> LandedCalls:
     """
     Makes what was planned, call by call.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         step: The step whose checkpoint is taken.
         calls: The calls, no two of which change the same document.
         is_stopped: Called before each call; once it returns True, no other call begins.
@@ -126,7 +126,7 @@ async def make(
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
         for files, sent, told in tried:
             late.watch(files, sent, told, waiting)
-    return Made(calls=tuple(made), checkpoint=checkpoint, note=note)
+    return LandedCalls(calls=tuple(made), checkpoint=checkpoint, note=note)
 
 
 async def _checkpoint(
@@ -158,7 +158,7 @@ async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
 
 async def _made_call(
     ports: Ports, files: Sequence[PlannedFile], landings: list[Landing], lacking: Mapping[str, str]
-) -> MadeCall:
+) -> LandedCall:
     result: list[Outcome] = []
     warnings = []
     for file in files:
@@ -171,4 +171,4 @@ async def _made_call(
             warnings.append(
                 f"{file.path} was changed without a checkpoint, so the change cannot be undone: {why}"
             )
-    return MadeCall(outcomes=tuple(result), warnings=tuple(warnings))
+    return LandedCall(outcomes=tuple(result), warnings=tuple(warnings))

@@ -68,7 +68,7 @@ async def revert_partial_call(
     Reverts those of *changes* that landed, unless all of them did.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         step: The step whose checkpoint has the pre-images.
         changes: The changes of one call, in the order in which they were made.
         landings: The landing of each change.

@@ -62,7 +62,7 @@ async def apply_planned(
     Makes the changes of a call through the editor.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         planned: The files as the model planned them.
         files: The same files, with the removals by handrail.
         label: The label for the user's undo list.

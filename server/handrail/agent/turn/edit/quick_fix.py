@@ -19,7 +19,7 @@ from handrail.ports import Document, Ports
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fixed:
+class QuickFixResult:
     """
     The result of a quick fix.
 
@@ -34,12 +34,12 @@ class Fixed:
 
 async def make(
     ports: Ports, turn: str, mutation: Mutation, document: Document, planned: PlannedHunk
-) -> Fixed:
+) -> QuickFixResult:
     """
     Makes an edit that was *planned* on *document*.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         turn: The id of its checkpoint.
         mutation: The mutation to report in the outcome.
         document: The document as it was just read.
@@ -62,4 +62,4 @@ async def make(
     await ports.review.settle()
     ((outcome,),) = (each.outcomes for each in made.calls)
     warnings = (*made.calls[0].warnings, made.note)
-    return Fixed(outcome=outcome, warnings=tuple(filter(None, warnings)))
+    return QuickFixResult(outcome=outcome, warnings=tuple(filter(None, warnings)))

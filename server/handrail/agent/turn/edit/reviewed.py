@@ -11,19 +11,19 @@ from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import Applied, Change, Delete, Landing
 from handrail.core.documents.text import Text
 from handrail.ports import Document, Ports
-from handrail.ports.review import Made
+from handrail.ports.review import AgentChange
 
 Tried = tuple[Sequence[PlannedFile], Sequence[Change], Sequence[Landing]]  # of one call
 
 
 async def made_changes(
     ports: Ports, step: StepId, tried: Sequence[Tried], before: Held, ours: Mapping[str, Left]
-) -> list[Made]:
+) -> list[AgentChange]:
     """
     Returns the changes that calls made to their documents.
 
     Args:
-        ports: The world.
+        ports: The ports of the server.
         step: The step whose checkpoint has the earlier contents.
         tried: The files, changes and landings of each call.
         before: The documents before all of these calls.
@@ -39,13 +39,13 @@ async def made_changes(
         }
         for file in files:
             mutation = file.parts[0].mutation
-            own = list[Made]()
+            own = list[AgentChange]()
             for uri in [change.uri for change in file.changes if change.uri in before]:
                 now_at = renames.get(uri, uri)
                 was, left = before[uri], ours.get(uri)
                 is_removed = uri in removed  # an editor may keep a buffer of it
                 now = await ports.editor.read(now_at) if left is None and not is_removed else left
-                each = Made(
+                each = AgentChange(
                     uri=now_at,
                     before=was.text if isinstance(was, Document) else None,
                     after=now.text if isinstance(now, Document) else now if isinstance(now, Text) else None,
@@ -58,9 +58,9 @@ async def made_changes(
     return result
 
 
-def _join_moves(made: list[Made]) -> list[Made]:
+def _join_moves(made: list[AgentChange]) -> list[AgentChange]:
     """Joins a document that a patch removed with the one that it created into one move."""
     match made:
-        case [Made(before=None) as target, Made(before=Text() as before, after=None) as source]:
+        case [AgentChange(before=None) as target, AgentChange(before=Text() as before, after=None) as source]:
             return [replace(target, before=before, moved_from=source.uri)]
     return made

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from handrail.agent.command_line import understand, uri_in
 from handrail.agent.turn.command import saving
 from handrail.core.ledger import check_output
-from handrail.core.ledger.check_output import Reported
+from handrail.core.ledger.check_output import CheckProblem
 from handrail.core.ledger.problems import Problem
 from handrail.core.policy import rules, verdict
 from handrail.core.policy.checks import Check, Format
@@ -25,7 +25,7 @@ from handrail.core.policy.containment import NOTHING_AVAILABLE, Available, Conta
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place, is_asked
 from handrail.core.policy.rules import Decision
-from handrail.core.policy.shell import End, Ran, Run
+from handrail.core.policy.shell import End, Run, RunResult
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 from handrail.ports import Document, Ports
@@ -117,7 +117,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
         return result
     copies: tuple[tuple[str, bytes], ...] = ()
     if mounts:
-        seen, _ = await saving.copies(once.ports, Profile.LOOK)
+        seen, _ = await saving.editor_texts(once.ports, Profile.LOOK)
         copies = tuple((dict(seen) | {each.uri: each.raw for each in left}).items())
     reported = await once.run(once.check.line([each.path for each in left]), left, copies=copies)
     result |= _results(left, reported, once.check)
@@ -202,7 +202,7 @@ class _Once:
             return self.unknown(
                 f"printed more than {LIMIT_CHARS:,} characters and was stopped", is_final=True
             )
-        if not isinstance(ran, Ran):
+        if not isinstance(ran, RunResult):
             return self.unknown(f"was not run: {ran.message.rstrip('.')}", is_final=True)
         return await self._read(ran, targets, is_stdin=bool(given))
 
@@ -228,8 +228,13 @@ class _Once:
             return f"was not run: {judged.failure.message.rstrip('.')}"
         if isinstance(judged, verdict.Allow):
             return ""
-        parts = (rules.of_part(rights.rules, TOOL, ToolKind.COMMAND, each) for each in line_.parsed.parts)
-        if Decision.ASK in (rules.of_line(rights.rules, TOOL, ToolKind.COMMAND, line_.parsed), *parts):
+        parts = (
+            rules.decision_for_part(rights.rules, TOOL, ToolKind.COMMAND, each) for each in line_.parsed.parts
+        )
+        if Decision.ASK in (
+            rules.decision_for_line(rights.rules, TOOL, ToolKind.COMMAND, line_.parsed),
+            *parts,
+        ):
             return "was not run: a rule of handrail.approvals asks about it, and a check cannot ask"
         if request.looks:
             return ""
@@ -239,7 +244,7 @@ class _Once:
         )
 
     async def _read(
-        self, ran: Ran, targets: Sequence[Target], *, is_stdin: bool
+        self, ran: RunResult, targets: Sequence[Target], *, is_stdin: bool
     ) -> Mapping[str, list[Problem]] | Unknown:
         """Reads the problems of documents from the output of the check."""
         if failed := self._failure(ran):
@@ -264,7 +269,7 @@ class _Once:
                 return self.unknown("printed something other than problems" + _quote_output(ran.output))
         return by_document
 
-    def _failure(self, ran: Ran) -> Unknown | None:
+    def _failure(self, ran: RunResult) -> Unknown | None:
         """Returns why the output of the check does not count, if so."""
         code = ran.code if ran.code is not None else 0
         match ran.end:
@@ -287,7 +292,7 @@ class _Once:
             case _:
                 return self.unknown(f"was stopped ({ran.end.value})", is_final=True)
 
-    async def _names_files(self, reported: Sequence[Reported], folder: Place) -> bool:
+    async def _names_files(self, reported: Sequence[CheckProblem], folder: Place) -> bool:
         """
         Whether any of the problems is in a file of the workspace, which shows that the output was understood.
         """
@@ -301,7 +306,7 @@ class _Once:
 
 
 def _by_document(
-    reported: Sequence[Reported], targets: Sequence[Target], ports: Ports, *, is_stdin: bool
+    reported: Sequence[CheckProblem], targets: Sequence[Target], ports: Ports, *, is_stdin: bool
 ) -> dict[str, list[Problem]]:
     """Groups the problems by document; leaves out those of documents that were not checked."""
     known = {each.identity: each.uri for each in targets}

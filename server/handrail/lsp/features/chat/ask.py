@@ -32,11 +32,11 @@ async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAske
     turn: str | None = None
     if params.send:
         async with page.sending:
-            await page.bring()
+            await page.refresh()
             turn = (await requests.say(state, page, text, params.mode)).turn
-        uri = await page.bring()
+        uri = await page.refresh()
     else:
-        uri = await page.bring(lambda now: drafts.with_draft(now, text if params.text else f"{text}\n"))
+        uri = await page.refresh(lambda now: drafts.with_draft(now, text if params.text else f"{text}\n"))
     line = page.draft_line if params.text else max(len(page.page.lines) - 1, 0)
     return protocol.ChatAsked(session=page.session, uri=uri, text=page.page.text, line=line, turn=turn)
 

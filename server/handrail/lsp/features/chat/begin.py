@@ -44,11 +44,11 @@ async def steer(state: State, params: protocol.TurnSteerParams) -> None:
 
 async def _with_mentions(
     state: State, params: protocol.TurnStartParams
-) -> tuple[protocol.TurnStartParams, mentioned.Pointed]:
+) -> tuple[protocol.TurnStartParams, mentioned.ResolvedMentions]:
     if "@" in params.prompt or params.prompt.lstrip().startswith("/"):
         await configuration.wait_for_settings(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
-        return params, mentioned.Pointed()
+        return params, mentioned.ResolvedMentions()
     await _refuse_commands(state, params.prompt)
     pointed = await mentioned.resolve_mentions(state, params.prompt, params.session)
     there = list(params.context or ())
@@ -68,7 +68,7 @@ async def _refuse_commands(state: State, prompt: str) -> None:
         )
 
 
-def _tell(state: State, pointed: mentioned.Pointed) -> None:
+def _tell(state: State, pointed: mentioned.ResolvedMentions) -> None:
     for problem in pointed.problems[:LIMIT_TOLD]:
         state.say(problem)
     if more := len(pointed.problems[LIMIT_TOLD:]):

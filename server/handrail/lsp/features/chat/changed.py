@@ -35,7 +35,7 @@ async def show_changes(state: State) -> Excerpt | None:
 
 async def _uncommitted_diff(state: State) -> str:
     """The differences between the last commits and what the editor holds, of files that prompts may name."""
-    records = state.world.records
+    records = state.backend.records
     files = dict(await records.uncommitted_files(state.folders))
     files |= await _open(state, files)
     shown, room = list[str](), LIMIT_EXCERPTS_CHARS
@@ -54,7 +54,7 @@ async def _open(state: State, files: Mapping[str, str]) -> dict[str, str]:
     """Open documents that git tracks; they may differ although their files do not."""
     known = {document.identity for uri in files if (document := state.documents.find(uri)) is not None}
     uris = [each.uri for each in state.documents if each.identity not in known]
-    recorded = await state.world.records.recorded_ids(uris, again=True) if uris else {}
+    recorded = await state.backend.records.recorded_ids(uris, again=True) if uris else {}
     return {uri: committed for uri, (staged, committed) in recorded.items() if staged or committed}
 
 

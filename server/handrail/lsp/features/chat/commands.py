@@ -13,7 +13,7 @@ from handrail.agent.chat.view import Answer
 from handrail.core import surfaces
 from handrail.core.checkpoint import Checkpoint
 from handrail.core.conversation.prompt import Mode
-from handrail.lsp import chosen, protocol, settings
+from handrail.lsp import model_settings, protocol, settings
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, session, turn
 from handrail.lsp.features import model as models
@@ -78,9 +78,11 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answ
                 for each in others[:LIMIT_MODELS]
             ),
         ]
-    wanted = chosen.with_model(state.stated, argument)
+    wanted = model_settings.with_model(state.stated, argument)
     if argument.partition(":")[0] not in (EDITOR, review_page.PASTE):
-        state.world.providers(chosen.model(wanted))  # raises if there is no such model, or no key for it
+        state.backend.providers(
+            model_settings.model(wanted)
+        )  # raises if there is no such model, or no key for it
     state.model, state.settings = argument, wanted
     return [f"The model is {argument}. {NEXT}"]
 

@@ -15,7 +15,7 @@ from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt
 from handrail.core.documents import binary
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place, PlaceKind
-from handrail.lsp import chosen, convert, protocol, settings
+from handrail.lsp import convert, model_settings, protocol, settings
 from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts, turn
 from handrail.lsp.features.chat import changed, earlier, own_commands
@@ -30,7 +30,7 @@ TRIGGERS = ("@", "/", '"')
 
 
 @dataclass(kw_only=True)
-class Pointed:
+class ResolvedMentions:
     """
     What a message points at.
 
@@ -47,14 +47,14 @@ class Pointed:
     pictures: int = 0
 
 
-async def resolve_mentions(state: State, text: str, session: str | None = None) -> Pointed:
+async def resolve_mentions(state: State, text: str, session: str | None = None) -> ResolvedMentions:
     """
     What *text* names with an `@`, and the command of the project's that it begins with. Raises Wrong.
 
     Args:
         session: The conversation that the text is part of, if it has begun.
     """
-    pointed, body = Pointed(), ""
+    pointed, body = ResolvedMentions(), ""
     if (command := await own_commands.find_command(state, text)) is not None:
         pointed.excerpts.append(command.excerpt)
         body = command.text
@@ -89,7 +89,7 @@ def _unknown(names: Sequence[str]) -> str:
     return f"{listed}: the file does not exist, so only the name was sent to the model.{hint}"
 
 
-async def _document(state: State, named: Mention, pointed: Pointed) -> str:
+async def _document(state: State, named: Mention, pointed: ResolvedMentions) -> str:
     """Add a document that is named; why not, if it is not to be had."""
     lines = protocol.Range(
         start=protocol.Position(line=named.first - 1, character=0),
@@ -109,10 +109,10 @@ async def _document(state: State, named: Mention, pointed: Pointed) -> str:
     return await _why(state, named.name)
 
 
-def _picture(state: State, place: Place, raw: bytes, pointed: Pointed) -> str:
+def _picture(state: State, place: Place, raw: bytes, pointed: ResolvedMentions) -> str:
     """Add a picture that is named; why not, if the model cannot be shown it."""
     why = ""
-    if not chosen.takes_pictures(state.settings):
+    if not model_settings.takes_pictures(state.settings):
         model = surfaces.line(state.settings.text(settings.MODEL))
         why = (
             f"it is {binary.kind_of(raw)}, and handrail does not know whether {model} can see pictures. If "
@@ -148,7 +148,7 @@ async def _why(state: State, path: str) -> str:
     return MISSING if problem.code is Code.NO_SUCH_FILE else f"is not shown to the model: {problem.message}"
 
 
-async def _selection(state: State, pointed: Pointed) -> str:
+async def _selection(state: State, pointed: ResolvedMentions) -> str:
     selected = state.documents.selected
     if selected is None:
         return (
@@ -162,7 +162,7 @@ async def _selection(state: State, pointed: Pointed) -> str:
     return ""
 
 
-async def _problems(state: State, pointed: Pointed) -> str:
+async def _problems(state: State, pointed: ResolvedMentions) -> str:
     known = list(state.host.ledger.open)
     if not known:
         return "was not sent: handrail shows no problems."
@@ -177,7 +177,7 @@ async def _problems(state: State, pointed: Pointed) -> str:
     return ""
 
 
-async def _diff(state: State, pointed: Pointed) -> str:
+async def _diff(state: State, pointed: ResolvedMentions) -> str:
     excerpt = await changed.show_changes(state)
     if excerpt is None:
         return "matches nothing: no changes are pending or uncommitted."
@@ -185,7 +185,7 @@ async def _diff(state: State, pointed: Pointed) -> str:
     return ""
 
 
-async def _session(state: State, name: str, current: str | None, pointed: Pointed) -> str:
+async def _session(state: State, name: str, current: str | None, pointed: ResolvedMentions) -> str:
     excerpt = await earlier.show_session(state, name, current)
     if isinstance(excerpt, str):
         return excerpt
@@ -193,7 +193,7 @@ async def _session(state: State, name: str, current: str | None, pointed: Pointe
     return ""
 
 
-OTHERS: Mapping[str, Callable[[State, Pointed], Awaitable[str]]] = {
+OTHERS: Mapping[str, Callable[[State, ResolvedMentions], Awaitable[str]]] = {
     SELECTION: _selection,
     PROBLEMS: _problems,
     DIFF: _diff,

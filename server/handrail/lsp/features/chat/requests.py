@@ -86,7 +86,7 @@ async def begin_conversation(state: State) -> ChatPage:
 
 
 async def _document(page: ChatPage) -> protocol.ChatDocument:
-    uri = await page.bring()
+    uri = await page.refresh()
     return protocol.ChatDocument(session=page.session, uri=uri, text=page.page.text, line=page.draft_line)
 
 
@@ -108,7 +108,7 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
             raise Wrong(f"the message is empty. Write below the last `{YOU}` of the document, then send.")
         begun = await say(state, page, text, params.mode)
         page.note_sent(sent)
-        await page.bring()
+        await page.refresh()
     return protocol.ChatSent(session=page.session, turn=begun.turn)
 
 
@@ -134,7 +134,7 @@ async def restore(state: State, params: protocol.ChatTurnParams) -> protocol.Cha
         part = page.shown_now.messages.get(params.turn)
         if part is None:
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
-        await page.bring(lambda now: messages.restore_part(now, part))
+        await page.refresh(lambda now: messages.restore_part(now, part))
     return await _document(page)
 
 
@@ -147,7 +147,7 @@ async def _ran(
     else:
         page.told = await commands.run(state, page, command)
     page.note_sent(sent)
-    await page.bring()
+    await page.refresh()
     return protocol.ChatSent(session=page.session, turn=None)
 
 
@@ -206,7 +206,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
         other = await state.chats.of_session(session)
         await _begin(state, protocol.TurnStartParams(prompt=text, session=session))
         if params.text is None:
-            await page.bring(lambda now: messages.restore_part(now, page.shown_now.messages[params.turn]))
+            await page.refresh(lambda now: messages.restore_part(now, page.shown_now.messages[params.turn]))
     return await _document(other)
 
 
@@ -233,7 +233,7 @@ async def retry(state: State, params: protocol.ChatTurnParams) -> protocol.ChatS
         if one is not page.transcript.rounds[-1] or one.copied:
             raise Wrong("only the last turn can be retried. Send an earlier message again instead.")
         begun = await say(state, page, one.prompt, Mode(one.mode).value if one.mode else None)
-        await page.bring()
+        await page.refresh()
     return protocol.ChatSent(session=page.session, turn=begun.turn)
 
 

@@ -14,9 +14,9 @@ from handrail.core import surfaces
 from handrail.core.conversation.prompt import Mode
 from handrail.core.policy.place import Place
 from handrail.core.results.redact import redact
-from handrail.lsp import chosen, protocol, wire
+from handrail.lsp import model_settings, protocol, wire
 from handrail.lsp.chat.feed import Feed
-from handrail.lsp.chat.items import Items, Now
+from handrail.lsp.chat.items import Items, LiveState
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import configuration
 from handrail.lsp.features.chat import begin, commands, mentioned, own_commands, requests
@@ -114,11 +114,11 @@ def _feed(state: State, page: ChatPage) -> Feed:
     items = Items(redact=lambda text: redact(text, keys), openable_uri=partial(_openable_uri, state))
     asked = dict[str, tuple[protocol.Approval, str]]()
 
-    def current_state() -> Now:
+    def current_state() -> LiveState:
         nonlocal keys
         keys = state.secrets()  # once for all items: to look through the environment takes its time
         _learn(state, asked)
-        return Now(
+        return LiveState(
             questions=asked,
             commands={
                 each.call: each.id
@@ -161,7 +161,7 @@ def _learn(state: State, asked: dict[str, tuple[protocol.Approval, str]]) -> Non
     for name, each in known.items():
         if name not in asked:
             left = state.questions.seconds_left(each)
-            until = datetime.fromtimestamp(state.world.clock.now() + left, UTC)
+            until = datetime.fromtimestamp(state.backend.clock.now() + left, UTC)
             asked[name] = (words.approval(each, left), until.isoformat(timespec="seconds"))
 
 
@@ -202,7 +202,7 @@ def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
     mode = state.host.mode_of(Mode(page.mode) if page.mode else None).value
     return protocol.ChatStatus(
         title=redact(transcript.title, state.secrets()),
-        model=chosen.model_name(state),
+        model=model_settings.model_name(state),
         mode=mode,  # type: ignore[arg-type]  # one of them
         input_tokens=used.input_tokens,
         output_tokens=used.output_tokens,

@@ -14,12 +14,12 @@ from handrail.core.policy.grants import Grant
 from handrail.ports import Grants, HandrailError
 
 
-class UnknownRuleError(HandrailError):
+class UnknownGrantError(HandrailError):
     """A client named a rule that does not exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AddedRule:
+class ListedGrant:
     """A rule that an answer added; *session* is None for a permanent rule of the workspace."""
 
     grant: Grant
@@ -32,20 +32,20 @@ class AddedRule:
         return f"rule-{hashlib.sha256(named.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
-async def list_added(granted: Mapping[str, set[Grant]], grants: Grants) -> tuple[AddedRule, ...]:
+async def list_grants(granted: Mapping[str, set[Grant]], grants: Grants) -> tuple[ListedGrant, ...]:
     """Returns all rules: those of the workspace first, then those of the sessions, by *granted*."""
     lasting = await grants.load()
-    rules = [AddedRule(grant=grant, session=None) for grant in _sort(lasting)]
+    rules = [ListedGrant(grant=grant, session=None) for grant in _sort(lasting)]
     for session, of_session in granted.items():
-        rules += [AddedRule(grant=grant, session=session) for grant in _sort(of_session - lasting)]
+        rules += [ListedGrant(grant=grant, session=session) for grant in _sort(of_session - lasting)]
     return tuple(rules)
 
 
-async def remove(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -> None:
+async def remove_grant(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -> None:
     """Removes a rule. Raises UnknownRuleError."""
-    found = next((each for each in await list_added(granted, grants) if each.id == rule), None)
+    found = next((each for each in await list_grants(granted, grants) if each.id == rule), None)
     if found is None:
-        raise UnknownRuleError(f"Rule {rule!r} does not exist. handrail.rules.list lists all rules.")
+        raise UnknownGrantError(f"Rule {rule!r} does not exist. handrail.rules.list lists all rules.")
     if found.session is not None:
         granted[found.session].discard(found.grant)
         return
@@ -53,7 +53,7 @@ async def remove(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -
     for of_session in granted.values():
         of_session.discard(found.grant)
     if found.grant in await grants.load():
-        raise UnknownRuleError(f"Rule {rule!r} could not be removed. See the server's log.")
+        raise UnknownGrantError(f"Rule {rule!r} could not be removed. See the server's log.")
 
 
 def _sort(grants: set[Grant] | frozenset[Grant]) -> list[Grant]:

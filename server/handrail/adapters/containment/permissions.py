@@ -13,7 +13,7 @@ Identity = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Permissions:
     """
     What a command may do, by paths without links.
 
@@ -34,7 +34,7 @@ class Rules:
     files: frozenset[Identity]
 
     @classmethod
-    def of(cls, given: Mapping[str, Sequence[str]]) -> Rules:
+    def of(cls, given: Mapping[str, Sequence[str]]) -> Permissions:
         """The rules as they were written down."""
         closed = frozenset(given["closed"])
         return cls(

@@ -14,7 +14,7 @@ LIMIT = 5_000  # events and entries; of the events the latest
 
 
 @dataclass(kw_only=True)
-class Before:
+class Backlog:
     """
     What was written down and what has happened since.
 

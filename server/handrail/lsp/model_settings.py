@@ -29,14 +29,14 @@ def model(values: Settings) -> ModelChoice:
     )
 
 
-class Settled(Protocol):
+class HasSettings(Protocol):
     """Something with settings that may not have arrived yet."""
 
     settings: Settings
     has_settled: bool
 
 
-def model_name(known: Settled) -> str:
+def model_name(known: HasSettings) -> str:
     """Returns the model's display name; empty until the client has sent its settings."""
     return known.settings.text(settings.MODEL) if known.has_settled else ""
 
@@ -71,7 +71,7 @@ PASSWORD = re.compile(r"//[^/?#]*@")  # and user, in an address
 OF_A_PROVIDER = (settings.BASE_URL, settings.KEY_NAME)
 
 
-class Belongings:
+class ProviderSettings:
     """
     The state of the settings that belong to one provider.
 

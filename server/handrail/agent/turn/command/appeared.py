@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from handrail.agent.tools.call import Console, Printed
+from handrail.agent.tools.call import CommandReport, Console
 from handrail.core.checkpoint import NOTHING, CommandEffects, NotCovered, StepId
 from handrail.core.documents import diff
 from handrail.core.documents.text import Text
@@ -28,13 +28,13 @@ def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
     return tuple(place.uri for place in places if isinstance(place, Place))
 
 
-def note_made(before: Sequence[NotCovered], after: Sequence[NotCovered], ports: Ports) -> None:
+def note_created_folders(before: Sequence[NotCovered], after: Sequence[NotCovered], ports: Ports) -> None:
     """Notes folders that a command created and that no snapshot covers: it may write there."""
     known = {each.path for each in before}
     ports.process.note_folders(uris([each for each in after if each.path not in known], ports))
 
 
-def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, ...]:
+def tell_layers(printed: CommandReport, ports: Ports, console: Console) -> tuple[str, ...]:
     """
     Returns the paths at which a command changed something only in a layer; tells the user once about each.
     """
@@ -50,7 +50,7 @@ def tell_layers(printed: Printed, ports: Ports, console: Console) -> tuple[str, 
     return tuple(paths)
 
 
-async def leave_what_was_saved(printed: Printed, began: Sequence[Document], ports: Ports) -> Printed:
+async def put_back_saved(printed: CommandReport, began: Sequence[Document], ports: Ports) -> CommandReport:
     """Puts back what the user's editor saved while the command ran; returns the rest of what appeared."""
     if not printed.appeared:
         return printed
@@ -65,7 +65,7 @@ async def leave_what_was_saved(printed: Printed, began: Sequence[Document], port
     return replace(printed, appeared=tuple(left))
 
 
-def remarks(printed: Printed, ports: Ports, console: Console) -> list[str]:
+def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]:
     """Returns notes about what a command wrote that need no question, and shows them to the user."""
     notes = []
     if printed.unsearched:
@@ -83,7 +83,7 @@ def remarks(printed: Printed, ports: Ports, console: Console) -> list[str]:
 
 
 async def ask(
-    printed: Printed, effects: CommandEffects, ports: Ports, step: StepId, console: Console
+    printed: CommandReport, effects: CommandEffects, ports: Ports, step: StepId, console: Console
 ) -> tuple[CommandEffects, tuple[str, ...]]:
     """
     Asks about files that appeared and were moved away, and puts back those that the user allows.

@@ -46,7 +46,7 @@ async def _drop_blob(records: Records, editor: Editor, known: Pending, was: str,
         return known
     if known.kind is Kind.WHOLE:
         now = await editor.read_bytes(known.uri)
-        return nothing if now is not None and records.is_it(now, blob) else known
+        return nothing if now is not None and records.is_recorded(now, blob) else known
     text = Text.parse(raw)
     old = await records.content(known.uri, was) if was else None
     before = Text.parse(old) if old is not None else None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from handrail.agent.turn.edit.preimage import read_held, targets
-from handrail.core.checkpoint import Meanwhile
+from handrail.core.checkpoint import EditorActivity
 from handrail.ports import Document, Ports
 
 
-async def changes_meanwhile(typed: Sequence[str], began: Sequence[Document], ports: Ports) -> Meanwhile:
+async def editor_activity_since(
+    typed: Sequence[str], began: Sequence[Document], ports: Ports
+) -> EditorActivity:
     """
     Returns what the editor did since a command began.
 
@@ -19,10 +21,10 @@ async def changes_meanwhile(typed: Sequence[str], began: Sequence[Document], por
     """
     beneath = targets(await read_held(ports.editor, typed))
     kept = [each for each in beneath if each.unsaved is not None]
-    return Meanwhile(unsaved=kept, saved=_saved_meanwhile(began, await ports.editor.open_documents()))
+    return EditorActivity(unsaved=kept, saved=_saved_since(began, await ports.editor.open_documents()))
 
 
-def _saved_meanwhile(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
+def _saved_since(began: Sequence[Document], ended: Sequence[Document]) -> list[str]:
     """Returns the documents with text that the user has typed and saved since *began*."""
     known = {document.uri: document for document in began}
     return [now.uri for now in ended if _is_saved(known.get(now.uri), now)]

@@ -1,4 +1,4 @@
-"""What a server works with: the world around it, which is given."""
+"""What a server works with and is given: disk, checkpoints, providers, and more."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from handrail.ports import (
     Watch,
     Workspace,
 )
-from handrail.ports.models import Owners, UnkeptOwners
-from handrail.ports.review import Forgetful, Records, ReviewStore, Unrecorded
+from handrail.ports.models import InMemoryOwners, Owners
+from handrail.ports.review import NoRecords, NoReviewStore, Records, ReviewStore
 from handrail.ports.served import ServedDocuments
-from handrail.ports.sessions import Sessions, Unwritten
+from handrail.ports.sessions import NoSessions, Sessions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class World:
+class Backend:
     """
     What a server works with.
 
@@ -55,10 +55,10 @@ class World:
     surroundings: Callable[[], Awaitable[Surroundings]]
     clock: Clock
     served: ServedDocuments
-    sessions: Sessions = field(default_factory=Unwritten)
-    reviews: ReviewStore = field(default_factory=Forgetful)
-    records: Records = field(default_factory=Unrecorded)
-    owners: Owners = field(default_factory=UnkeptOwners)
+    sessions: Sessions = field(default_factory=NoSessions)
+    reviews: ReviewStore = field(default_factory=NoReviewStore)
+    records: Records = field(default_factory=NoRecords)
+    owners: Owners = field(default_factory=InMemoryOwners)
     secrets: Callable[[str], tuple[str, ...]] = lambda name: ()
     ask_for_keys: Callable[[Callable[[str], str]], None] = lambda find: None
     diagnostics: bool | None = None

@@ -11,7 +11,7 @@ from handrail.core.review.pending import Pending
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class HunkSelection:
     """
     Which hunks are meant.
 
@@ -26,8 +26,8 @@ class Wanted:
     turn: str | None = None
 
 
-def wanted_hunks(
-    documents: Iterable[Pending], wanted: Wanted, identity: str | None
+def select_hunks(
+    documents: Iterable[Pending], wanted: HunkSelection, identity: str | None
 ) -> dict[str, tuple[Hunk, ...]]:
     """The hunks that are meant, by the identities of their documents; *identity* is the wanted one's."""
     ids = None if wanted.hunks is None else set(wanted.hunks)
