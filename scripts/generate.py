@@ -469,10 +469,10 @@ tries again by itself.
 
 handrail shows a failure until one of these happens: the document has the edit's text, a later edit lands at
 the same place, the document is rewritten, the turn is restored, or you dismiss the failure. If the edit was
-to replace all occurrences of a text, the failure stays while any occurrence is left.
+meant to replace all occurrences of a text, the failure stays while any occurrence is left.
 
-Quick fixes make the edit at a place that you choose; the name of each says which line is replaced by which.
-*Show the change* opens the whole change as a diff, and compares the search text with the
+Quick fixes make the edit at a place that you choose. The title of each shows the line that it replaces and
+the new line. *Show the change* opens the whole change as a diff, and compares the search text with the
 document. If you undo a quick fix, its failure is shown again.
 """
 

@@ -253,7 +253,7 @@ export interface RestoreReport {
   partial: RestorePart[];
   /** Id of a checkpoint taken just before, which undoes this restore; null if there was nothing to restore. */
   checkpoint: string | null;
-  /** The session that was rolled back too, with its remaining turns; null if only documents were restored. */
+  /** The session whose conversation was rewound too, with its remaining turns; null if only documents were restored. */
   conversation?: SessionResumeResult;
 }
 
@@ -321,9 +321,9 @@ export interface TurnSteerParams {
 
 /** Which server's models to list. */
 export interface ModelListParams {
-  /** A model, as in the setting `handrail.model`, whose server is asked; by default the setting's own. */
+  /** A model, written as in the setting `handrail.model`, whose server is asked; by default, the model in that setting. */
   like?: string;
-  /** With `like`: true to ask at the provider's own address with its usual key, false to ask at the setting `handrail.baseUrl`; by default, that setting counts only if the model is of the same provider as the setting's. */
+  /** With `like`: true to ask at the provider's own address with its usual key, false to ask at the address in `handrail.baseUrl`; by default, `handrail.baseUrl` is used only if `like` has the same provider as `handrail.model`. */
   ownAddress?: boolean;
 }
 
@@ -503,7 +503,7 @@ export interface CheckpointRestoreParams {
   checkpoint: string;
   /** Restore only these documents; null restores all. */
   uris?: string[];
-  /** Whether to roll back the session too, to the point before the turn or step. What came later leaves the conversation but stays in the session's journal. */
+  /** Whether to rewind the conversation too, to the point before the turn or step. What came later leaves the conversation but stays in the session's journal. */
   conversation?: boolean;
   /** Whether to undo all later turns too. */
   following?: boolean;
@@ -568,7 +568,7 @@ export interface CheckpointSoundness {
 
 /** An open question. Its texts may come from a model, a file or a command: show them, never interpret them. */
 export interface Approval {
-  /** `command`: may this command line run. `file`: may the tool use these files. `outside`: the same for files outside the workspace. `tool`: may the tool be used. `question`: the model asks the user something. `saving`: may these documents be saved. `appeared`: may these files, which appeared while a command ran, stay. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran, may stay. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
@@ -657,13 +657,13 @@ export interface BackgroundCommand {
   state: string;
 }
 
-/** The background command to end. */
+/** The background command to stop. */
 export interface CommandStopParams {
   /** The command's id. */
   command: string;
 }
 
-/** The command to end. The turn that waits for it continues. */
+/** The command to stop. The turn that waits for it continues. */
 export interface CommandInterruptParams {
   /** Id of the session whose turn waits. */
   session: string;
@@ -999,7 +999,7 @@ export interface ChatStatus {
   contextPercent?: number;
   /** The price of all turns in US dollars; null if it is unknown. */
   costUsd?: number;
-  /** The message that has the latest turn's plan carried out; null if that turn made no plan. */
+  /** The message that tells the model to carry out the latest turn's plan; null if that turn made no plan. */
   plan?: string;
 }
 
@@ -1289,7 +1289,7 @@ export interface DiagnosticsParams {
   documents: VersionedDocument[] | null;
   /** How many milliseconds to wait for reports on these versions or later ones. After that, leave out the documents without such a report. */
   waitMs: number;
-  /** Other open documents, in which a change of the requested ones may have caused problems. Once the requested ones are reported on, wait within the same time until no server has reported anything for a moment, and answer with `others`. */
+  /** Other open documents, in which a change of the requested ones may have caused problems. When servers have reported on the requested documents, keep waiting until no server has reported anything for a moment, but no longer than `waitMs` in all. Then answer with `others`. */
   others?: VersionedDocument[];
 }
 
@@ -1323,7 +1323,7 @@ export interface DiagnosticsResult {
   documents: DocumentDiagnostics[];
   /** URIs of the requested documents on which no language server reports. */
   unwatched?: string[];
-  /** The errors and warnings of those `others` whose present version is reported on, as far as you know; an empty list of diagnostics says that there are none. A report with more than 100 is ignored. Leave the field out if servers were still reporting when the time was over. */
+  /** The errors and warnings that you know of in the request's `others`, for each document with a report on its current version; an empty list of diagnostics says that there are none. A report with more than 100 is ignored. Leave the field out if servers were still reporting when the time was over. */
   others?: DocumentDiagnostics[];
 }
 
@@ -1569,7 +1569,7 @@ export interface TurnUpdate {
 
 /** A question that was just asked. Give the user time: null and errors are not answers and leave the question open. If it ends in another way, this request is cancelled and `approval/ended` is sent. */
 export interface ApprovalRequestParams {
-  /** `command`: may this command line run. `file`: may the tool use these files. `outside`: the same for files outside the workspace. `tool`: may the tool be used. `question`: the model asks the user something. `saving`: may these documents be saved. `appeared`: may these files, which appeared while a command ran, stay. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran, may stay. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
@@ -1770,7 +1770,7 @@ export const SESSION_RESUME = "handrail/session/resume";
 /** Copies a session up to the end of a turn into a new session. */
 export const SESSION_FORK = "handrail/session/fork";
 
-/** Summarises all but the latest part of a conversation, so that the model has room again. */
+/** Summarises all but the latest part of a conversation, to make room for more. */
 export const SESSION_COMPACT = "handrail/session/compact";
 
 /** Gives a session a new title. */
@@ -1884,7 +1884,7 @@ export const CHAT_SEND = "handrail/chat/send";
 /** Sends a message to a conversation from anywhere in the editor, with the selected text; or adds it to the draft. */
 export const CHAT_ASK = "handrail/chat/ask";
 
-/** Sends an earlier message again, as it is now, in a new session with the conversation before it. */
+/** Sends an earlier message again, as it now reads, in a new session with everything before it. */
 export const CHAT_RESEND = "handrail/chat/resend";
 
 /** Restores the text of an earlier message that was changed in the document. */

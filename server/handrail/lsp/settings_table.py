@@ -66,12 +66,12 @@ BASE_URL = Setting(
     does=(
         "The address of the model's server, such as `http://localhost:8000/v1`. If empty, the environment "
         "variable of the provider (such as OPENAI_BASE_URL) is used, otherwise the provider's own address. "
-        "The key of the provider of `handrail.model` is sent to this address. The address belongs to the "
-        "provider that was chosen when you set it: for models of any other provider, handrail ignores it "
-        "and `handrail.keyName`, and uses that provider's own; in VS Code, a message offers to use them for "
-        "the new provider too. Where settings come from a file (Neovim, Emacs, a terminal), handrail takes "
-        "the address in the file, when it starts, to belong to the model in the file, and tells you if the "
-        "address belonged to another provider before."
+        "handrail sends the key of the provider of `handrail.model` to this address. The address belongs to "
+        "the provider that was chosen when you set it. For models of any other provider, handrail ignores "
+        "it and `handrail.keyName`, and uses that provider's own address and key; in VS Code, a message "
+        "offers to use both settings for the new provider too. If your settings are in a file (Neovim, "
+        "Emacs, a terminal), handrail assumes when it starts that the address belongs to the model in the "
+        "same file, and tells you if it belonged to another provider before."
     ),
 )
 KEY_NAME = Setting(
@@ -80,8 +80,8 @@ KEY_NAME = Setting(
     scope=Scope.MACHINE,
     does=(
         "The name of the environment variable that holds the model's key, or the user name under which the "
-        "system's keyring (service `handrail`) has it. Never the key itself. If empty, the usual variable "
-        "is read, such as OPENAI_API_KEY."
+        "system's keyring stores it (service `handrail`). Never the key itself. If empty, handrail reads "
+        "the usual variable, such as OPENAI_API_KEY."
     ),
 )
 CLOSED_DOCUMENTS = Setting(
@@ -155,11 +155,11 @@ SANDBOX = Setting(
     choices=("auto", "ask", "off"),
     does=(
         "How commands are contained on Linux, with bubblewrap or, if that cannot run, with Landlock. `auto`: "
-        "read-only commands have no network and see no keys; all other commands can write only in the "
-        "workspace. They run without a question (with Landlock, handrail asks), and handrail asks for "
-        "anything more. `ask`: handrail also asks before commands that are not known to be read-only, and "
-        "still contains them. `off`: commands are not contained, and handrail asks before those that are not "
-        "known to be read-only. The environment variable HANDRAIL_SANDBOX overrides this."
+        "read-only commands have no network and see no keys; all other commands can also write, but only in "
+        "the workspace. handrail asks before a command gets more access than that and, with Landlock, "
+        "before every command that writes. `ask`: handrail also asks before commands that are not known to "
+        "be read-only, and still contains them. `off`: commands are not contained, and handrail asks before "
+        "those that are not known to be read-only. The environment variable HANDRAIL_SANDBOX overrides this."
     ),
 )
 TERMINAL_SAVE = Setting(
@@ -216,7 +216,7 @@ PICTURES = Setting(
     default="auto",
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
-    does="Whether the model is shown pictures. `auto`: if it is known, by its name, to accept them.",
+    does="Whether the model is shown pictures. `auto`: if handrail knows from its name that it accepts them.",
 )
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
@@ -258,9 +258,9 @@ CHECKS = Setting(
         "Commands that check the documents that a turn edits, for a terminal and for editors that do not "
         "share the diagnostics of their language servers, such as "
         '`{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}`. '
-        "The model is told about problems that did not exist before its edits. `{files}` stands for the "
-        "documents, relative to their workspace folder, in which the command runs. `format` says what it "
-        "prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
+        "The model is told about problems that did not exist before its edits. The command runs in the "
+        "workspace folder of the documents, and `{files}` stands for their paths in it. `format` says what "
+        "it prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
         "missing, and the message may begin with `error:`, `warning:` or `note:`) or `sarif`. `files` has "
         "patterns, as in .gitignore, for the documents to check. A check runs in the sandbox, "
         "where it cannot write; without a sandbox, a rule of `handrail.approvals` must allow its command. "
@@ -317,8 +317,8 @@ DOCUMENTS = Setting(
     choices=("workspace", "state"),
     does=(
         "Where handrail writes the documents that it shows, such as conversations and questions. "
-        "`workspace`: in the folder `.handrail`, which Git ignores and the agent cannot use. `state`: in "
-        "the state folder, where some editors do not connect them to the server."
+        "`workspace`: in the folder `.handrail`, which git ignores and the agent cannot use. `state`: in "
+        "the state folder, where some editors do not connect the documents to the server."
     ),
 )
 

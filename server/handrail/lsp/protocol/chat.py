@@ -195,7 +195,7 @@ CHAT_RESEND = Request(
     name="chat.resend",
     params=ChatResendParams,
     result=ChatDocument,
-    does="Sends an earlier message again, as it is now, in a new session with the conversation before it.",
+    does="Sends an earlier message again, as it now reads, in a new session with everything before it.",
 )
 CHAT_FORK = Request(
     name="chat.fork",

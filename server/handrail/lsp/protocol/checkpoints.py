@@ -63,7 +63,7 @@ class CheckpointRestoreParams:
         checkpoint: Id of the turn to undo, or of the step to undo together with all later steps of its turn.
             With `conversation`, it may be any turn of a session, even one that changed no document.
         uris: Restore only these documents; null restores all.
-        conversation: Whether to roll back the session too, to the point before the turn or step. What came
+        conversation: Whether to rewind the conversation too, to the point before the turn or step. What came
             later leaves the conversation but stays in the session's journal.
         following: Whether to undo all later turns too.
         files: Whether to restore documents. It may be false only with `conversation` and without `uris`.

@@ -25,7 +25,8 @@ class ChatStatus:
         running: Id of the turn that is running; null if no turn is running.
         context_percent: How full the model's context is, in percent; null before the first turn.
         cost_usd: The price of all turns in US dollars; null if it is unknown.
-        plan: The message that has the latest turn's plan carried out; null if that turn made no plan.
+        plan: The message that tells the model to carry out the latest turn's plan; null if that turn made no
+            plan.
     """
 
     title: str

@@ -31,9 +31,9 @@ class DiagnosticsParams:
             now.
         wait_ms: How many milliseconds to wait for reports on these versions or later ones. After that, leave
             out the documents without such a report.
-        others: Other open documents, in which a change of the requested ones may have caused problems. Once
-            the requested ones are reported on, wait within the same time until no server has reported
-            anything for a moment, and answer with `others`.
+        others: Other open documents, in which a change of the requested ones may have caused problems. When
+            servers have reported on the requested documents, keep waiting until no server has reported
+            anything for a moment, but no longer than `waitMs` in all. Then answer with `others`.
     """
 
     documents: list[VersionedDocument] | None
@@ -86,9 +86,10 @@ class DiagnosticsResult:
     Attributes:
         documents: The documents on which there is a report.
         unwatched: URIs of the requested documents on which no language server reports.
-        others: The errors and warnings of those `others` whose present version is reported on, as far as you
-            know; an empty list of diagnostics says that there are none. A report with more than 100 is
-            ignored. Leave the field out if servers were still reporting when the time was over.
+        others: The errors and warnings that you know of in the request's `others`, for each document with a
+            report on its current version; an empty list of diagnostics says that there are none. A report
+            with more than 100 is ignored. Leave the field out if servers were still reporting when the time
+            was over.
     """
 
     documents: list[DocumentDiagnostics]

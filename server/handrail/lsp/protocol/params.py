@@ -117,11 +117,11 @@ class ModelListParams:
     Which server's models to list.
 
     Attributes:
-        like: A model, as in the setting `handrail.model`, whose server is asked; by default the setting's
-            own.
+        like: A model, written as in the setting `handrail.model`, whose server is asked; by default, the
+            model in that setting.
         own_address: With `like`: true to ask at the provider's own address with its usual key, false to ask
-            at the setting `handrail.baseUrl`; by default, that setting counts only if the model is of the
-            same provider as the setting's.
+            at the address in `handrail.baseUrl`; by default, `handrail.baseUrl` is used only if `like` has
+            the same provider as `handrail.model`.
     """
 
     like: str | None = None

@@ -18,10 +18,10 @@ class Approval:
         turn: Id of the turn that waits for the answer.
         call: Id of the tool call that asks.
         tool: Name of the tool that was called.
-        kind: `command`: may this command line run. `file`: may the tool use these files. `outside`: the same
-            for files outside the workspace. `tool`: may the tool be used. `question`: the model asks the user
-            something. `saving`: may these documents be saved. `appeared`: may these files, which appeared
-            while a command ran, stay.
+        kind: What is asked. `command`: whether this command line may run. `file`: whether the tool may use
+            these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be
+            used. `question`: something that the model wants to know. `saving`: whether these documents may be
+            saved. `appeared`: whether these files, which appeared while a command ran, may stay.
         subject: What the question is about, in full: the command line, the paths, or the model's question.
         detail: Why handrail asks.
         choices: The possible answers. The first is `deny`: no, or no answer to the model's question. The
@@ -151,7 +151,7 @@ class BackgroundCommand:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandStopParams:
     """
-    The background command to end.
+    The background command to stop.
 
     Attributes:
         command: The command's id.
@@ -163,7 +163,7 @@ class CommandStopParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandInterruptParams:
     """
-    The command to end. The turn that waits for it continues.
+    The command to stop. The turn that waits for it continues.
 
     Attributes:
         session: Id of the session whose turn waits.

@@ -185,7 +185,7 @@ SESSION_COMPACT = Request(
     name="session.compact",
     params=SessionCompactParams,
     result=SessionCompacted,
-    does="Summarises all but the latest part of a conversation, so that the model has room again.",
+    does="Summarises all but the latest part of a conversation, to make room for more.",
 )
 SESSION_RENAME = Request(
     name="session.rename",

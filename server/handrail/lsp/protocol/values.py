@@ -330,8 +330,8 @@ class RestoreReport:
             nor the checkpoint.
         checkpoint: Id of a checkpoint taken just before, which undoes this restore; null if there was nothing
             to restore.
-        conversation: The session that was rolled back too, with its remaining turns; null if only documents
-            were restored.
+        conversation: The session whose conversation was rewound too, with its remaining turns; null if only
+            documents were restored.
     """
 
     restored: list[str]
