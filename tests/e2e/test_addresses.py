@@ -144,8 +144,8 @@ async def test_a_client_that_sets_no_models_is_told_how_an_address_is_set_again(
     await change(editor, **{**usual, "model": "anthropic:m"})
     (warning,) = warnings(editor)
     assert warning.endswith(
-        "no key is sent to another provider. Clear them. If they should count for anthropic too, clear them "
-        "and then set them again."
+        "no key is sent to another provider. Clear them if you do not need them. To use them for anthropic "
+        "too, clear them, then set them again."
     )
     assert editor.questions == []
 

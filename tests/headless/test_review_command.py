@@ -103,7 +103,7 @@ def test_a_form_feed_ends_no_line(shell: Shell) -> None:
 
 def test_wrong_calls_are_told(shell: Shell) -> None:
     shell.handrail("run", REPLY)
-    assert "Name the changes: HUNK…" in shell.handrail("review", "keep", code=2)
+    assert "Say which changes: give ids" in shell.handrail("review", "keep", code=2)
     assert "may have been kept, undone or rewritten" in shell.handrail("review", "undo", "h-old", code=2)
     assert "may have been kept, undone or rewritten" in shell.handrail("review", "show", "h-old", code=1)
     assert shell.text == EDITED

@@ -26,7 +26,7 @@ GIT = "git"  # started in one place
 # Programs that features use, and what is missing without them.
 PROGRAMS: tuple[tuple[str, str], ...] = (
     (GIT, "inspecting checkpoints with git's own commands"),
-    ("rg", "fast search in large workspaces (a slower one is built in)"),
+    ("rg", "fast search in large workspaces (a slower search is built in)"),
 )
 
 

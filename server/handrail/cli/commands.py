@@ -275,9 +275,7 @@ def _review(options: argparse.Namespace, chosen: Options) -> Coroutine[object, o
     }
     params = {name: value for name, value in asked.items() if value is not None}
     if options.action in ("keep", "undo") and not params.keys() - {"typed"}:
-        raise ConfigError(
-            "Name the changes: HUNK… as `handrail review list` shows them, --file, --turn or --all."
-        )
+        raise ConfigError("Say which changes: give ids from `handrail review list`, --file, --turn or --all.")
     actions = {
         "list": review.list_changes,
         "show": review.show_changes,

@@ -10,7 +10,9 @@ from typing import Any
 
 from handrail import __version__
 
-WORKSPACE = "the folder to work on (default: the repository that contains the current folder, or that folder)"
+WORKSPACE = (
+    "the folder to work on (default: the repository around the current folder, or else the current folder)"
+)
 EXIT_CODES = """\
 exit codes:
   0  every edit landed, or there were no edits
@@ -52,14 +54,14 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
-        help="seconds after which a command that edits is answered with null while it continues, because "
-        "some editors block until it is answered (default: 0.5)",
+        help="answer a command that edits with null after this many seconds, and let it continue: some "
+        "editors block until they have an answer (default: 0.5)",
     )
     server.add_argument(
         "--clock",
         type=Path,
         metavar="FILE",
-        help="for tests: freeze the clock of questions, except for the seconds in FILE",
+        help="for tests: stop the clock of questions; only the number of seconds in FILE advances it",
     )
 
     run = _with_exit_codes(commands, "run", "run one turn without an editor")
@@ -105,7 +107,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     diff.add_argument(
         "--against",
         metavar="ID",
-        help="compare with that checkpoint, or with `now`, instead of with what the turn left",
+        help="compare with this checkpoint, or with `now`; default: with the state after the turn",
     )
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
     restore = actions.add_parser("restore", help="undo a turn or a step")
@@ -126,7 +128,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "--lines",
         type=_lines,
         metavar="A-B",
-        help="only what it changed in these lines of the file given with --file",
+        help="only what the turn changed in these lines of the file given with --file",
     )
     prune = actions.add_parser("prune", help="remove the given checkpoints, or those beyond the limits")
     prune.add_argument("ids", nargs="*", metavar="ID", help=named)
@@ -138,9 +140,9 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
 def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     review = commands.add_parser("review", help="list, show, keep or undo the agent's changes, one by one")
     actions = review.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("list", help="pending changes")
+    actions.add_parser("list", help="list pending changes")
     shown = actions.add_parser("show", help="show changes with their lines")
-    keep = actions.add_parser("keep", help="accept changes as yours")
+    keep = actions.add_parser("keep", help="keep changes: they are no longer pending")
     undo = actions.add_parser("undo", help="undo changes; text that you typed in them stays")
     for action in (shown, keep, undo):
         action.add_argument("hunks", nargs="*", metavar="HUNK", help="an id from `handrail review list`")
@@ -181,7 +183,7 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
         "turn",
         nargs="?",
         metavar="TURN",
-        help="up to the end of this turn, an id from `session show` (default: the last turn)",
+        help="copy everything up to the end of this turn, an id from `session show` (default: the last turn)",
     )
     rename = actions.add_parser("rename", help="give a session another title")
     rename.add_argument("session", metavar="ID", help=named)
@@ -222,7 +224,9 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    layers = commands.add_parser("layer", help="list or copy what commands wrote outside the checkpoints")
+    layers = commands.add_parser(
+        "layer", help="list or copy what commands wrote to files that no checkpoint covers"
+    )
     actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="list the layers of a workspace, newest first")
     listing.add_argument(

@@ -122,8 +122,8 @@ def report_ignored(settings: Settings, names: Sequence[str], owner: str, *, has_
     if has_button:
         return told
     return (
-        f"{told} Clear {them}. If {them if them == 'it' else 'they'} should count for {provider(settings)} "
-        f"too, clear {them} and then set {them} again."
+        f"{told} Clear {them} if you do not need {them}. To use {them} for {provider(settings)} too, clear "
+        f"{them}, then set {them} again."
     )
 
 

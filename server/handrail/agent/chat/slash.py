@@ -13,7 +13,7 @@ NAMES = {
     "mode": "[edit|ask|plan] show or set what turns may do; ask and plan only read",
     "model": "[MODEL] show the model, or use another one from the next turn on",
     "new": "start another conversation",
-    "restore": "list what turns changed, to look at it or restore it",
+    "restore": "list the turns that changed something, to see or undo their changes",
     "review": "show the changes that are pending",
     "sessions": "list earlier conversations and open one",
     "stop": "stop the running turn",

@@ -34,7 +34,10 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
-KILLED = "handrail ended while writing this document and cannot tell your changes apart. It is unchanged."
+KILLED = (
+    "handrail ended while it was writing this document, so it cannot tell your changes from the turn's. The "
+    "document was left unchanged."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,8 +39,8 @@ class Need(StrEnum):
 
 
 WEAKLY_HELD = (
-    "It runs in Landlock, which restricts less than bubblewrap: it can write only in the workspace and "
-    "cannot read keys, but can find out which files exist elsewhere, with their sizes and times."
+    "It is contained by Landlock, which restricts less than bubblewrap: it can write only in the workspace "
+    "and cannot read keys, but it can find out which files exist elsewhere, with their sizes and times."
 )
 IN_BACKGROUND = "It runs in the background until it ends, you stop it, or its session or the server ends."
 UNCONTAINED = (
@@ -48,7 +48,7 @@ UNCONTAINED = (
 )
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
-        "It gets the network, including every server on this machine. Packages that it installs (in "
+        "It gets network access, even to every server on this machine. Packages that it installs (in "
         "node_modules, .venv) stay: checkpoints do not cover those folders."
     ),
     Need.REPOSITORY: "It may change the repository itself (.git) or create one; checkpoints cannot restore "

@@ -39,7 +39,7 @@ class Place:
 
 ASKED: dict[PlaceKind, str] = {
     PlaceKind.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
-    PlaceKind.RUNS_LATER: "Files there are run later.",
+    PlaceKind.RUNS_LATER: "Other programs may run it later, or take settings from it.",
     PlaceKind.OUTSIDE: "It is outside the workspace folders.",
     PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
     PlaceKind.OWN: "It belongs to handrail's own files.",

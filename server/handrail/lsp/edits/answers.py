@@ -73,8 +73,8 @@ def overwritten(uri: str, typed: str, now: str) -> Failure:
         code=Code.STALE_DOCUMENT,
         uri=uri,
         message=(
-            "The editor applied this edit while the user was typing, without comparing versions. The lines "
-            f"read {typed} just before and read {now} now."
+            "The editor applied this edit while the user was typing, without comparing versions. Just "
+            f"before, the lines were {typed}; now they are {now}."
         ),
         steps=("Read the document again.", "The editor's undo restores your text."),
     )
@@ -85,6 +85,8 @@ def open_twice(uris: Sequence[str]) -> Failure:
     return Failure(
         code=Code.STALE_DOCUMENT,
         uri=uris[0],
-        message=f"One file is open as {' and as '.join(uris)}, with different texts. Nothing was changed.",
+        message=(
+            f"The same file is open as {' and as '.join(uris)}, with different texts. Nothing was changed."
+        ),
         steps=("Save one of them and close the other.", "Then send the edit again."),
     )

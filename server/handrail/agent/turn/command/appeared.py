@@ -69,7 +69,9 @@ def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]
     """Returns notes about what a command wrote that need no question, and shows them to the user."""
     notes = []
     if printed.unsearched:
-        notes.append(f"handrail could not check for new files that run later: {printed.unsearched}.")
+        notes.append(
+            f"handrail could not check for new files that run later, such as git hooks: {printed.unsearched}."
+        )
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
         notes.append(
             f"These files run later or contain keys, and could not be moved away: {', '.join(stuck)}."

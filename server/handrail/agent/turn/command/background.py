@@ -32,7 +32,9 @@ LIMIT_RUNNING = 4  # of a session: the more there are, the less clear is which o
 LIMIT_ENDED = 8  # ended commands of a session whose output is kept
 FIRST_S = 1.0  # a command that fails at once is reported at once
 BROKEN = Failure(code=Code.TOOL_FAILED, message="Internal error in handrail. See its log.")
-ALONE = "It has its own network: other commands can reach a server in it only if both run withneeds: network."
+ALONE = (
+    "It has its own network: other commands can reach a server in it only if both run with `needs: network`."
+)
 
 
 class UnknownCommandError(HandrailError):
@@ -340,7 +342,9 @@ class Background:
         if layer.uncovered:  # its output must no longer be read
             command.is_withheld = True
             await self.end(command)
-        said = f"handrail could not check for new files that run later: {layer.unsearched}."
+        said = (
+            f"handrail could not check for new files that run later, such as git hooks: {layer.unsearched}."
+        )
         if layer.unsearched and said not in command.notes:
             command.notes.append(said)
 
