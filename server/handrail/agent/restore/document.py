@@ -34,10 +34,7 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
-KILLED = (
-    "handrail ended while it was writing this document, so it cannot tell your changes from the turn's. The "
-    "document was left unchanged."
-)
+KILLED = "handrail ended while writing it and cannot tell which changes are yours. It was left unchanged."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
