@@ -14,9 +14,9 @@ export function rowsOf(text: string): string[] {
   return rows;
 }
 
-/** `+3 −1`, as everywhere that the server shows a change; empty where its rows are not what has changed. */
+/** `+3 −1`, as everywhere that the server shows a change; empty where its rows are not what has changed, or it has none, as a file that is not text. */
 export function sizeOf({ kind, before, after }: Hunk): string {
-  return kind === "renamed" || kind === "whole" ? "" : `+${rowsOf(after).length} −${rowsOf(before).length}`;
+  return kind === "renamed" || before + after === "" ? "" : `+${rowsOf(after).length} −${rowsOf(before).length}`;
 }
 
 /** Whether a change has no rows of its own in the document that is shown for it. */

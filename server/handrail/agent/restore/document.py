@@ -34,6 +34,7 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
+OPEN = "handrail restores a file that is not text only while it is closed. Close it, then try again."
 KILLED = "handrail ended while writing it and cannot tell which changes are yours. It was left unchanged."
 
 
@@ -117,10 +118,10 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
         await _restore_bytes(ports, each, CHANGED_AGAIN, tally)
     elif (before := _text(each.before, now.text)) is None:
-        reason = "The document was not a text file before the turn. It was left unchanged."
         if now.is_open:
-            tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
+            tally.conflicts.append(Conflict(uri=each.uri, reason=OPEN))
         else:
+            reason = "The document was not a text file before the turn. It was left unchanged."
             await _restore_bytes(ports, each, reason, tally)
     else:
         await _rewrite(ports, each, (now, before), tally)
@@ -263,9 +264,7 @@ async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
 
 
 async def _put_disk_back(ports: Ports, each: Restoration) -> bool:
-    """
-    Restores the file of a document with unsaved text that a command changed; returns whether there was one.
-    """
+    """Restores a file that a command changed below unsaved text; returns whether there was one."""
     before, after = each.before, each.after
     if after is None or after.unsaved is None or after.raw == before.raw:
         return False
@@ -293,6 +292,7 @@ async def _remove(ports: Ports, each: Restoration, now: Document, tally: Tally) 
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
         reason = "The turn created this file, and it has changed since. It was kept."
+        reason = OPEN if after is None and each.after is not None and now.is_open else reason
         tally.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
         return
     await _apply(ports, Delete(uri=now.uri, base=now.text), tally.deleted, tally)

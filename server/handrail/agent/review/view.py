@@ -131,10 +131,10 @@ def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:
     what = STATUS.get(subject.status) or KINDS.get(subject.kind, "")
     if subject.status is Status.PENDING and subject.renamed_from:
         what += f" from {code(subject.renamed_from)}"
-    size = f" · {subject.size}" if subject.is_change else ""
+    size = f" · {subject.size}" if subject.is_change and (subject.rows or subject.before) else ""
     where = f"{subject.path}:{subject.line_numbers}" if subject.kind is Kind.CHANGED else subject.path
     shown = code(where)
-    blocks = [f"### {shown}{'' if subject.kind is Kind.WHOLE else size}{what}"]
+    blocks = [f"### {shown}{size}{what}"]
     if subject.calls:
         calls = ", ".join(map(code, subject.calls))
         turns = ", ".join(_turn(turn, labels) for turn in subject.turns)

@@ -264,9 +264,11 @@ def _find_pending(state: State, uri: str) -> Pending | None:
 
 
 def _size(known: Pending, hunk: Hunk) -> str:
-    """`+3 −1`, the rows that came and those that went; of a renamed document its old path."""
+    """`+3 −1`, the rows that came and went; of a renamed document its old path; without rows, what it is."""
     if known.origin is not None and hunk is known.document.hunks[0]:
         return f"renamed from {surfaces.message(known.origin.path, PATH_CHARS)}"
+    if not hunk.rows and not hunk.before:
+        return "not a text file" if known.kind is Kind.WHOLE else known.kind.value
     return f"+{len(hunk.rows)} −{len(hunk.before)}"
 
 

@@ -51,7 +51,7 @@ module.exports = {
       "1: all of this+0 −1",
       "Changed as a whole",
       "Deleted+0 −2",
-      "Created+0 −0",
+      "Created",
       "Moved from old.txt",
       "3: TWO+1 −1",
       "5: FOUR+1 −1",
