@@ -12,8 +12,8 @@
 ;;   (setq handrail-settings '(("model" . "anthropic:claude-sonnet-4-5")))
 ;;
 ;; M-x handrail opens the conversation with the agent, a Markdown file in which you write.  This starts the server of
-;; the project, which from then on knows what is in all its buffers, unsaved text too.  It runs beside eglot and
-;; lsp-mode and changes nothing about them.
+;; the project, which from then on sees the text of all buffers of the project, even unsaved text.  It runs beside eglot
+;; and lsp-mode and does not change how they work.
 ;;
 ;; handrail                open the conversation; with a region or C-u, ask about what is selected
 ;; handrail-ask            ask without opening the conversation
@@ -28,15 +28,15 @@
 ;; handrail-answer         show a waiting question in full, and answer it
 ;; handrail-rules          remove a rule that an answer has added
 ;; handrail-apply-copied   apply the edits of a reply that you have copied from a chat
-;; handrail-shutdown       end the server
+;; handrail-shutdown       stop the server
 ;;
 ;; The agent is told what the servers of eglot and lsp-mode, and the programs that flymake runs, report on what it
 ;; has changed, and it asks those servers where names are defined and used.
 ;;
-;; What models, files and commands have written is shown as plain text, with the numbers of characters that are not
-;; seen.  A question takes no keys until you ask to answer it.
+;; Text from models, files and commands is shown as plain text, with codes for invisible characters.  You cannot answer
+;; a question by accident: it takes no keys until you run `handrail-answer'.
 ;;
-;; All settings are in docs/settings.md.  Their names have no `handrail.' in front here.
+;; docs/settings.md lists all settings.  Here, leave out the `handrail.' in front of their names.
 
 ;;; Code:
 
@@ -78,19 +78,19 @@
 Names are those of docs/settings.md without `handrail.' in front.  Values
 are strings, numbers, t, :json-false, or lists and alists of these.
 
-Set it before the server starts, or with \\[customize-option].  A value
-that a directory has of its own holds for settings of scope window only."
+Set it before the server starts, or with \\[customize-option].  In a
+directory-local value, only settings of scope window count."
   :type '(alist :key-type string :value-type sexp)
   :set (lambda (name value)
          (set-default name value)
          (when (fboundp 'handrail--tell-settings) (handrail--tell-settings))))
 
 (defcustom handrail-delay 0.1
-  "Seconds to wait before the server is told what you typed."
+  "Seconds to wait before what you typed is sent to the server."
   :type 'number)
 
 (defface handrail-waits '((t :inherit warning))
-  "Face of the mode line's text when the agent is waiting for you.")
+  "Face of the text in the mode line that says that the agent is waiting for you.")
 
 ;;; Servers
 
@@ -258,7 +258,7 @@ that a directory has of its own holds for settings of scope window only."
   (handrail--forget server))
 
 (defun handrail-shutdown ()
-  "End the server of this project."
+  "Stop the server of this project."
   (interactive)
   (let ((server (or (handrail--here) (user-error "No handrail server is running here"))))
     (handrail--end server)
@@ -1547,7 +1547,7 @@ It returns the place for the server."
 ;;;###autoload
 (defun handrail (&optional about)
   "Open the conversation; with a region, or if ABOUT is non-nil, ask about it.
-Without a region ABOUT means all of the file."
+Without a region, ABOUT asks about the whole file."
   (interactive "P")
   (let ((buffer (current-buffer))
         (about (or about (use-region-p))))
@@ -1561,7 +1561,7 @@ Without a region ABOUT means all of the file."
 
 ;;;###autoload
 (defun handrail-ask (text)
-  "Ask TEXT, about what is selected if there is a region."
+  "Send the question TEXT, about the region if there is one."
   (interactive (list (read-string (if (use-region-p) "Ask about the region: " "Ask: "))))
   (when (string-blank-p text) (user-error "The question is empty"))
   (let ((about (and (use-region-p) (handrail--the-doc) (handrail--selection))))
@@ -1606,7 +1606,7 @@ Without a region ABOUT means all of the file."
   (interactive)
   (let* ((server (handrail--running))
          (sessions (handrail--ask server :handrail/session/list)))
-    (when (seq-empty-p sessions) (user-error "No conversation has begun yet"))
+    (when (seq-empty-p sessions) (user-error "There are no conversations yet"))
     (handrail--request server :handrail/chat/open
                        (list :session (handrail--choose "Conversation: " sessions :session
                                                         (lambda (each)
@@ -1627,7 +1627,7 @@ Without a region ABOUT means all of the file."
                                        :context (list :diagnostics (handrail--problems-at from to))))))
     (when (seq-empty-p actions) (user-error "There are no code actions here"))
     (let* ((titles (mapcar (lambda (each) (cons (handrail--visible (plist-get each :title)) each)) actions))
-           (chosen (cdr (assoc (completing-read "Do: " titles nil t) titles)))
+           (chosen (cdr (assoc (completing-read "Code action: " titles nil t) titles)))
            (command (plist-get chosen :command)))
       (when-let ((edit (plist-get chosen :edit)))
         (handrail--apply (append (plist-get edit :documentChanges) nil)))
@@ -1942,7 +1942,7 @@ This is nil if that is not to be had at once."
                   (insert title "\n\n" (replace-regexp-in-string "^" "    " (handrail--visible text t)) "\n\n")))))
     (funcall part (if (equal (plist-get question :kind) "question")
                       "handrail: the model asks"
-                    (format "handrail: may it use %s?" (handrail--visible (plist-get question :tool) t)))
+                    (format "handrail: may the agent use %s?" (handrail--visible (plist-get question :tool) t)))
              (plist-get question :subject))
     (funcall part "In the folder" (plist-get question :folder))
     (funcall part "Reason for this question" (plist-get question :detail))

@@ -19,13 +19,13 @@
 -- :HandrailUndo          undo them instead
 -- :HandrailRestore       choose a turn, see what it changed, and undo it
 -- :HandrailLast          show the last turn's answer, how it ended, and what did not land
--- :HandrailMessages      show in full what was said in one line
+-- :HandrailMessages      show in full the messages that were cut to one line
 --
 -- In a conversation, <localleader>s sends, <localleader>x stops, and <localleader>n begins another one. To turn these
 -- keys off: `vim.g.handrail_keys = false`. Lenses show what can be done at a line, and `vim.lsp.codelens.run()` does it.
 -- To turn them off: `vim.g.handrail_lenses = false`. `gra` offers the same as code actions.
 --
--- What handrail does, for the statusline: `vim.o.statusline = "%f %=%{v:lua.HandrailStatus()}"`.
+-- To show in the statusline what handrail is doing: `vim.o.statusline = "%f %=%{v:lua.HandrailStatus()}"`.
 
 local running = {} -- the running turns by their ids: their client, and what they do now
 local questions = {} -- the open questions, as {client, question}, the oldest first
@@ -561,7 +561,7 @@ local function hunk_text(hunk)
     return found[#found] == "" and #found - 1 or #found
   end
   if hunk.kind ~= "changed" then
-    return ({ created = "created", deleted = "deleted", renamed = "renamed", whole = "changed as a whole" })[hunk.kind] or hunk.kind
+    return ({ created = "created", deleted = "deleted", renamed = "renamed", whole = "changed (not a text file)" })[hunk.kind] or hunk.kind
   end
   local first = vim.trim(hunk.after ~= "" and hunk.after or hunk.before):match("^[^\n]*")
   return one_line(("+%d −%d  %s"):format(rows(hunk.after), rows(hunk.before), first), 100)
@@ -821,7 +821,7 @@ local function show_question(client, question)
     end
   end
   local is_own = question.kind == "question"
-  part(is_own and "The model asks" or ("May it use %s?"):format(visible(question.tool, true)), question.subject)
+  part(is_own and "The model asks" or ("May the agent use %s?"):format(visible(question.tool, true)), question.subject)
   part("In the folder", question.folder)
   part("Reason for this question", question.detail)
   part("What would be written", question.diff)

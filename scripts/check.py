@@ -1,7 +1,7 @@
 """
 The gate: format, lint, types, import contracts, generated files and all tests, in an environment of its own.
 
-What CI runs is this with `--all`, which adds what needs larger installs (VS Code, Emacs, Vim, the extension's
+CI runs it with `--all`, which adds the checks that need larger installs (VS Code, Emacs, Vim, the extension's
 tools, the documentation), and the other versions of Python that this machine has. Further arguments go to
 pytest, whose summary is the last line.
 """
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         help="with VS Code, Emacs, Vim, the extension, and every Python of this machine",
     )
     extent.add_argument("--core", action="store_true", help="only generated files and the tests of the core")
-    parser.add_argument("--own", action="store_true", help="in an environment of this very Python")
+    parser.add_argument("--own", action="store_true", help="in an environment that uses exactly this Python")
     return parser
 
 
@@ -128,7 +128,7 @@ def _on_other_pythons() -> int:
             code = _step(f"Python {_dotted(version)}: {name}", (str(python), *command))
             if code == environment.NOT_READY and version not in supported:
                 print(
-                    f"--  Python {_dotted(version)} is passed over: pyproject.toml does not list it",
+                    f"--  Python {_dotted(version)} is skipped: pyproject.toml does not list it",
                     flush=True,
                 )
                 break

@@ -1,9 +1,9 @@
 """
-Show the main job in one go: a turn edits real files, one edit does not fit, and everything is taken back.
+Demonstrate handrail: a turn edits real files, one edit does not fit, and a restore undoes the turn.
 
-Makes the virtual environment, copies `examples/workspace` to a scratch folder, lets the embedded default
-model work on it with the reply in `examples/reply.md` through the headless client and a real server, and
-takes the turn back. Ends with 0 if every byte is as before.
+Makes the virtual environment, copies `examples/workspace` to a scratch folder, applies the reply in
+`examples/reply.md` there through the headless client and a real server, and restores the checkpoint. It
+needs no model. The exit code is 0 if every byte is as before.
 """
 
 from __future__ import annotations

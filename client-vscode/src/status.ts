@@ -182,8 +182,8 @@ function waitingFor({ count, minutesLeft }: { count: number; minutesLeft: number
   const left = counted(minutesLeft, l10n.t("1 minute"), l10n.t("{0} minutes", minutesLeft));
   return counted(
     count,
-    l10n.t("1 question is waiting for your answer. In {0} it counts as a no.", left),
-    l10n.t("{0} questions are waiting for your answers. In {1} the first counts as a no.", count, left),
+    l10n.t("1 question is waiting for your answer. Without an answer in {0}, it counts as a no.", left),
+    l10n.t("{0} questions are waiting for your answers. Without an answer in {1}, the first counts as a no.", count, left),
   );
 }
 

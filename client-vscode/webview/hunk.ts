@@ -6,7 +6,7 @@ import type { ChatHunk } from "../src/protocol";
 import { button, h } from "./dom";
 import type { Send } from "./items";
 
-const KINDS: Record<ChatHunk["kind"], string> = { changed: "", created: l10n.t("created"), deleted: l10n.t("deleted"), renamed: l10n.t("renamed"), whole: l10n.t("changed as a whole") };
+const KINDS: Record<ChatHunk["kind"], string> = { changed: "", created: l10n.t("created"), deleted: l10n.t("deleted"), renamed: l10n.t("renamed"), whole: l10n.t("changed (not a text file)") };
 
 /** The change, in the card of the item that made it. */
 export function hunkOf(item: string, { id, path, line, diff, kind }: ChatHunk, send: Send): HTMLElement {

@@ -190,7 +190,7 @@ function endOf(state: ChatPrompt["state"], reason: string): string {
 }
 
 function toldOf({ text, state }: ChatTold, { reuse }: Surroundings): HTMLElement {
-  const again = button(l10n.t("Write it again"), "reuse", () => {
+  const again = button(l10n.t("Copy to the message box"), "reuse", () => {
     reuse(text);
   });
   return h(

@@ -14,7 +14,7 @@ import type { ChatView } from "./view";
 const SHOW = l10n.t("Show");
 const ENDS: Record<TurnState, string> = {
   finished: l10n.t("Handrail: the turn has finished."),
-  stopped: l10n.t("Handrail: the turn has stopped."),
+  stopped: l10n.t("Handrail: the turn has ended early."),
   cancelled: l10n.t("Handrail: the turn was stopped."),
   failed: l10n.t("Handrail: the turn has failed."),
 };
@@ -54,7 +54,7 @@ export class Notices implements Disposable {
 function endIn(title: string): Record<TurnState, string> {
   return {
     finished: l10n.t("Handrail: the turn has finished in “{0}”.", title),
-    stopped: l10n.t("Handrail: the turn has stopped in “{0}”.", title),
+    stopped: l10n.t("Handrail: the turn has ended early in “{0}”.", title),
     cancelled: l10n.t("Handrail: the turn was stopped in “{0}”.", title),
     failed: l10n.t("Handrail: the turn has failed in “{0}”.", title),
   };

@@ -322,7 +322,7 @@ const FAILED: Partial<Record<FromView["type"], string>> = {
   ready: l10n.t("The conversation cannot be read"),
   say: l10n.t("Your message was not sent"),
   applyCode: l10n.t("The code was not applied"),
-  mention: l10n.t("The files cannot be named"),
+  mention: l10n.t("The files cannot be mentioned"),
   fork: l10n.t("The conversation was not forked"),
   resend: l10n.t("Your message was not sent"),
   answer: l10n.t("The question was not answered"),

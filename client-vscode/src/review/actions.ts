@@ -184,7 +184,7 @@ function listedIn(value: unknown): Which {
 /** A document: of a menu, or the active one. */
 function documentOf([first]: unknown[]): Which {
   const uri = first instanceof Uri ? first : window.activeTextEditor?.document.uri;
-  if (uri === undefined) throw new UserError(l10n.t("First open the document whose changes you mean."));
+  if (uri === undefined) throw new UserError(l10n.t("No document is active. First open the one whose changes you want to keep or undo."));
   return { uri: (uri.scheme === BASE_SCHEME ? ofBase(uri).uri : uri).toString() };
 }
 

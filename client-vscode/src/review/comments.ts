@@ -121,7 +121,7 @@ export class ReviewComments implements Disposable {
       await this.write(thread.uri, thread.range, text);
     } catch (thrown) {
       const body = text; // a string is shown as it is
-      thread.comments = [{ body, mode: CommentMode.Preview, author: { name: l10n.t("You") }, label: l10n.t("Not written") }];
+      thread.comments = [{ body, mode: CommentMode.Preview, author: { name: l10n.t("You") }, label: l10n.t("Not saved") }];
       throw thrown;
     }
     thread.dispose();

@@ -30,7 +30,7 @@ export function titleOf(hunk: Hunk): string {
   if (hunk.kind === "created") return l10n.t("Created");
   if (hunk.kind === "deleted") return l10n.t("Deleted");
   if (hunk.kind === "renamed") return l10n.t("Moved from {0}", basename(hunk.renamedFrom ?? ""));
-  if (hunk.kind === "whole") return l10n.t("Changed as a whole");
+  if (hunk.kind === "whole") return l10n.t("Changed (not a text file)");
   const rows = rowsOf(hunk.after === "" ? hunk.before : hunk.after);
   const row = rows.find((each) => /\p{L}|\p{N}/u.test(each)) ?? rows[0] ?? "";
   return makeVisible(`${line}: ${row.trim()}`);

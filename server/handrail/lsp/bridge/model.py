@@ -81,7 +81,7 @@ class EditorModel:
         if SERVICE not in self.client.services:
             raise ProviderError(
                 "The setting handrail.model is 'editor', but this editor does not offer a model. Set "
-                "handrail.model to another one."
+                "handrail.model to another model."
             )
         token = f"model-{uuid.uuid4().hex[:12]}"
         messages = without_keys(messages, self._secrets())

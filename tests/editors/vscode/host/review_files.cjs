@@ -49,7 +49,7 @@ module.exports = {
       "1: filled+1 −0",
       "1: Viele Grüße+1 −1",
       "1: all of this+0 −1",
-      "Changed as a whole",
+      "Changed (not a text file)",
       "Deleted+0 −2",
       "Created",
       "Moved from old.txt",
