@@ -28,7 +28,7 @@ import traced
 from bench import Bench
 from handrail.adapters.commands.ending import MARK as IN_ENVIRONMENT
 from handrail.adapters.commands.ending import end_all
-from handrail.adapters.commands.playing import Playing
+from handrail.adapters.commands.line_run import LineRun
 from handrail.adapters.commands.process import Processes
 from handrail.agent.turn.resolve import Ready, resolve
 from handrail.core.conversation.message import ToolCall
@@ -386,17 +386,17 @@ async def _run(
     script: Script, environments: Mapping[Environment | None, Mapping[str, str]]
 ) -> tuple[bytes, bool]:
     ours, theirs = os.pipe()
-    playing = Playing(environments=environments, output=theirs)
+    line_run = LineRun(environments=environments, output=theirs)
     reading = asyncio.ensure_future(asyncio.to_thread(_all_of, ours))
     is_late = False
     try:
-        await asyncio.wait_for(playing.script(script), LIMIT_S)
+        await asyncio.wait_for(line_run.script(script), LIMIT_S)
     except TimeoutError:
         is_late = True
     finally:
         os.close(theirs)
         if is_late:
-            await end_all(playing.processes, environments[None][IN_ENVIRONMENT])
+            await end_all(line_run.processes, environments[None][IN_ENVIRONMENT])
     return await reading, is_late
 
 

@@ -21,7 +21,7 @@ from tempfile import TemporaryDirectory
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.disk import Disk
-from handrail.adapters.files.dry_run import Rehearsal
+from handrail.adapters.files.dry_run import DryRunEditor
 from handrail.adapters.models.paste import Paste
 from handrail.adapters.state.grant_file import GrantFile
 from handrail.adapters.state.home import state_folder
@@ -110,7 +110,7 @@ class _Applying:
         if not self.options.partial:
             with TemporaryDirectory(prefix="handrail-") as folder:
                 checkpoints = self._checkpoints(Path(folder))
-                rehearsal = replace(ports, editor=Rehearsal(ports.editor), checkpoints=checkpoints)
+                rehearsal = replace(ports, editor=DryRunEditor(ports.editor), checkpoints=checkpoints)
                 turn = _Turn(ports=rehearsal, interrupts=self.interrupts)
                 report = await turn.run(reply)
             if code := self._rehearse(turn, report):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.surroundings import Here, branch
+from handrail.adapters.surroundings import LocalSurroundings, branch
 
 
 def git(folder: Path, *args: str) -> str:
@@ -58,7 +58,7 @@ def test_without_a_branch(tmp_path: Path) -> None:
 
 
 async def test_what_is_told(repository: Path) -> None:
-    told = await Here(lambda: (repository,), lambda: datetime(2026, 11, 21, tzinfo=UTC))()
+    told = await LocalSurroundings(lambda: (repository,), lambda: datetime(2026, 11, 21, tzinfo=UTC))()
     assert told.machine["date"] == "2026-11-21"
     assert told.machine["shell"] in ("bash", "sh")
     assert [(each.path, each.branch) for each in told.folders] == [(str(repository), "main")]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path, PurePath
 
-from handrail.adapters.commands.playing import shell
+from handrail.adapters.commands.line_run import shell
 from handrail.adapters.files import setting_file
 from handrail.adapters.files.files import in_thread
 from handrail.core.conversation.prompt import Folder, Surroundings
@@ -23,7 +23,7 @@ BRANCH = "ref: refs/heads/"
 HASH, HASH_CHARS = re.compile("[0-9a-f]{40,64}"), 12
 
 
-class Here:
+class LocalSurroundings:
     """Tells the surroundings of a turn."""
 
     def __init__(self, roots: Callable[[], Sequence[Path]], now: Callable[[], datetime]) -> None:

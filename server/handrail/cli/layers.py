@@ -14,7 +14,14 @@ from pathlib import Path
 
 from handrail.adapters.state.config_file import ConfigError
 from handrail.adapters.state.home import own_folder, state_folder
-from handrail.adapters.state.layers import Did, KeptLayer, Taken, changes, kept_layers, take_over
+from handrail.adapters.state.layers import (
+    KeptLayer,
+    LayerAction,
+    LayerChange,
+    changes,
+    kept_layers,
+    take_over,
+)
 from handrail.headless import terminal
 
 SHOWN = 50  # paths of a layer that a question shows
@@ -68,18 +75,18 @@ def _list(layers: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int
     return 0
 
 
-def _json(each: KeptLayer, held: Sequence[Taken]) -> dict[str, object]:
-    paths = [{"path": one.path, "change": one.did.value} for one in held]
+def _json(each: KeptLayer, held: Sequence[LayerChange]) -> dict[str, object]:
+    paths = [{"path": one.path, "change": one.action.value} for one in held]
     return {"id": each.id, "folder": str(each.folder), "liesIn": str(each.lies_in), "paths": paths}
 
 
-def _count(held: Sequence[Taken]) -> str:
-    counts = Counter(each.did for each in held)
-    return ", ".join(f"{counts[did]} {did.value}" for did in Did if counts[did])
+def _count(held: Sequence[LayerChange]) -> str:
+    counts = Counter(each.action for each in held)
+    return ", ".join(f"{counts[action]} {action.value}" for action in LayerAction if counts[action])
 
 
-def _row(each: Taken) -> str:
-    return _path(f"{each.did.value:9} {each.path}" + (f": {each.why}" if each.why else ""))
+def _row(each: LayerChange) -> str:
+    return _path(f"{each.action.value:9} {each.path}" + (f": {each.why}" if each.why else ""))
 
 
 def _path(text: str) -> str:
@@ -90,7 +97,7 @@ def _path(text: str) -> str:
     )
 
 
-def _confirm(held: Sequence[Taken], target: Path) -> bool:
+def _confirm(held: Sequence[LayerChange], target: Path) -> bool:
     rows = [_row(each) for each in held[:SHOWN]]
     if len(held) > SHOWN:
         rows.append(f"... and {len(held) - SHOWN:,} more")

@@ -110,12 +110,12 @@ class _Server:
 
 def _serve(source: BinaryIO, sink: BinaryIO, log: logging.Handler) -> int:
     from handrail.adapters.models.keys import Keys
-    from handrail.cli.serve import attend, join, log_without
+    from handrail.cli.serve import join, log_without, serve_client
 
     keys = Keys(os.environ)
     log_without(keys.secrets, log)
     with join(keys, None, ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S) as server:
-        return attend(server, source, sink, lambda: None)
+        return serve_client(server, source, sink, lambda: None)
 
 
 class _Log(logging.StreamHandler[TextIO]):

@@ -36,10 +36,10 @@ def serve(answer_timeout_s: float, command_timeout_s: float, clock: Path | None)
     keys, watchdog = Keys(os.environ), Watchdog()
     log_without(keys.secrets, logging.StreamHandler(sys.stderr))
     with join(keys, clock, answer_timeout_s, command_timeout_s) as server:
-        return attend(server, sys.stdin.buffer, sys.stdout.buffer, watchdog.begin)
+        return serve_client(server, sys.stdin.buffer, sys.stdout.buffer, watchdog.begin)
 
 
-def attend(server: Server, source: BinaryIO, sink: BinaryIO, left: Callable[[], None]) -> int:
+def serve_client(server: Server, source: BinaryIO, sink: BinaryIO, left: Callable[[], None]) -> int:
     """Serve who writes to *source* and reads *sink*; calls *left*, in any thread, when it leaves."""
     from handrail.adapters.connection import Messages
 
@@ -91,7 +91,7 @@ def _backend(keys: Keys, clock: Path | None, patience_s: tuple[float, float], cl
     from handrail.adapters.state.review_folder import ReviewFolder
     from handrail.adapters.state.session_log import SessionLog
     from handrail.adapters.state.spill_folder import SpillFolder
-    from handrail.adapters.surroundings import Here
+    from handrail.adapters.surroundings import LocalSurroundings
     from handrail.adapters.workspace.folders import Folders
     from handrail.lsp.backend import Backend
     from handrail.lsp.edits.apply_edit import Patience
@@ -111,7 +111,7 @@ def _backend(keys: Keys, clock: Path | None, patience_s: tuple[float, float], cl
         records=GitRecords(),
         owners=OwnerFile(state_folder() / "handrail"),
         served=ServedFolder(state=state_folder(), roots=lambda: folders.roots),
-        surroundings=Here(lambda: folders.roots, lambda: datetime.now().astimezone()),
+        surroundings=LocalSurroundings(lambda: folders.roots, lambda: datetime.now().astimezone()),
         secrets=keys.secrets,
         ask_for_keys=keys.ask_first,
         watch=FileWatch(),

@@ -173,7 +173,7 @@ class Connection:
         except (_GarbageError, jsonrpc_base.ProtocolError) as error:
             fault = f"The server sent invalid data ({error})"
         await self._server.end(DRAIN_TIMEOUT_S)  # it may be about to say why
-        await self._server.fall_silent(LOG_TIMEOUT_S)
+        await self._server.wait_until_silent(LOG_TIMEOUT_S)
         self._fail(fault or f"The server ended ({self._server.ending})")
 
     async def _read(self) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.commands.playing import Playing
+from handrail.adapters.commands.line_run import LineRun
 from handrail.adapters.commands.prepare import Programs, prepare
 from handrail.core.policy.commands import line as command_line
 from handrail.core.policy.commands.line import Kind, NeedsShell
@@ -160,8 +160,8 @@ class Ground:
         """What we run."""
         read, write = os.pipe()
         environments = dict.fromkeys((*Environment, None), self.environment)
-        playing = Playing(environments=environments, output=write)
-        code = await playing.script(script)
+        line_run = LineRun(environments=environments, output=write)
+        code = await line_run.script(script)
         os.close(write)
         with os.fdopen(read, "rb") as printed:
             return self._seen(code if code >= 0 else 128 - code, printed.read())

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from handrail.adapters.containment.ground import TICK_NS, Ground, Kind
+from handrail.adapters.containment.ground import TICK_NS, Kind, WorkspaceScan
 from handrail.adapters.workspace.protected import kind_of
 
 NAMES = ("a", "b", ".env", ".git", ".vscode", "AGENTS.md", "id_rsa", "node_modules", ".husky", "x.pem")
 
 
-def marked(ground: Ground, root: Path) -> set[tuple[str, Kind]]:
+def marked(ground: WorkspaceScan, root: Path) -> set[tuple[str, Kind]]:
     return {(os.path.relpath(each.path, root), each.kind) for each in ground.marked_paths([root])}
 
 
@@ -46,11 +46,11 @@ def change(root: Path, chance: random.Random) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_what_is_remembered_is_what_is_there(tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
-    ground = Ground(kind_of=kind_of)
+    ground = WorkspaceScan(kind_of=kind_of)
     for _ in range(60):
         for _ in range(chance.randrange(4)):
             change(tmp_path, chance)
-        assert marked(ground, tmp_path) == marked(Ground(kind_of=kind_of), tmp_path)
+        assert marked(ground, tmp_path) == marked(WorkspaceScan(kind_of=kind_of), tmp_path)
 
 
 def test_a_folder_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_a_folder_that_did_not_change_is_not_read_again(tmp_path: Path) -> None:
         asked.append(str(path))
         return kind_of(path)
 
-    ground = Ground(kind_of=counted)
+    ground = WorkspaceScan(kind_of=counted)
     first = ground.marked_paths([tmp_path])
     asked.clear()
     (tmp_path / "one/b").touch()
@@ -85,7 +85,7 @@ def test_what_packages_hold_is_published_and_what_lies_beside_them_is_not(tmp_pa
     ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    assert marked(Ground(kind_of=kind_of), tmp_path) == {
+    assert marked(WorkspaceScan(kind_of=kind_of), tmp_path) == {
         ("node_modules/.env", Kind.SECRET),
         ("node_modules/.bin", Kind.LATER),
         ("certs/server.pem", Kind.SECRET),
@@ -98,6 +98,6 @@ def test_the_other_names_of_a_hidden_file_are_hidden(tmp_path: Path) -> None:
     os.link(tmp_path / ".env", tmp_path / "deep/notes.txt")
     (tmp_path / "real.txt").write_text("x")
     (tmp_path / ".env.local").symlink_to("real.txt")
-    found = marked(Ground(kind_of=kind_of), tmp_path)
+    found = marked(WorkspaceScan(kind_of=kind_of), tmp_path)
     hidden = {name for name, kind in found if kind is Kind.SECRET}
     assert hidden == {".env", "deep/notes.txt", "real.txt"}

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from adapters.commands.test_process import Told, is_running
-from handrail.adapters.commands import crowd, room
+from handrail.adapters.commands import disk_space, process_limit
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter, ground
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.containment.holding import Holding, identities
-from handrail.adapters.containment.taken_away import LIMIT_BYTES, TakenAway
+from handrail.adapters.containment.quarantine import LIMIT_BYTES, Quarantine
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
 from handrail.core.failure import Failure
@@ -33,6 +33,7 @@ WORK = Contained(profile=Profile.WORK)
 SERVER = """
 import asyncio, os, sys
 from pathlib import Path
+from handrail.adapters.commands import disk_space, process_limit
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment
 from handrail.adapters.containment.containment import Containment
@@ -191,8 +192,8 @@ async def test_a_command_is_ended_before_it_has_filled_the_disk(
 ) -> None:
     (root / "data").mkdir()
     free = os.statvfs(root)
-    monkeypatch.setattr(room, "RESERVE_BYTES", 10**18)
-    monkeypatch.setattr(room, "SHARE", 1 - 20_000_000 / (free.f_bavail * free.f_frsize))
+    monkeypatch.setattr(disk_space, "RESERVE_BYTES", 10**18)
+    monkeypatch.setattr(disk_space, "SHARE", 1 - 20_000_000 / (free.f_bavail * free.f_frsize))
     contained = replace(WORK, not_covered=(uri_of(root / "data"),))
     line = f"head -c 60000000 /dev/zero > {where}; sleep 1000"
     made = Run(line=line, folder=uri_of(root), timeout_s=1000, contained=contained)
@@ -213,7 +214,7 @@ async def test_a_command_is_ended_before_it_has_filled_the_disk(
 async def test_a_command_of_root_s_is_ended_that_has_too_many_processes(
     root: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    monkeypatch.setattr(crowd, "LIMIT_PROCESSES", 15)
+    monkeypatch.setattr(process_limit, "LIMIT_PROCESSES", 15)
     many = f"for i in $(seq 100); do {line} done; sleep 1000"
     made = Run(line=many, folder=uri_of(root), timeout_s=1000, contained=WORK)
     held = containing(root)
@@ -322,7 +323,7 @@ async def test_a_workspace_that_has_grown_too_large_meanwhile_is_told(
 
 
 def test_what_a_server_has_taken_away_is_kept_for_its_time(root: Path) -> None:
-    away = TakenAway(state=lambda: root.parent / "state")
+    away = Quarantine(state=lambda: root.parent / "state")
     (root / "AGENTS.md").write_text("obey\n")
     folder = away.folder()
     appeared = away.take(root / "AGENTS.md", folder)
@@ -333,7 +334,7 @@ def test_what_a_server_has_taken_away_is_kept_for_its_time(root: Path) -> None:
 
 
 def test_what_is_there_again_is_not_overwritten(root: Path) -> None:
-    away = TakenAway(state=lambda: root.parent / "state")
+    away = Quarantine(state=lambda: root.parent / "state")
     (root / "AGENTS.md").write_text("first\n")
     appeared = away.take(root / "AGENTS.md", away.folder())
     (root / "AGENTS.md").write_text("second\n")
@@ -343,7 +344,7 @@ def test_what_is_there_again_is_not_overwritten(root: Path) -> None:
 
 def test_closed_folders_hold_nothing_back(root: Path) -> None:
     """As root the folder is not closed; then this shows little."""
-    away = TakenAway(state=lambda: root.parent / "state")
+    away = Quarantine(state=lambda: root.parent / "state")
     (root / "d" / ".vscode").mkdir(parents=True)
     (root / "d" / ".vscode").chmod(0o500)
     (root / "d").chmod(0o500)

@@ -36,12 +36,12 @@ PACKAGE = Path(handrail.__file__).parent
 # Who starts processes, and what: whoever is new here says so, and starts no git.
 STARTERS = {
     "adapters/commands/keeper.py": "the command that it ends",
-    "adapters/commands/kept.py": "a keeper, which starts a command that was judged",
-    "adapters/commands/playing.py": "the commands that were judged",
+    "adapters/commands/kept_process.py": "a keeper, which starts a command that was judged",
+    "adapters/commands/line_run.py": "the commands that were judged",
     "adapters/doctor.py": "programs, to ask for their version; git through its place",
     "adapters/files/scan.py": "ourselves, to search texts",
     "adapters/git/program.py": "git",
-    "adapters/models/apart/parent.py": "ourselves, to talk to models",
+    "adapters/models/worker/parent.py": "ourselves, to talk to models",
     "adapters/workspace/ripgrep.py": "ripgrep",
     "headless/server/process.py": "the server",
     "testing/processes.py": "the server of somebody's tests",

@@ -25,7 +25,7 @@ from handrail.adapters.files.paths import fold_case, root_names, shown_path
 from handrail.adapters.git import program
 from handrail.adapters.worktrees import plain, stats
 from handrail.adapters.worktrees.git import Git, split
-from handrail.adapters.worktrees.snapshot import Difference, Taken, Trees
+from handrail.adapters.worktrees.snapshot import Difference, Trees, TreeState
 from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
 from handrail.ports import CheckpointError
 
@@ -111,7 +111,8 @@ class Commands:
     def _take_before(self, name: str, note: Mapping[str, object], since: str) -> Snapshot:
         """Takes the snapshot with git. Raises CheckpointError, OSError."""
         known = self._read(since).get("taken") if since else None
-        taken = Trees(self._home / SCRATCH, self._roots).take_anew(Taken(**known) if known else Taken())
+        before = TreeState(**known) if known else TreeState()
+        taken = Trees(self._home / SCRATCH, self._roots).take_anew(before)
         self._write(name, {**note, "taken": {each.name: getattr(taken, each.name) for each in fields(taken)}})
         too_many = {top: TOO_MANY for top, seen in taken.seen.items() if seen is None}
         not_covered = (*self._with_reasons(taken.left_out), *self._with_reasons(too_many))
@@ -125,8 +126,8 @@ class Commands:
         note, later = self._read(name), self._read(until) if until else {}
         left_out = {}
         if "plain" in note:
-            now = plain.Plain(**later["plain"]) if "plain" in later else plain.take(self._roots)
-            touched = self._plain(plain.Plain(**note["plain"]), now, left_out)
+            now = plain.PlainFiles(**later["plain"]) if "plain" in later else plain.take(self._roots)
+            touched = self._plain(plain.PlainFiles(**note["plain"]), now, left_out)
         else:
             touched = self._whole(note, later, left_out)
         entries, blobs, changes = [], list[ShaFile](), []
@@ -147,9 +148,9 @@ class Commands:
         self, note: dict[str, Any], later: dict[str, Any], left_out: dict[str, str]
     ) -> Iterator[_Touched]:
         """What differs between work trees; *left_out* takes what is not known or not kept."""
-        before = Taken(**note["taken"])
+        before = TreeState(**note["taken"])
         trees = Trees(self._home / SCRATCH, self._roots)
-        after = Taken(**later["taken"]) if "taken" in later else trees.take(before)
+        after = TreeState(**later["taken"]) if "taken" in later else trees.take(before)
         for path, reason in {**before.left_out, **after.left_out}.items():
             same = before.stamps.get(path) == after.stamps.get(path)
             left_out[path] = reason if same else f"changed by the command, and {reason}"
@@ -177,7 +178,7 @@ class Commands:
                     yield replace(touched, is_shared=shared)
 
     def _plain(
-        self, before: plain.Plain, after: plain.Plain | None, left_out: dict[str, str]
+        self, before: plain.PlainFiles, after: plain.PlainFiles | None, left_out: dict[str, str]
     ) -> Iterator[_Touched]:
         """What differs between two copies; *left_out* takes what is not known or not kept."""
         if after is None:
@@ -306,7 +307,7 @@ def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, b
     return result
 
 
-def _of_rights(before: Taken, paths: Sequence[Path]) -> Iterator[_Touched]:
+def _of_rights(before: TreeState, paths: Sequence[Path]) -> Iterator[_Touched]:
     """The files of which only the permission bits have changed."""
     for path in paths:
         image, mode = links.read_image(path), before.mode(path)

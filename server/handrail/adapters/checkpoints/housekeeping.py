@@ -49,7 +49,7 @@ def sweep_packs(store: Store) -> None:
         stray.unlink(missing_ok=True)
 
 
-def mend_newest(store: Store, turns: Turns) -> None:
+def repair_newest(store: Store, turns: Turns) -> None:
     """Has what git shows first name a turn that is there: a crash may have lost the last change of it."""
     try:
         head = store.target(NEWEST)

@@ -17,8 +17,8 @@ from dulwich.objects import Blob, ObjectID, ShaFile
 
 from handrail.adapters.checkpoints.record import (
     Entry,
-    Kept,
     Step,
+    StoredImage,
     by_document,
     change,
     gaps,
@@ -38,7 +38,7 @@ Roots = tuple[Path, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spot:
+class ResolvedTarget:
     """A target with its names; `real` is None for a document that has no file."""
 
     target: Target
@@ -48,11 +48,11 @@ class Spot:
     stored: str
 
 
-def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
+def resolve_targets(targets: Sequence[Target], roots: Roots) -> Sequence[ResolvedTarget]:
     """The documents that are meant, each once."""
     reals = tuple(Path(os.path.realpath(root)) for root in roots)
     names = root_names(roots)
-    spots: dict[str, Spot] = {}
+    spots: dict[str, ResolvedTarget] = {}
     for target in targets:
         path = files.path_of(target.uri)
         if path is None:
@@ -64,12 +64,12 @@ def spots_of(targets: Sequence[Target], roots: Roots) -> Sequence[Spot]:
             identity = files.uri_of(fold_case(os.fspath(real)))  # every link has been resolved
             shown = shown_path(os.fspath(real), reals, names)
             stored = stored_path(real, reals, names)
-        spot = Spot(target=target, real=real, identity=identity, path=shown, stored=stored)
+        spot = ResolvedTarget(target=target, real=real, identity=identity, path=shown, stored=stored)
         spots.setdefault(identity, spot)
     return tuple(spots.values())
 
 
-def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
+def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Image]]:
     """What each document holds now; raises CheckpointError naming all that cannot be read."""
     images, problems = [], []
     for spot in spots:
@@ -85,14 +85,14 @@ def images_of(spots: Sequence[Spot]) -> list[tuple[Spot, Image]]:
     return images
 
 
-def _unfollowed_image(spot: Spot) -> Image:
+def _unfollowed_image(spot: ResolvedTarget) -> Image:
     found = links.read_image(spot.real) if spot.real else None
     if found is None:
         raise files.NotPlainError(errno.EINVAL, "it is neither a file nor a link, or it cannot be read")
     return found
 
 
-def _image(spot: Spot) -> Image:
+def _image(spot: ResolvedTarget) -> Image:
     unsaved = spot.target.unsaved
     if spot.target.is_gone or spot.target.is_untouched:
         return Image(raw=None)
@@ -109,7 +109,7 @@ def _image(spot: Spot) -> Image:
     return Image(raw=raw, mode=found.mode, unsaved=unsaved)
 
 
-def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:
+def keep_intended(spot: ResolvedTarget, now: Image) -> tuple[StoredImage | None, list[ShaFile]]:
     """What a document that holds *now* is about to become, as it is stored; None if that is not known."""
     intended = spot.target.intended
     if intended is None:
@@ -120,7 +120,7 @@ def keep_intended(spot: Spot, now: Image) -> tuple[Kept | None, list[ShaFile]]:
     return keep(Image(raw=intended.raw, mode=mode, unsaved=intended.unsaved))
 
 
-def keep_after(spot: Spot, now: Image, before: Kept) -> tuple[Kept, list[ShaFile]]:
+def keep_after(spot: ResolvedTarget, now: Image, before: StoredImage) -> tuple[StoredImage, list[ShaFile]]:
     """What a change has left of a document that held *before* and holds *now*, as it is stored."""
     if spot.target.is_untouched:
         return before, []
@@ -140,23 +140,23 @@ def rename(entries: Sequence[Entry], names: Mapping[str, str], roots: Roots) -> 
     known = {entry.identity for entry in entries}
     result = []
     for entry in entries:
-        (spot,) = spots_of([Target(uri=names.get(entry.identity, entry.uri))], roots)
+        (spot,) = resolve_targets([Target(uri=names.get(entry.identity, entry.uri))], roots)
         named = entry_of(spot, entry.before)
         named = replace(named, made_folders=entry.made_folders, after=entry.after, intended=entry.intended)
         result.append(named if entry.identity in names and named.identity not in known else entry)
     return tuple(result)
 
 
-def identity_in(known: Container[str], spot: Spot, roots: Roots) -> str:
+def identity_in(known: Container[str], spot: ResolvedTarget, roots: Roots) -> str:
     """By which of its names a document is *known*, if it was renamed since; its own identity if by none."""
     if spot.identity not in known and spot.target.renamed is not None:
-        (renamed,) = spots_of([Target(uri=spot.target.renamed)], roots)
+        (renamed,) = resolve_targets([Target(uri=spot.target.renamed)], roots)
         if renamed.identity in known:
             return renamed.identity
     return spot.identity
 
 
-def entry_of(spot: Spot, before: Kept) -> Entry:
+def entry_of(spot: ResolvedTarget, before: StoredImage) -> Entry:
     """The document, with what it holds *before* the step."""
     path = files.path_of(spot.target.uri)
     is_link = path is not None and os.path.islink(path)
@@ -171,7 +171,9 @@ def entry_of(spot: Spot, before: Kept) -> Entry:
     )
 
 
-def add_unsaved(entries: Sequence[Entry], spots: Sequence[Spot]) -> tuple[list[Entry], list[ShaFile]]:
+def add_unsaved(
+    entries: Sequence[Entry], spots: Sequence[ResolvedTarget]
+) -> tuple[list[Entry], list[ShaFile]]:
     """
     The entries of files that changed beneath open documents, with the text that those had in the meantime.
     """
@@ -235,7 +237,7 @@ def _identity(entry: Entry) -> str:
     return entry.identity if path is None else os.fspath(path)
 
 
-def stored_image(store: Store, kept: Kept) -> Image:
+def stored_image(store: Store, kept: StoredImage) -> Image:
     """An image out of the store. Raises CheckpointError if it is damaged."""
     raw = store.read(Blob, ObjectID(kept.blob.encode())).data if kept.blob else None
     unsaved = None

@@ -50,7 +50,7 @@ def old_turns(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn
 
 
 @dataclass(kw_only=True)
-class Room:
+class DiskUsage:
     """The room that folders take together, guessed between two measurements."""
 
     folders: tuple[Path, ...]
@@ -96,7 +96,7 @@ class Need:
     keep: str = ""
 
 
-def make_room(turns: Turns, limits: Limits, room: Room, need: Need) -> list[str]:
+def make_room(turns: Turns, limits: Limits, room: DiskUsage, need: Need) -> list[str]:
     """
     Removes the oldest turns until there is room, and some to spare.
 

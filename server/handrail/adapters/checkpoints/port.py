@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from handrail.adapters.checkpoints.limits import Room
-from handrail.adapters.checkpoints.repository import REPOSITORY, Memory, Vault, folders_of
+from handrail.adapters.checkpoints.limits import DiskUsage
+from handrail.adapters.checkpoints.repository import REPOSITORY, CheckpointRepository, Memory, folders_of
 from handrail.adapters.files import files, stopping
 from handrail.adapters.state.home import workspace_folder
 from handrail.core.checkpoint import (
@@ -64,18 +64,18 @@ class ShadowRepo:
     async def ensure(self, step: StepId, targets: Sequence[Target]) -> str:
         """Keeps pre-images, see the port; a document that is named twice is kept once."""
         async with self._one_at_a_time:
-            await files.in_thread(self._vault().ensure, step, targets)
+            await files.in_thread(self._repository().ensure, step, targets)
         return step.turn
 
     async def begin(self, step: StepId) -> None:
         """Gives a step its place among all others, see the port."""
         async with self._one_at_a_time:
-            await files.in_thread(self._vault().begin, step)
+            await files.in_thread(self._repository().begin, step)
 
     async def record(self, step: StepId, targets: Sequence[Target]) -> None:
         """Keeps post-images, see the port; of documents whose pre-image this step has."""
         async with self._one_at_a_time:
-            await files.in_thread(self._vault().record, step, targets)
+            await files.in_thread(self._repository().record, step, targets)
 
     async def before_command(
         self, step: StepId, stop: asyncio.Event | None = None, since: Snapshot | None = None
@@ -83,7 +83,7 @@ class ShadowRepo:
         """Keeps all that the folders hold, see the port."""
         async with self._one_at_a_time:
             try:
-                return await stopping.in_thread(stop, self._vault().before_command, step, since)
+                return await stopping.in_thread(stop, self._repository().before_command, step, since)
             except stopping.StoppedError as error:
                 raise CheckpointError("The snapshot was stopped before it was complete") from error
 
@@ -96,31 +96,31 @@ class ShadowRepo:
     ) -> CommandEffects:
         """Finds what a command changed, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().after_command, step, snapshot, activity, until)
+            return await files.in_thread(self._repository().after_command, step, snapshot, activity, until)
 
     async def list(self, session: str | None = None) -> tuple[Checkpoint, ...]:
         """All checkpoints, see the port; paths that are known to be as they were are left out."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().list, session)
+            return await files.in_thread(self._repository().list, session)
 
     async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
         """What to take back, see the port; paths that are known to be as they were are left out."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().restore_plan, checkpoint, following=following)
+            return await files.in_thread(self._repository().restore_plan, checkpoint, following=following)
 
     async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
         """What documents held then, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().held_documents, checkpoint)
+            return await files.in_thread(self._repository().held_documents, checkpoint)
 
     async def write_for_editor(self, name: str, text: str) -> str:
         """Writes a text as a file, see the port; the last ones are kept."""
-        return await files.in_thread(self._vault().write_for_editor, name, text)
+        return await files.in_thread(self._repository().write_for_editor, name, text)
 
     async def withdraw(self, checkpoint: str) -> bool:
         """Forgets a checkpoint of nothing, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().withdraw, checkpoint)
+            return await files.in_thread(self._repository().withdraw, checkpoint)
 
     def set_limits(self, limits: Limits) -> None:
         """From now on, no more than this is kept."""
@@ -129,25 +129,25 @@ class ShadowRepo:
     async def prune(self, checkpoints: Sequence[str]) -> Pruned:
         """Removes checkpoints, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().prune, checkpoints)
+            return await files.in_thread(self._repository().prune, checkpoints)
 
     async def verify(self) -> Soundness:
         """Looks whether all is sound, see the port."""
         async with self._one_at_a_time:
-            return await files.in_thread(self._vault().verify)
+            return await files.in_thread(self._repository().verify)
 
     async def tidy(self) -> None:
         """Housekeeping, see the port."""
-        await files.in_thread(self._vault().own_snapshots)  # only commands have to wait for that
+        await files.in_thread(self._repository().own_snapshots)  # only commands have to wait for that
         async with self._one_at_a_time:
-            await files.in_thread(self._vault().tidy)
+            await files.in_thread(self._repository().tidy)
 
-    def _vault(self) -> Vault:
+    def _repository(self) -> CheckpointRepository:
         roots = tuple(self._roots())
         home = workspace_folder(self._state, roots)
         if (memory := self._memories.get(home)) is None:
-            memory = self._memories[home] = Memory(room=Room(folders=folders_of(home)))
-        return Vault(
+            memory = self._memories[home] = Memory(room=DiskUsage(folders=folders_of(home)))
+        return CheckpointRepository(
             state=self._state,
             home=home,
             roots=roots,

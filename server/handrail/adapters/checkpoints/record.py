@@ -44,7 +44,7 @@ class KeptText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class StoredImage:
     """An image, as it is stored: `blob` and `mode` are None where there was no file."""
 
     blob: str | None
@@ -76,13 +76,13 @@ class Entry:
     stored: str
     link: str | None
     made_folders: tuple[str, ...]
-    before: Kept
-    after: Kept | None = None
-    intended: Kept | None = None
+    before: StoredImage
+    after: StoredImage | None = None
+    intended: StoredImage | None = None
     is_shared: bool = False
 
     @property
-    def left(self) -> Kept | None:
+    def left(self) -> StoredImage | None:
         """What the step left, as far as that is known."""
         return self.intended or self.after
 
@@ -92,7 +92,7 @@ class Entry:
         return self.intended is not None and self.intended.blob is None
 
     @property
-    def images(self) -> tuple[Kept, ...]:
+    def images(self) -> tuple[StoredImage, ...]:
         """All that is kept of it."""
         return tuple(kept for kept in (self.before, self.after, self.intended) if kept is not None)
 
@@ -134,14 +134,14 @@ def joined_entry(entries: Sequence[Entry]) -> Entry:
 
 def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
     """The entries of a step that has touched *more* as well."""
-    growing = Growing(known)
+    growing = StepEntries(known)
     for entry in more:
         last = growing.touch(entry)
         growing.put(replace(_with_traces_of_commands([last, entry]), after=entry.after, intended=None))
     return tuple(growing.entries)
 
 
-class Growing:
+class StepEntries:
     """The entries of a step to which more is added."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
@@ -164,7 +164,7 @@ class Growing:
         self.entries[self.last[entry.identity]] = entry
 
 
-def _was_changed_since(entry: Entry, kept: Kept) -> bool:
+def _was_changed_since(entry: Entry, kept: StoredImage) -> bool:
     """Whether someone has changed a document since it was left, if *kept* is what is there now."""
     return entry.intended is None and entry.after is not None and _text(entry.after) != _text(kept)
 
@@ -184,7 +184,7 @@ def by_document(steps: Sequence[Step]) -> dict[str, list[Entry]]:
     return {identity: list(filter(change, entries)) or entries for identity, entries in result.items()}
 
 
-def gaps(entries: Sequence[Entry]) -> list[tuple[Kept, Kept]]:
+def gaps(entries: Sequence[Entry]) -> list[tuple[StoredImage, StoredImage]]:
     """Where a document was not found as the step before had left it: (left, found), in order."""
     return [
         (one.left, other.before)
@@ -193,7 +193,7 @@ def gaps(entries: Sequence[Entry]) -> list[tuple[Kept, Kept]]:
     ]
 
 
-def _text(kept: Kept) -> str | None:
+def _text(kept: StoredImage) -> str | None:
     """What names the text that an editor shows: the unsaved one, else the file's."""
     return kept.unsaved.blob if kept.unsaved else kept.blob
 
@@ -212,14 +212,14 @@ def change(entry: Entry) -> CheckpointPath | None:
     return CheckpointPath(uri=entry.uri, path=entry.path, change=kind)
 
 
-def _content(kept: Kept) -> tuple[str | None, int | None, str | None]:
+def _content(kept: StoredImage) -> tuple[str | None, int | None, str | None]:
     return kept.blob, kept.mode, kept.unsaved.blob if kept.unsaved else None
 
 
 # ---- Images -----------------------------------------------------------------------------------------
 
 
-def keep(image: Image) -> tuple[Kept, list[ShaFile]]:
+def keep(image: Image) -> tuple[StoredImage, list[ShaFile]]:
     """An image as it is stored, and the blobs that hold it."""
     blobs: list[ShaFile] = []
     blob = unsaved = None
@@ -240,7 +240,7 @@ def keep(image: Image) -> tuple[Kept, list[ShaFile]]:
                 bom=text.bom,
                 is_as_saved=is_as_saved,
             )
-    return Kept(blob=blob, mode=image.mode, unsaved=unsaved), blobs
+    return StoredImage(blob=blob, mode=image.mode, unsaved=unsaved), blobs
 
 
 def _saved_bytes(text: Text) -> bytes | None:
@@ -309,7 +309,7 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
     return json
 
 
-def _image_json(kept: Kept) -> dict[str, Any]:
+def _image_json(kept: StoredImage) -> dict[str, Any]:
     return {
         "kind": "absent" if kept.blob is None else "link" if kept.mode == LINK else "file",
         "blob": kept.blob,
@@ -354,7 +354,7 @@ def _entry(given: dict[str, Any]) -> Entry:
     return Entry(**{**given, **read})
 
 
-def _image(given: dict[str, Any]) -> Kept:
+def _image(given: dict[str, Any]) -> StoredImage:
     unsaved = KeptText(**given["unsaved"]) if given["unsaved"] else None
     mode = None if given["mode"] is None else int(given["mode"], 8)
-    return Kept(blob=given["blob"], mode=mode, unsaved=unsaved)
+    return StoredImage(blob=given["blob"], mode=mode, unsaved=unsaved)

@@ -21,16 +21,16 @@ from dulwich.objects import ObjectID, ShaFile
 
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands, note_edited
-from handrail.adapters.checkpoints.limits import Need, Room, bytes_of, make_room, old_turns, used_bytes
+from handrail.adapters.checkpoints.limits import DiskUsage, Need, bytes_of, make_room, old_turns, used_bytes
 from handrail.adapters.checkpoints.pack import Entry
-from handrail.adapters.checkpoints.record import Growing, Step, change, join_steps, joined_in_step, keep
+from handrail.adapters.checkpoints.record import Step, StepEntries, change, join_steps, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
-from handrail.adapters.checkpoints.turns import Turn, Turns, and_later, checkpoint_of, steps_of, unknown
+from handrail.adapters.checkpoints.turns import Turn, Turns, add_later, checkpoint_of, steps_of, unknown
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
 from handrail.adapters.files.paths import identity_of
 from handrail.adapters.state import lock
-from handrail.adapters.worktrees import own
+from handrail.adapters.worktrees import borrowed
 from handrail.core.checkpoint import (
     NOTHING,
     Checkpoint,
@@ -58,7 +58,7 @@ SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, an
 class Memory:
     """What a server remembers of a repository from call to call; all of it can be found out again."""
 
-    room: Room
+    room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
     written: dict[Path, list[Entry]] = field(default_factory=dict)  # small packs, newest last
     is_swept: bool = False
@@ -66,7 +66,7 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vault:
+class CheckpointRepository:
     """
     The repository of one workspace.
 
@@ -90,10 +90,10 @@ class Vault:
         """Keeps the pre-images of those targets that the step has not kept yet, and what all will become."""
         with self._open() as store:
             known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
-            growing = Growing(known.entries if known else ())
+            growing = StepEntries(known.entries if known else ())
             spots = [
                 spot
-                for spot in images.spots_of(targets, self.roots)
+                for spot in images.resolve_targets(targets, self.roots)
                 if not spot.target.is_past
                 or images.identity_in(growing.last, spot, self.roots) not in growing.last
             ]
@@ -120,10 +120,10 @@ class Vault:
         with self._open() as store:
             turn = Turns(store, self.memory.known).read(step_id.turn)
             step = _step(turn, step_id)
-            growing = Growing(step.entries if step else ())
+            growing = StepEntries(step.entries if step else ())
             blobs: list[ShaFile] = []
             names: dict[str, str] = {}
-            for spot, image in images.images_of(images.spots_of(targets, self.roots)):
+            for spot, image in images.images_of(images.resolve_targets(targets, self.roots)):
                 if (identity := images.identity_in(growing.last, spot, self.roots)) not in growing.last:
                     raise CheckpointError(f"{spot.path} was changed before a checkpoint was taken.")
                 before = growing.entries[growing.last[identity]]
@@ -179,14 +179,14 @@ class Vault:
         with lock.hold(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
             found = commands.find_changes(*names)
             for uris, why in ((activity.saved, SAVED), (activity.edited, EDITED)):
-                theirs = images.spots_of([Target(uri=uri) for uri in uris], self.roots)
+                theirs = images.resolve_targets([Target(uri=uri) for uri in uris], self.roots)
                 found = found.drop({spot.identity for spot in theirs}, why)
         if found.entries:
             with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
                 step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
                 beneath, blobs = images.add_unsaved(
-                    found.entries, images.spots_of(activity.unsaved, self.roots)
+                    found.entries, images.resolve_targets(activity.unsaved, self.roots)
                 )
                 entries = joined_in_step(step.entries, beneath)
                 self._write(turns, turn, replace(step, entries=entries), [*found.blobs, *blobs])
@@ -226,14 +226,14 @@ class Vault:
         """What taking back a turn, or a step and what follows, means; with all later turns if *following*."""
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
-            steps = and_later(turns, steps_of(turns, name)) if following else steps_of(turns, name)
+            steps = add_later(turns, steps_of(turns, name)) if following else steps_of(turns, name)
             return images.restorations_of(store, steps)
 
     def held_documents(self, name: str) -> tuple[KeptDocument, ...]:
         """What all documents held that turns have changed since."""
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
-            entries = join_steps(and_later(turns, steps_of(turns, name)))
+            entries = join_steps(add_later(turns, steps_of(turns, name)))
             return tuple(
                 KeptDocument(uri=entry.uri, path=entry.path, image=images.stored_image(store, entry.before))
                 for entry in entries
@@ -299,7 +299,7 @@ class Vault:
         with self._open() as store, self._locked_turns(store) as turns:
             if packing is not None:
                 housekeeping.retire(store, packing)
-            housekeeping.mend_newest(store, turns)
+            housekeeping.repair_newest(store, turns)
             self.memory.room.measure()
 
     # ---- How --------------------------------------------------------------------------------------
@@ -326,7 +326,7 @@ class Vault:
             suppress(CheckpointError),
             lock.hold(self.home / TREES, writes=True, wait_s=0),
         ):
-            own.copy_borrowed(self.home / SCRATCH, self.limits.max_bytes // 8)
+            borrowed.copy_borrowed(self.home / SCRATCH, self.limits.max_bytes // 8)
 
     def _drop_scratch(self) -> None:
         """Removes the store of snapshots, if it takes a large part of the room and no command needs it."""

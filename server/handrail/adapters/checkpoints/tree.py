@@ -72,7 +72,7 @@ def untitled_path(uri: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class StepCommit:
     """
     The commit of a step.
 
@@ -87,7 +87,7 @@ class Made:
     objects: tuple[ShaFile, ...]
 
 
-def commit(step: Step, parent: ObjectID | None) -> Made:
+def commit(step: Step, parent: ObjectID | None) -> StepCommit:
     """The commit of *step* on that of the step before."""
     record = Blob.from_string(to_json(step))
     areas: dict[str, Folder] = {}
@@ -108,7 +108,7 @@ def commit(step: Step, parent: ObjectID | None) -> Made:
     made.tree = root
     made.parents = [] if parent is None else [parent]
     _sign(made, step)
-    return Made(name=made.id, own=(root, record.id), objects=(record, *trees, made))
+    return StepCommit(name=made.id, own=(root, record.id), objects=(record, *trees, made))
 
 
 def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:

@@ -249,7 +249,7 @@ def steps_of(turns: Turns, name: str) -> tuple[Step, ...]:
     return steps
 
 
-def and_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+def add_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """These steps of a turn, and those of all turns that were begun later, as they followed each other."""
     began = turns.read(steps[0].id.turn).steps[0].serial
     later = [turn for turn in turns.read_all() if turn.steps[0].serial > began]

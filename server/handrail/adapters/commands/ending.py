@@ -14,10 +14,10 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from handrail.adapters.commands.kept import Kept
+from handrail.adapters.commands.kept_process import KeptProcess
 from handrail.adapters.files.files import in_thread
 
-Process = asyncio.subprocess.Process | Kept
+Process = asyncio.subprocess.Process | KeptProcess
 MARK = "HANDRAIL_COMMAND"  # in the environment of all that a command starts; how it is found again
 GRACE_S = 2.0  # between asking processes to end and ending them
 POLL_S = 0.02  # how often it is looked whether they have
@@ -26,8 +26,8 @@ FINDS_ALL = sys.platform.startswith("linux")  # elsewhere only what stays in the
 
 async def end_all(processes: Sequence[Process], mark: str) -> int:
     """End *processes* and all that they have started; returns how many of them all still ran."""
-    kept = [process for process in processes if isinstance(process, Kept)]
-    others = [process for process in processes if not isinstance(process, Kept)]
+    kept = [process for process in processes if isinstance(process, KeptProcess)]
+    others = [process for process in processes if not isinstance(process, KeptProcess)]
     keepers = frozenset(each.pid for each in kept)
     left = [pid for pid in await in_thread(find_marked, mark) if pid not in keepers]
     below = sum(await asyncio.gather(*(each.end() for each in kept)))

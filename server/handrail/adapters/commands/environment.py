@@ -50,7 +50,7 @@ class Environ(Mapping[str, str]):
         self.added = tuple(names)
 
 
-class OfCommands(Mapping[str, str]):
+class CommandEnvironment(Mapping[str, str]):
     """What commands get of an environment at the moment: the user may add names at any time."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
@@ -80,7 +80,7 @@ class OfCommands(Mapping[str, str]):
 
 def of_commands(environment: Mapping[str, str]) -> Mapping[str, str]:
     """What a command gets of *environment*; as much as the user has added to it, if it is an `Environ`."""
-    return OfCommands(environment)
+    return CommandEnvironment(environment)
 
 
 def known_environment(environment: Mapping[str, str], kind: Environment, search_path: str) -> dict[str, str]:

@@ -24,7 +24,7 @@ class TooManyError(Exception):
 
 
 @dataclass(kw_only=True)
-class Room:
+class ExpansionBudget:
     """How much may still be looked at for one line."""
 
     words: int = LIMIT_WORDS
@@ -40,7 +40,7 @@ class Room:
             raise TooManyError("a pattern that matches more files than handrail can check")
 
 
-def expand(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
+def expand(words: Sequence[Word], folder: str, room: ExpansionBudget) -> tuple[str, ...]:
     """The words of a command in *folder*, an absolute path. Raises TooManyError."""
     result: list[str] = []
     for word in words:
@@ -51,7 +51,7 @@ def expand(words: Sequence[Word], folder: str, room: Room) -> tuple[str, ...]:
     return tuple(result)
 
 
-def _names(pattern: str, folder: str, room: Room) -> Iterator[str]:
+def _names(pattern: str, folder: str, room: ExpansionBudget) -> Iterator[str]:
     """The paths that *pattern* is for, as they follow from how it is written."""
     starts = [""]
     pieces = re.findall(r"(/?)([^/]+)|(/)$", pattern)
@@ -72,7 +72,7 @@ def _names(pattern: str, folder: str, room: Room) -> Iterator[str]:
     yield from starts
 
 
-def _children(start: str, part: str, folder: str, room: Room) -> Iterator[str]:
+def _children(start: str, part: str, folder: str, room: ExpansionBudget) -> Iterator[str]:
     try:
         names = os.listdir(os.path.join(folder, start))
     except OSError:

@@ -94,7 +94,7 @@ class _Walk:
     is_sure: bool = False
     may_stay: str = ""
     changes: str = ""
-    room: expansion.Room = field(default_factory=expansion.Room)
+    room: expansion.ExpansionBudget = field(default_factory=expansion.ExpansionBudget)
 
     def step(self, pipeline: Pipeline) -> Step:
         if pipeline.after != "&&":

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from handrail.adapters.commands import environment, output, repository, room, shell_parser
-from handrail.adapters.commands.crowd import wait_for_crowd
+from handrail.adapters.commands import disk_space, environment, output, repository, shell_parser
 from handrail.adapters.commands.ending import MARK, end_all
-from handrail.adapters.commands.playing import Playing
+from handrail.adapters.commands.line_run import LineRun
 from handrail.adapters.commands.prepare import Programs, prepare
+from handrail.adapters.commands.process_limit import wait_for_too_many_processes
 from handrail.adapters.containment.containment import CannotContainError, Containment
 from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.files import in_thread, path_of, uri_of
@@ -144,7 +144,7 @@ class Processes:
         environments = self._environments(folder, run.secrets, mark, is_held=holding is not None)
         ours, theirs = os.pipe()
         is_kept = os.name == "posix"
-        playing = Playing(environments=environments, output=theirs, holding=holding, is_kept=is_kept)
+        line_run = LineRun(environments=environments, output=theirs, holding=holding, is_kept=is_kept)
         if run.name:  # it is read as it comes, and of the whole only what says why it failed
             printed = output.Output(tell=tell, head_chars=0, tail_chars=LAST_CHARS)
         else:
@@ -152,9 +152,9 @@ class Processes:
         pause_s = output.PAUSE_S if run.name else 0.0
         reading = asyncio.ensure_future(output.read(ours, printed, pause_s))
         if run.script is not None:
-            work = playing.script(run.script)
+            work = line_run.script(run.script)
         else:
-            work = playing.shell(run.line, run.folder, run.given)
+            work = line_run.shell(run.line, run.folder, run.given)
         task = asyncio.ensure_future(work)
         task.add_done_callback(lambda _: os.close(theirs))
         end, left, is_held = End.STOPPED, 0, True
@@ -165,12 +165,12 @@ class Processes:
                 await asyncio.wait([reading], timeout=LINGER_S)
         finally:
             task.cancel()
-            left = await end_all(playing.processes, mark)
+            left = await end_all(line_run.processes, mark)
             await asyncio.wait([task])
             await asyncio.wait([reading], timeout=LINGER_S)
             reading.cancel()
             await asyncio.wait([reading])
-            is_held = playing.close()
+            is_held = line_run.close()
         if (unstarted := _start_failure(task)) is not None:
             return unstarted
         if end is End.EXITED and not is_held:
@@ -248,9 +248,9 @@ async def _wait_for_end(task: asyncio.Future[int], holding: Holding | None, boun
         asyncio.ensure_future(_uncovers(holding)): End.STOPPED,
     }
     if bounds.disks:
-        watched[asyncio.ensure_future(room.wait_for_shortage(bounds.disks))] = End.FULL
+        watched[asyncio.ensure_future(disk_space.wait_for_low_disk_space(bounds.disks))] = End.FULL
     if holding is not None:
-        watched[asyncio.ensure_future(wait_for_crowd(bounds.mark))] = End.CROWDED
+        watched[asyncio.ensure_future(wait_for_too_many_processes(bounds.mark))] = End.CROWDED
     try:
         await asyncio.wait([task, *watched], timeout=bounds.timeout_s, return_when=asyncio.FIRST_COMPLETED)
         if task.done():

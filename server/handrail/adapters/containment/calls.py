@@ -29,7 +29,7 @@ def refusal(number: int = errno.EPERM) -> Answer:
     return Answer(error=number)
 
 
-class Elsewhere(Exception):  # no error: the kernel decides
+class NotHandled(Exception):  # no error: the kernel decides
     """A call is about something that this program does nothing about."""
 
 
@@ -51,7 +51,7 @@ class Gate:
         """What a call is answered with."""
         try:
             return self._calls[call.number](call)
-        except Elsewhere:
+        except NotHandled:
             return GO_ON
         except OSError as error:
             return refusal(error.errno or errno.EFAULT)
@@ -62,9 +62,9 @@ class Gate:
         """The path without links that an argument leads to. Raises Elsewhere, OSError."""
         raw = call.path(index)
         if not raw:
-            raise Elsewhere
+            raise NotHandled
         if raw.startswith(self.elsewhere):
-            raise Elsewhere
+            raise NotHandled
         for begins in ("/proc/self/", "/proc/thread-self/", "/dev/fd/"):
             if raw.startswith(begins):
                 raw = f"/proc/{call.thread}/{'fd/' * (begins == '/dev/fd/')}{raw[len(begins) :]}"
@@ -73,7 +73,7 @@ class Gate:
         if follows:
             return os.path.realpath(whole)
         if name in {"", ".", ".."}:
-            raise Elsewhere
+            raise NotHandled
         return os.path.join(os.path.realpath(at), name)
 
     @contextmanager
@@ -82,14 +82,14 @@ class Gate:
         folder, name = os.path.split(path)
         with open_path(folder) as at:
             if kernel_path(at) != folder:  # it was moved since
-                raise Elsewhere
+                raise NotHandled
             yield at, name
 
     @contextmanager
     def _open_parent_to_change(self, path: str) -> Iterator[tuple[int, str]]:
         """The same for what may be made or taken away. Raises Elsewhere, OSError."""
         if self.rules.is_allowed(os.path.dirname(path)) or not self.rules.may_change_entry(path):
-            raise Elsewhere
+            raise NotHandled
         with self._open_parent(path) as handle:
             yield handle
 
@@ -110,13 +110,13 @@ class Gate:
     ) -> Answer:
         flags, mode = how or (call.descriptor(index + 1), call.arguments[index + 2])
         if flags & (os.O_PATH | os.O_DIRECTORY) and not flags & TMPFILE:
-            raise Elsewhere
+            raise NotHandled
         makes_new = flags & os.O_CREAT and flags & os.O_EXCL
         path = self._path(call, index, folder, follows=not (flags & os.O_NOFOLLOW or makes_new))
         writes = flags & (os.O_ACCMODE | os.O_TRUNC)
         may = self.rules.may_write if writes else self.rules.may_read
         if not may(path) or self.rules.is_allowed(path):
-            raise Elsewhere
+            raise NotHandled
         if flags & TMPFILE:
             return refusal(errno.EOPNOTSUPP)  # programs then use a name
         with self._open_parent(path) as (at, name):
@@ -126,7 +126,7 @@ class Gate:
                 if not flags & os.O_CREAT:
                     return refusal(errno.ENOENT)
                 if not self.rules.may_change_entry(path):
-                    raise Elsewhere from None
+                    raise NotHandled from None
                 opened = self._new(name, at, flags, mode & 0o7777 & ~call.umask())
         return Answer(opened=opened, closes=bool(flags & os.O_CLOEXEC))
 
@@ -141,7 +141,7 @@ class Gate:
         with open_path(name, at=at) as handle:
             known = os.fstat(handle)
             if not stat.S_ISREG(known.st_mode) or (known.st_dev, known.st_ino) in self.rules.files:
-                raise Elsewhere
+                raise NotHandled
             if flags & os.O_CREAT and flags & os.O_EXCL:
                 raise FileExistsError(errno.EEXIST, name)
             return os.open(magic(handle), flags & ~(os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW) | os.O_CLOEXEC)
@@ -149,7 +149,7 @@ class Gate:
     def _truncate(self, call: Call) -> Answer:
         path = self._path(call, 0, follows=True)
         if self.rules.is_allowed(path) or not self.rules.may_write(path):
-            raise Elsewhere
+            raise NotHandled
         with self._open_parent(path) as (at, name):
             opened = self._open_existing(name, at, os.O_WRONLY)
         try:
@@ -215,7 +215,7 @@ class Gate:
             with open_path(name, at=at) as handle:
                 known = os.fstat(handle)
             if (known.st_dev, known.st_ino) in self.rules.files:
-                raise Elsewhere
+                raise NotHandled
             os.link(name, new, src_dir_fd=at, dst_dir_fd=beside, follow_symlinks=False)
         return DONE
 
@@ -224,7 +224,7 @@ class Gate:
         """Two names that may be made or taken away, in their folders. Raises Elsewhere, OSError."""
         allowed = [self.rules.is_allowed(os.path.dirname(each)) for each in (path, to)]
         if all(allowed) or not (self.rules.may_change_entry(path) and self.rules.may_change_entry(to)):
-            raise Elsewhere
+            raise NotHandled
         with ExitStack() as folders:
             yield (
                 *folders.enter_context(self._open_parent(path)),
@@ -291,7 +291,7 @@ class Gate:
         """What is at a path, if it may be changed. Raises OSError."""
         try:
             path = self._path(call, index, folder, follows=follows)
-        except Elsewhere:
+        except NotHandled:
             raise PermissionError(errno.EPERM, "closed") from None
         with open_path(path) as handle:
             self._check(handle)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from handrail.adapters.containment import landlock
-from handrail.adapters.containment.ground import INSTALLED, Ground, Kind, Marked, TooLargeError
+from handrail.adapters.containment.ground import INSTALLED, Kind, Marked, TooLargeError, WorkspaceScan
 from handrail.adapters.containment.holding import Holding, git_runs, identities, is_installed, remember_marked
 from handrail.adapters.containment.landlock import Landlock
 from handrail.adapters.containment.probe import Bubblewrap, find, hidden_file
@@ -25,9 +25,9 @@ from handrail.adapters.containment.profile import (
     is_cache,
     make_arguments,
 )
+from handrail.adapters.containment.quarantine import MovedFiles, Quarantine, show_contents
 from handrail.adapters.containment.scratch import Scratch, remove
 from handrail.adapters.containment.system import home_of
-from handrail.adapters.containment.taken_away import TakenAway, TakenFrom, show_contents
 from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
@@ -64,9 +64,9 @@ class Containment:
     _count: int = 0
 
     def __post_init__(self) -> None:
-        self._ground = Ground(kind_of=self.kind_of)
+        self._ground = WorkspaceScan(kind_of=self.kind_of)
         self._scratch = Scratch(state=self.state)
-        self._taken_away = TakenAway(state=self.state)
+        self._taken_away = Quarantine(state=self.state)
 
     async def available(self) -> Available:
         """What can be contained in the workspace as it is; it is tried once."""
@@ -265,14 +265,14 @@ class Containment:
             overlays=False,
         )
 
-    def take_away(self, holding: Holding, *, is_over: bool = True) -> TakenFrom:
+    def take_away(self, holding: Holding, *, is_over: bool = True) -> MovedFiles:
         """Moves away what must not have appeared, and once the command *is over* the pipes that are left."""
         with self._taking:  # of two that look at once, one moves a path and the other one does not find it
             return self._take_away(holding, is_over=is_over)
 
-    def _take_away(self, holding: Holding, *, is_over: bool) -> TakenFrom:
+    def _take_away(self, holding: Holding, *, is_over: bool) -> MovedFiles:
         if holding.before is None:
-            return TakenFrom()
+            return MovedFiles()
         links = holding.before.links
         try:
             marked = self._ground.marked_paths(self.roots())
@@ -284,14 +284,14 @@ class Containment:
             paths = [Path(path) for path in (*taken, *holding.new_git_runs()) if os.path.lexists(path)]
             folder = self._taken_away.folder() if paths or left else Path()
         except TooLargeError:
-            return TakenFrom(unsearched="the workspace has too many folders to search")
+            return MovedFiles(unsearched="the workspace has too many folders to search")
         except (OSError, CheckpointError) as error:
-            return TakenFrom(unsearched=f"the state folder cannot be used: {error}")
+            return MovedFiles(unsearched=f"the state folder cannot be used: {error}")
         away = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]
         for path in left:
             self._taken_away.take(path, folder)
         gone = tuple(uri_of(path) for path in left if not os.path.lexists(path))
-        return TakenFrom(appeared=tuple(show_contents(away)), left=gone)
+        return MovedFiles(appeared=tuple(show_contents(away)), left=gone)
 
     def put_back(self, path: Path) -> Failure | None:
         """Has *path* be there again, unless something is there by now."""

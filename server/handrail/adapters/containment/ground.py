@@ -65,7 +65,7 @@ class _Folder:
 
 
 @dataclass(kw_only=True)
-class Ground:
+class WorkspaceScan:
     """
     The workspace folders, looked through.
 

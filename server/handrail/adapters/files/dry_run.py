@@ -17,7 +17,7 @@ from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Editor
 
 
-class Rehearsal:
+class DryRunEditor:
     """The Editor port over another one, which is only read."""
 
     def __init__(self, editor: Editor) -> None:

@@ -34,7 +34,7 @@ def can_be_stopped() -> bool:
     return _stop.get() is not None
 
 
-def go_on() -> None:
+def raise_if_stopped() -> None:
     """Raises StoppedError if the work of this context is to be stopped."""
     stop = _stop.get()
     if stop is not None and stop.is_set():

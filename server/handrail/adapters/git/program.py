@@ -57,7 +57,7 @@ class Git:
 
     def run(self, at: Path, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         """What git says of *args* in the folder *at*. Raises OSError, LateError, StoppedError."""
-        stopping.go_on()
+        stopping.raise_if_stopped()
         process = subprocess.Popen(
             (self.program, *settings.options(), *args),
             stdin=subprocess.PIPE,
@@ -69,7 +69,7 @@ class Git:
         )
         with process:
             if self.gives_way:
-                _give_way(process)
+                _lower_priority(process)
             try:
                 said, complained = self._communicate(process, given)
             except subprocess.TimeoutExpired as error:
@@ -115,12 +115,12 @@ def _communicate(process: subprocess.Popen[bytes], given: bytes, until: float) -
             return process.communicate(given, timeout=max(0, min(left, stopping.PAUSE_S)))
         except subprocess.TimeoutExpired:
             given = b""  # it has been taken
-            stopping.go_on()
+            stopping.raise_if_stopped()
             if left <= stopping.PAUSE_S:
                 raise
 
 
-def _give_way(process: subprocess.Popen[bytes]) -> None:
+def _lower_priority(process: subprocess.Popen[bytes]) -> None:
     """Has a git that was just started let others go first; `nice` would be another program to start."""
     if sys.platform != "win32":
         with suppress(OSError):  # it has ended

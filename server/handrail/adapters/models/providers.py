@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from handrail.adapters.models.address import usable
-from handrail.adapters.models.apart.parent import Apart
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.paste import Paste
 from handrail.adapters.models.record import Record
 from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.scripted import Scripted
+from handrail.adapters.models.worker.parent import ModelWorker
 from handrail.ports import KnownModel, ModelChoice, Provider, ProviderError
 
 SCRIPTED = "scripted:"
@@ -26,13 +26,13 @@ class Providers:
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
         self._known: tuple[ModelChoice, Provider] | None = None
-        self._apart = Apart()
+        self._worker = ModelWorker()
 
     def __call__(self, choice: ModelChoice) -> Provider:
         """The provider for *choice*. Raises ProviderError if there is none of that name."""
         if self._known is not None and self._known[0] == choice:
             return self._known[1]
-        made = provider(choice, self._keys, self._apart)
+        made = provider(choice, self._keys, self._worker)
         self._known = None if isinstance(made, Paste | Scripted) else (choice, made)
         return made
 
@@ -47,7 +47,7 @@ class Providers:
         return await listing.models(choice, self._keys)
 
 
-def provider(choice: ModelChoice, keys: Keys, apart: Apart | None = None) -> Provider:
+def provider(choice: ModelChoice, keys: Keys, worker: ModelWorker | None = None) -> Provider:
     """
     A new provider, its key looked for in *keys*. Raises ProviderError if there is none of that name.
 
@@ -59,11 +59,11 @@ def provider(choice: ModelChoice, keys: Keys, apart: Apart | None = None) -> Pro
     if model.startswith(SCRIPTED) and model != SCRIPTED:
         return Scripted(Path(model.removeprefix(SCRIPTED)).expanduser())
     if (recorded := RECORD.fullmatch(model)) is not None:
-        inner = provider(replace(choice, model=recorded["model"]), keys, apart)
+        inner = provider(replace(choice, model=recorded["model"]), keys, worker)
         return Record(inner, Path(recorded["file"]).expanduser())
     if not unknown_model(model):
         return Remote(
-            lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name), apart=apart
+            lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name), worker=worker
         )
     raise ProviderError(unknown_model(model))
 

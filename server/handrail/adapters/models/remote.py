@@ -16,7 +16,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.apart.parent import Apart
+from handrail.adapters.models.worker.parent import ModelWorker
 from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import Message, Piece, ToolOffer
 from handrail.ports import ProviderError
@@ -51,11 +51,11 @@ class Remote:
         address: Callable[[], Address],
         silence_s: float = SILENCE_S,
         secrets: Callable[[], Sequence[str]] = tuple,
-        apart: Apart | None = None,
+        worker: ModelWorker | None = None,
     ) -> None:
         """The model is sent none of the *secrets*; the SDK runs *apart*, if given, else here."""
         self._address, self._silence_s, self._secrets = address, silence_s, secrets
-        self._apart = apart
+        self._worker = worker
         self._engine: Ready | None = None
         self._sent: tuple[tuple[str, ...], tuple[Message, ...], tuple[Message, ...]] = ((), (), ())
 
@@ -95,11 +95,11 @@ class Remote:
     async def _open(self) -> Ready:
         if self._engine is not None:
             return self._engine
-        if self._apart is None:
+        if self._worker is None:
             ready: Ready = await _in_thread(self._load_engine)
         else:
             address = await _in_thread(self._address)
-            ready = await self._apart.open(address, DEFAULT_CONTEXT, self._silence_s)
+            ready = await self._worker.open(address, DEFAULT_CONTEXT, self._silence_s)
         self._engine = ready
         return ready
 

@@ -45,7 +45,7 @@ class KeptLayer:
     changed_at: float
 
 
-class Did(StrEnum):
+class LayerAction(StrEnum):
     """What became of one path of a layer, in the words in which people are told."""
 
     WRITTEN = "written"
@@ -54,11 +54,11 @@ class Did(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class LayerChange:
     """A path of a layer, relative to its folder, and what became of it; *why* it was left out."""
 
     path: str
-    did: Did
+    action: LayerAction
     why: str = ""
 
 
@@ -82,7 +82,7 @@ def kept_layers(home: Path) -> tuple[KeptLayer, ...]:
     return tuple(sorted(result, key=lambda each: each.changed_at, reverse=True))
 
 
-def changes(lies_in: Path, target: Path) -> Iterator[Taken]:
+def changes(lies_in: Path, target: Path) -> Iterator[LayerChange]:
     """What taking a layer over into *target* would do, which need not be there. Raises OSError."""
     with ExitStack() as opened:
         handle = opened.enter_context(_of_layer(os.fspath(lies_in), None))
@@ -90,7 +90,7 @@ def changes(lies_in: Path, target: Path) -> Iterator[Taken]:
         yield from _Walk(is_dry=True).walk(handle, there, "", 0)
 
 
-def take_over(lies_in: Path, target: Path) -> Iterator[Taken]:
+def take_over(lies_in: Path, target: Path) -> Iterator[LayerChange]:
     """
     Write what a layer holds into *target*, path by path; tells of each as `changes` does.
 
@@ -135,7 +135,7 @@ class _Walk:
 
     is_dry: bool
 
-    def walk(self, handle: int, there: int | None, above: str, depth: int) -> Iterator[Taken]:
+    def walk(self, handle: int, there: int | None, above: str, depth: int) -> Iterator[LayerChange]:
         """An open folder of the layer; *there* is None where there is no such folder."""
         names = sorted(os.listdir(handle))
         if there is not None and _is_opaque(handle):
@@ -155,31 +155,31 @@ class _Walk:
                     yield from self._remove(there, name, above)
                 if not self.is_dry and there is not None:
                     _copy_over(handle, there, name, status)
-                yield Taken(path=path, did=Did.WRITTEN)
+                yield LayerChange(path=path, action=LayerAction.WRITTEN)
             else:
                 why = (
                     "it is nested too deeply"
                     if kind == stat.S_IFDIR
                     else "it is a pipe, a socket or a device"
                 )
-                yield Taken(path=path, did=Did.LEFT_OUT, why=why)
+                yield LayerChange(path=path, action=LayerAction.LEFT_OUT, why=why)
 
-    def _remove(self, there: int | None, name: str, above: str) -> Iterator[Taken]:
+    def _remove(self, there: int | None, name: str, above: str) -> Iterator[LayerChange]:
         """Remove what has a name in the target, all of it, if anything has."""
         if there is None or not _is_there(there, name):
             return
-        yield Taken(path=above + name + "/" * _is_folder(there, name), did=Did.REMOVED)
+        yield LayerChange(path=above + name + "/" * _is_folder(there, name), action=LayerAction.REMOVED)
         if not self.is_dry:
             _remove(there, name, 0)
 
     def _folder(
         self, folders: tuple[int, int | None], named: tuple[str, str], mode: int, depth: int
-    ) -> Iterator[Taken]:
+    ) -> Iterator[LayerChange]:
         handle, there = folders
         name, path = named
         is_new = there is None or not _is_folder(there, name)
         if is_new:
-            yield Taken(path=f"{path}/", did=Did.WRITTEN)
+            yield LayerChange(path=f"{path}/", action=LayerAction.WRITTEN)
         with ExitStack() as opened:
             below, below_there = opened.enter_context(_of_layer(name, handle)), None
             if there is not None and is_new and not self.is_dry:

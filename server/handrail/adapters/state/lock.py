@@ -44,7 +44,7 @@ def hold(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
             os.chmod(path, 0o600)
         until = time.monotonic() + (WAIT_S if wait_s is None else wait_s)
         while not take(handle, writes=writes):
-            stopping.go_on()
+            stopping.raise_if_stopped()
             if time.monotonic() >= until:
                 raise CheckpointError(
                     f"The checkpoints in {path.parent} are being used by {_owner(path)}. Try again."

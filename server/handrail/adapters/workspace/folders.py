@@ -33,7 +33,7 @@ from handrail.adapters.workspace.protected import (
     plain_name,
     protection_of,
 )
-from handrail.adapters.workspace.search import Ground, find_files, find_lines
+from handrail.adapters.workspace.search import SearchScope, find_files, find_lines
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.options import Below
@@ -110,7 +110,9 @@ class Folders:
         return await in_thread(self._ignored_uris, uris)
 
     def _ignored_uris(self, uris: Sequence[str]) -> frozenset[str]:
-        by_root = [Ignored(Path(os.path.realpath(root)), self._ground.is_internal) for root in self._roots]
+        by_root = [
+            Ignored(Path(os.path.realpath(root)), self._search_scope.is_internal) for root in self._roots
+        ]
 
         def is_ignored(uri: str) -> bool:
             path = path_of(uri)
@@ -121,7 +123,7 @@ class Folders:
 
     async def files(self, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
         """The files that ignore rules do not leave out; see the port."""
-        return await find_files(self._ground, within, glob)
+        return await find_files(self._search_scope, within, glob)
 
     async def heads(self, within: Place, name: str, limit: int) -> Heads:
         """The beginnings of the files *name* in the folders below a folder; see the port."""
@@ -134,11 +136,11 @@ class Folders:
         )
         if folder is None or root is None:
             return Heads()
-        return self._heads.heads(folder, name, limit, Ignored(root, self._ground.is_internal))
+        return self._heads.heads(folder, name, limit, Ignored(root, self._search_scope.is_internal))
 
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """The lines that match; see the port."""
-        return await find_lines(self._ground, wanted, unsaved)
+        return await find_lines(self._search_scope, wanted, unsaved)
 
     async def reached_places(self, place: Place, below: Below) -> tuple[Place, ...] | None:
         """The protected files that a command reads by *place*; see the port."""
@@ -152,7 +154,7 @@ class Folders:
         if real is None or home is None:
             return ()
         keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
-        ground = reached.Ground(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
+        ground = reached.ProtectedFiles(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
         said = [each for each in self._rules() if each.is_for(READING, ToolKind.READ)]
         try:
             found = ground.reached_files(real, reals[home[0]], below)
@@ -171,9 +173,11 @@ class Folders:
         return tuple(self._place(os.fspath(each)) for each in dict.fromkeys(found))
 
     @property
-    def _ground(self) -> Ground:
+    def _search_scope(self) -> SearchScope:
         internal = sorted(INTERNAL)
-        return Ground(roots=self._roots, resolve=self.resolve, internal=internal, rules=tuple(self._rules()))
+        return SearchScope(
+            roots=self._roots, resolve=self.resolve, internal=internal, rules=tuple(self._rules())
+        )
 
     def _untitled_place(self, uri: str) -> Place | Failure:
         kind, why = PlaceKind.INSIDE, ""

@@ -33,7 +33,7 @@ class TooManyError(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class ProtectedFiles:
     """
     Where protected files may be.
 

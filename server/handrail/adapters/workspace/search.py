@@ -27,7 +27,7 @@ LIMIT_FOUND = 2_000  # lines, before those of protected files are left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class SearchScope:
     """
     Where is searched.
 
@@ -74,7 +74,7 @@ class Ground:
         return (path,)
 
 
-async def find_files(ground: Ground, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
+async def find_files(ground: SearchScope, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
     """The paths of files that ignore rules do not leave out, sorted; see `Workspace.files`."""
     starts = ground.starts_of(within)
     if isinstance(starts, Failure):
@@ -101,7 +101,7 @@ def _show_wanted(paths: Sequence[Path], start: Path, shown: str, wanted: listing
     return {path.encode("utf-8", "replace").decode("utf-8") for path in result}
 
 
-async def find_lines(ground: Ground, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
+async def find_lines(ground: SearchScope, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
     """The lines that match, see `Workspace.search`."""
     starts = ground.starts_of(wanted.within)
     if isinstance(starts, Failure):
@@ -120,7 +120,7 @@ async def find_lines(ground: Ground, wanted: Search, unsaved: Sequence[Document]
 class _Seeker:
     """One search; `unsaved` are texts by the identity of their documents."""
 
-    ground: Ground
+    ground: SearchScope
     wanted: Search
     order: scan.Scan
     unsaved: Mapping[str, tuple[Place, str]]
@@ -213,7 +213,7 @@ class _Seeker:
                     yield scan.Source(name=place.identity, path=os.fspath(path))
 
 
-async def _files(ground: Ground, start: Path) -> Sequence[Path]:
+async def _files(ground: SearchScope, start: Path) -> Sequence[Path]:
     if (rg := ripgrep.program()) is not None and await in_thread(start.is_dir):
         try:
             return await ripgrep.files(rg, start, ground.internal)
@@ -222,11 +222,11 @@ async def _files(ground: Ground, start: Path) -> Sequence[Path]:
     return await in_thread(_walk, ground, start)
 
 
-def _walk(ground: Ground, start: Path) -> Sequence[Path]:
+def _walk(ground: SearchScope, start: Path) -> Sequence[Path]:
     return (start,) if start.is_file() else list(listing.walk(start, ground.is_internal))
 
 
-def _unsaved_by_identity(ground: Ground, unsaved: Sequence[Document]) -> dict[str, tuple[Place, str]]:
+def _unsaved_by_identity(ground: SearchScope, unsaved: Sequence[Document]) -> dict[str, tuple[Place, str]]:
     places = ((ground.resolve(document.uri), document.text.content) for document in unsaved)
     return {place.identity: (place, text) for place, text in places if isinstance(place, Place)}
 

@@ -80,7 +80,7 @@ class Git:
         """Whether it leans on another object store."""
         return (self.folder / "objects" / "info" / "alternates").exists()
 
-    def lean_on_nothing(self) -> None:
+    def stop_borrowing(self) -> None:
         """Borrow no longer: all that is needed has been copied."""
         (self.folder / "objects" / "info" / "alternates").unlink(missing_ok=True)
 

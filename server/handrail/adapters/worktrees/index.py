@@ -56,7 +56,7 @@ def begin(git: Git, user: UserRepository, above: Iterable[Path]) -> bool:
         if git.borrows and not layout.are_plain_objects(user.objects):
             return False
         shutil.copy2(user.index, index)  # with its time: git tells by it which entries it must not trust
-        distrust(git, user, has_attributes=any((each / ".gitattributes").exists() for each in above))
+        reread_doubtful(git, user, has_attributes=any((each / ".gitattributes").exists() for each in above))
     except (CheckpointError, OSError):  # none yet, split in two, or of a kind that this git does not know
         index.unlink(missing_ok=True)
         return False
@@ -107,7 +107,7 @@ def is_whole(git: Git, listed: Listed) -> bool:
     return True
 
 
-def read_anew(git: Git, names: Set[bytes]) -> None:
+def reread(git: Git, names: Set[bytes]) -> None:
     """Have git read *names* anew, whatever it believes of them. Raises CheckpointError."""
     lines = (line for line in _lines(git.run("ls-files", "-v", "-s", "-z")) if line[PATH:] in names)
     entries = map(_entry, lines)
@@ -119,7 +119,7 @@ def are_attributes(name: bytes) -> bool:
     return name.rpartition(b"/")[2].lower() == ATTRIBUTES
 
 
-def distrust(git: Git, user: UserRepository, *, has_attributes: bool) -> None:
+def reread_doubtful(git: Git, user: UserRepository, *, has_attributes: bool) -> None:
     """
     Have git read anew what its index may be wrong about. Raises CheckpointError.
 

@@ -23,7 +23,7 @@ LIMIT_BYTES = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plain:
+class PlainFiles:
     """
     All files and links at one moment; paths are absolute.
 
@@ -47,9 +47,9 @@ class Plain:
         return {folder for path in self.files for folder in Path(path).parents}
 
 
-def take(roots: Sequence[Path]) -> Plain | None:
+def take(roots: Sequence[Path]) -> PlainFiles | None:
     """All files and links below *roots* but version control's own; None if they are too many or too large."""
-    plain = Plain()
+    plain = PlainFiles()
     size = 0
     for root in roots:
         for at, folders, names in os.walk(
@@ -82,6 +82,6 @@ def _read_path(path: Path) -> tuple[bytes, int]:
     return there.raw, there.mode
 
 
-def _leave_out(plain: Plain, path: str, error: OSError) -> None:
+def _leave_out(plain: PlainFiles, path: str, error: OSError) -> None:
     if not isinstance(error, FileNotFoundError):
         plain.left_out[path] = reason(error)[0]

@@ -34,7 +34,7 @@ REFUSED = "git does not track files with such a name"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class TreeState:
     """
     All work trees at one moment; paths are absolute.
 
@@ -93,7 +93,7 @@ class Trees:
         self._roots = [Path(os.path.realpath(root)) for root in roots]
         self._leans = True
 
-    def take_anew(self, before: Taken) -> Taken:
+    def take_anew(self, before: TreeState) -> TreeState:
         """
         A snapshot of now, to compare with; if the store is damaged, in a new one.
 
@@ -112,9 +112,9 @@ class Trees:
             pass
         self._leans = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-        return self._take_with_stats(Taken())[0]
+        return self._take_with_stats(TreeState())[0]
 
-    def _take_with_stats(self, before: Taken) -> tuple[Taken, bool]:
+    def _take_with_stats(self, before: TreeState) -> tuple[TreeState, bool]:
         """
         Takes a snapshot of now, with what files look like; and whether all that it holds can be read.
 
@@ -131,9 +131,9 @@ class Trees:
                     raise LateError(why)  # to see what changes, git has to read it
         return taken, is_whole
 
-    def take(self, before: Taken) -> Taken:
+    def take(self, before: TreeState) -> TreeState:
         """A snapshot of now, after *before*. Raises CheckpointError, OSError."""
-        taken = Taken(seen=dict(before.seen))
+        taken = TreeState(seen=dict(before.seen))
         waiting = [self._home(root) for root in self._roots]
         while waiting:
             top, user = waiting.pop()
@@ -152,7 +152,7 @@ class Trees:
             return folder, None
         return user.top, user
 
-    def differences(self, before: Taken, after: Taken) -> Iterator[tuple[Git, Sequence[Difference]]]:
+    def differences(self, before: TreeState, after: TreeState) -> Iterator[tuple[Git, Sequence[Difference]]]:
         """What differs in each work tree, with the repository that has the blobs."""
         for top in {**before.trees, **after.trees}:
             git = self._git(Path(top))
@@ -164,7 +164,7 @@ class Trees:
         name = hashlib.sha256(os.fsencode(top)).hexdigest()[:16]
         return Git(self._scratch / name, top)
 
-    def _take(self, top: Path, user: UserRepository | None, taken: Taken) -> Sequence[Path]:
+    def _take(self, top: Path, user: UserRepository | None, taken: TreeState) -> Sequence[Path]:
         """The tree of *top*, into *taken*; the repositories nested in it."""
         git = self._git(top)
         copied = self._begin(git, top, user)
@@ -195,7 +195,7 @@ class Trees:
         if not is_new or user is None:
             return None
         if not index.begin(git, user, self._excluded_folders(top)):
-            git.lean_on_nothing()
+            git.stop_borrowing()
         if not git.borrows:
             return None
         git.compare_with(user.head)
@@ -208,10 +208,10 @@ class Trees:
         paths = self._paths(git.work_tree)
         names, closed = _names(git, paths)
         if doubtful := set(stats.doubtful(git.work_tree, known)) - {name for name, _ in names}:
-            index.read_anew(git, doubtful)
+            index.reread(git, doubtful)
             names, closed = _names(git, paths)
         if copied is not None and any(index.are_attributes(name) for name, _ in names):
-            index.distrust(git, copied, has_attributes=True)
+            index.reread_doubtful(git, copied, has_attributes=True)
             names, closed = _names(git, paths)
         return names, closed
 
@@ -288,7 +288,7 @@ class _Modes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
+class _ChosenNames:
     """The names that belong into the tree, those that do not any more, and repositories of their own."""
 
     there: list[bytes] = field(default_factory=list)
@@ -301,7 +301,7 @@ class _Chosen:
             self.gone.append(name)
 
 
-def _sort_out(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, int]) -> _Chosen:
+def _sort_out(top: Path, names: Sequence[Name], taken: TreeState, modes: dict[str, int]) -> _ChosenNames:
     """
     Sort out what may have changed.
 
@@ -311,7 +311,7 @@ def _sort_out(top: Path, names: Sequence[Name], taken: Taken, modes: dict[str, i
         taken: Takes what is left out.
         modes: Takes the permission bits that git would not keep.
     """
-    chosen = _Chosen()
+    chosen = _ChosenNames()
     links: dict[str, bool] = {}
     for name, is_new in names:
         path = top / os.fsdecode(name)

@@ -79,7 +79,7 @@ class HostedServer:
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._ended.wait(), patience_s)
 
-    async def fall_silent(self, patience_s: float) -> None:
+    async def wait_until_silent(self, patience_s: float) -> None:
         """Return: what it logs is known at once."""
 
     async def close(self) -> None:

@@ -92,7 +92,7 @@ class ServerProcess:
                 self._signal(stop)
             patience_s = KILL_TIMEOUT_S
 
-    async def fall_silent(self, patience_s: float) -> None:
+    async def wait_until_silent(self, patience_s: float) -> None:
         """Wait until its standard error has been read."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._child.silent.wait(), patience_s)

@@ -42,7 +42,7 @@ class RunningServer(Protocol):
     async def end(self, patience_s: float) -> None:
         """Wait for its end; after *patience_s* it is ended by force, where that is possible."""
 
-    async def fall_silent(self, patience_s: float) -> None:
+    async def wait_until_silent(self, patience_s: float) -> None:
         """Wait until all that it logged has been read."""
 
     async def close(self) -> None:

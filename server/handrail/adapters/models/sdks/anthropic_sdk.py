@@ -19,7 +19,7 @@ from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.settings import ModelSettings
 
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.sdks.as_is import let_pass
+from handrail.adapters.models.sdks.as_is import send_unchanged
 
 # What Anthropic is to keep between requests: rules, tools, and the conversation up to its end.
 CACHED = AnthropicModelSettings(
@@ -34,7 +34,7 @@ class Anthropic(AsyncAnthropic):
     def beta(self) -> AsyncBeta:
         """Messages, as pydantic-ai asks for them."""
         beta = AsyncBeta(self)
-        let_pass(beta.messages, messages=())
+        send_unchanged(beta.messages, messages=())
         return beta
 
 

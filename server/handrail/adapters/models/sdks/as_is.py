@@ -14,7 +14,7 @@ from typing import Any
 LONG = ("messages", "input", "tools")  # the parts of a request that may be
 
 
-def let_pass(resource: Any, **empty: object) -> None:
+def send_unchanged(resource: Any, **empty: object) -> None:
     """Have *resource* send the long parts of its requests as they are, and see what is *empty* instead."""
     create: Callable[..., Any] = resource.create
 

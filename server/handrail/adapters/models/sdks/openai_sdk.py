@@ -28,7 +28,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
 
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.sdks.as_is import let_pass
+from handrail.adapters.models.sdks.as_is import send_unchanged
 
 # The conversation is ours to keep; what was reasoned comes back with it, encrypted.
 KEPT_HERE = OpenAIResponsesModelSettings(openai_store=False)
@@ -41,14 +41,14 @@ class OpenAI(AsyncOpenAI):
     def chat(self) -> AsyncChat:
         """Chat Completions."""
         chat = AsyncChat(self)
-        let_pass(chat.completions, messages=())
+        send_unchanged(chat.completions, messages=())
         return chat
 
     @cached_property
     def responses(self) -> AsyncResponses:
         """Responses."""
         responses = AsyncResponses(self)
-        let_pass(responses)
+        send_unchanged(responses)
         return responses
 
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.apart import frames
-from handrail.adapters.models.apart.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
+from handrail.adapters.models.worker import frames
+from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Message, Piece, ToolOffer
 from handrail.ports import ProviderDown, ProviderError
 
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 BEGIN = """import json, sys
 sys.path[:] = json.loads(sys.argv[1])
-from handrail.adapters.models.apart.child import main
+from handrail.adapters.models.worker.child import main
 main()
 """
 PATH = [os.path.abspath(each) for each in sys.path if each]  # as it is before a folder can have changed
@@ -66,7 +66,7 @@ class Running:
 
 
 @dataclass(kw_only=True)
-class Apart:
+class ModelWorker:
     """The process that talks to models."""
 
     _running: Running | None = None
@@ -75,7 +75,7 @@ class Apart:
 
     async def open(self, address: Address, default_context: int, silence_s: float) -> Model:
         """Have a model ready. Raises ProviderError."""
-        model = Model(apart=self, address=address, context_tokens=default_context, silence_s=silence_s)
+        model = Model(worker=self, address=address, context_tokens=default_context, silence_s=silence_s)
         await model.open()
         return model
 
@@ -118,7 +118,7 @@ class Model:
         context_tokens: How much it can read, as far as that is known.
     """
 
-    apart: Apart
+    worker: ModelWorker
     address: Address
     context_tokens: int
     silence_s: float
@@ -126,9 +126,9 @@ class Model:
 
     async def open(self) -> tuple[Running, int]:
         """Where it is, and its number there. Raises ProviderError."""
-        running = await self.apart.ensure_running()
+        running = await self.worker.ensure_running()
         if self._opened is None or self._opened[0] is not running:
-            number = self.apart.number()
+            number = self.worker.number()
             await self._ask(
                 running,
                 Open(
@@ -144,13 +144,13 @@ class Model:
     async def learn(self) -> None:
         """Find out how much it reads. Raises ProviderError."""
         running, number = await self.open()
-        await self._ask(running, Learn(id=self.apart.number(), model=number))
+        await self._ask(running, Learn(id=self.worker.number(), model=number))
 
     async def stream(self, messages: Sequence[Message], tools: Sequence[ToolOffer]) -> AsyncGenerator[Piece]:
         """Ask it. Raises ProviderError."""
         running, number = await self.open()
-        request = Ask(id=self.apart.number(), model=number, messages=tuple(messages), tools=tuple(tools))
-        async with aclosing(self.apart.ask(running, request)) as answers:
+        request = Ask(id=self.worker.number(), model=number, messages=tuple(messages), tools=tuple(tools))
+        async with aclosing(self.worker.ask(running, request)) as answers:
             async for answer in answers:
                 if isinstance(answer, Said):
                     for piece in answer.pieces:
@@ -159,7 +159,7 @@ class Model:
                     self.context_tokens = answer.context_tokens
 
     async def _ask(self, running: Running, request: Open | Learn) -> None:
-        async with aclosing(self.apart.ask(running, request)) as answers:
+        async with aclosing(self.worker.ask(running, request)) as answers:
             async for answer in answers:
                 if isinstance(answer, Opened):
                     self.context_tokens = answer.context_tokens

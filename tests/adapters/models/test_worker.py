@@ -15,43 +15,43 @@ import pytest
 
 from adapters.model_server import FORMATS, WINDOWS, Call, Drop, Refuse, Say, model_server
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.apart.parent import Apart
 from handrail.adapters.models.remote import Remote
+from handrail.adapters.models.worker.parent import ModelWorker
 from handrail.core.conversation.message import Delta, Piece, Response, StopReason, Thought, UserMessage
 from handrail.ports import ProviderDown, ProviderError
 
 GO = (UserMessage(text="Go."),)
 
 
-def remote(apart: Apart, url: str, kind: str = "openai-chat") -> Remote:
+def remote(worker: ModelWorker, url: str, kind: str = "openai-chat") -> Remote:
     address = Address(kind=kind, name="m", base_url=url, key="k" * 20, window_tokens=WINDOWS.get(kind, 0))
-    return Remote(lambda: address, 30.0, apart=apart)
+    return Remote(lambda: address, 30.0, worker=worker)
 
 
 async def pieces_of(provider: Remote) -> list[Piece]:
     return [piece async for piece in provider.complete(GO, [])]
 
 
-async def process_of(apart: Apart) -> int:
-    return (await apart.ensure_running()).process.pid
+async def process_of(worker: ModelWorker) -> int:
+    return (await worker.ensure_running()).process.pid
 
 
-async def ended(apart: Apart) -> None:
+async def ended(worker: ModelWorker) -> None:
     """The process is killed, and that is known."""
-    running = await apart.ensure_running()
+    running = await worker.ensure_running()
     running.process.kill()
     await running.process.wait()
 
 
 async def test_answers_and_errors_are_the_same_in_every_format() -> None:
     """In one process, one after the other."""
-    apart = Apart()
+    worker = ModelWorker()
     for kind in FORMATS:
         said = Say(text="I look. " * 50, thinking="Hm. " * 5, calls=(Call(),), finish="tools")
         async with model_server(
             said, said, Refuse(status=401, message="No such key."), Refuse(status=429)
         ) as server:
-            here = remote(apart, server.url(kind), kind)
+            here = remote(worker, server.url(kind), kind)
             alone = Remote(here._address, 30.0)
             (*deltas, response), (*others, same) = await pieces_of(here), await pieces_of(alone)
             assert isinstance(response, Response)
@@ -69,24 +69,24 @@ async def test_answers_and_errors_are_the_same_in_every_format() -> None:
             assert not isinstance(refused.value, ProviderDown)
             with pytest.raises(ProviderDown, match="429"):
                 await pieces_of(here)
-    await ended(apart)
+    await ended(worker)
 
 
 async def test_how_long_to_wait_is_told() -> None:
-    apart = Apart()
+    worker = ModelWorker()
     async with model_server(Refuse(status=429, headers={"Retry-After": "7"})) as server:
         with pytest.raises(ProviderDown) as down:
-            await pieces_of(remote(apart, server.url("openai-chat")))
+            await pieces_of(remote(worker, server.url("openai-chat")))
     assert down.value.wait_s == 7
-    await ended(apart)
+    await ended(worker)
 
 
 async def test_many_pieces_are_gathered() -> None:
     """What comes at once is one piece, and nothing of it is lost or waits for the end."""
-    apart = Apart()
+    worker = ModelWorker()
     words = " ".join(map(str, range(2_000)))
     async with model_server(Say(text=words), Say(text=words, hangs_after=3)) as server:
-        provider = remote(apart, server.url("openai-chat"))
+        provider = remote(worker, server.url("openai-chat"))
         *deltas, response = await pieces_of(provider)
         assert "".join(piece.text for piece in deltas if isinstance(piece, Delta)) == words
         assert isinstance(response, Response)
@@ -95,69 +95,69 @@ async def test_many_pieces_are_gathered() -> None:
             await asyncio.wait_for(anext(pieces), 20)  # though the answer does not end
             assert not server.left.is_set()
         await asyncio.wait_for(server.left.wait(), 20)  # nobody waits for it: the connection is closed
-    await ended(apart)
+    await ended(worker)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 async def test_two_at_once_and_an_interrupt() -> None:
     """A terminal interrupts both processes; what comes of that, the server decides."""
-    apart = Apart()
+    worker = ModelWorker()
     async with model_server(Say(text="One.", hangs_after=2), Say(text="Two.")) as server:
-        provider = remote(apart, server.url("openai-chat"))
+        provider = remote(worker, server.url("openai-chat"))
         async with aclosing(provider.complete(GO, [])) as first:
             await anext(first)
-            child = await process_of(apart)
+            child = await process_of(worker)
             os.kill(child, signal.SIGINT)
             second = await pieces_of(provider)
-            assert await process_of(apart) == child
+            assert await process_of(worker) == child
     assert isinstance(second[-1], Response)
     assert second[-1].stop is StopReason.FINISH
-    await ended(apart)
+    await ended(worker)
 
 
 async def test_a_process_that_is_killed_is_down_and_another_one_goes_on() -> None:
-    apart = Apart()
+    worker = ModelWorker()
     async with model_server(Say(text="Half of it.", hangs_after=2), Say(text="All.")) as server:
-        provider = remote(apart, server.url("openai-chat"))
+        provider = remote(worker, server.url("openai-chat"))
         async with aclosing(provider.complete(GO, [])) as pieces:
             await anext(pieces)
-            first = await process_of(apart)
+            first = await process_of(worker)
             os.kill(first, signal.SIGKILL)
             with pytest.raises(ProviderDown, match="has ended"):
                 await anext(pieces)
         assert isinstance((await pieces_of(provider))[-1], Response)
-        assert await process_of(apart) != first
-    await ended(apart)
+        assert await process_of(worker) != first
+    await ended(worker)
 
 
 async def test_a_connection_that_is_dropped_is_down() -> None:
-    apart = Apart()
+    worker = ModelWorker()
     async with model_server(Drop()) as server:
         with pytest.raises(ProviderDown):
-            await pieces_of(remote(apart, server.url("openai-chat")))
-    await ended(apart)
+            await pieces_of(remote(worker, server.url("openai-chat")))
+    await ended(worker)
 
 
 async def test_a_model_that_cannot_be_is_told() -> None:
-    apart = Apart()
+    worker = ModelWorker()
     with pytest.raises(ProviderError, match="nowhere"):
-        await pieces_of(Remote(lambda: Address(kind="nowhere", name="m", base_url="", key=""), apart=apart))
-    await ended(apart)
+        await pieces_of(Remote(lambda: Address(kind="nowhere", name="m", base_url="", key=""), worker=worker))
+    await ended(worker)
 
 
 PARENT = """
 import asyncio, os, sys
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.apart.parent import Apart
+from handrail.adapters.models.worker.parent import ModelWorker
 from handrail.adapters.models.remote import Remote
 
 async def main():
-    apart = Apart()
+    worker = ModelWorker()
     address = Address(kind="openai-chat", name="m", base_url=sys.argv[1], key="k")
-    provider = Remote(lambda: address, apart=apart)
+    provider = Remote(lambda: address, worker=worker)
     async for piece in provider.complete([], []):
         heavy = [name for name in ("openai", "pydantic_ai") if name in sys.modules]
-        print((await apart.ensure_running()).process.pid, heavy, flush=True)
+        print((await worker.ensure_running()).process.pid, heavy, flush=True)
         await asyncio.Event().wait()
 
 asyncio.run(main())

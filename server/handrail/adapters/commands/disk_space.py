@@ -19,7 +19,7 @@ SHARE = 0.5  # of what is free, if that is less
 POLL_S = 0.25  # in which a fast disk takes some hundred megabytes
 
 
-async def wait_for_shortage(folders: Iterable[Path]) -> None:
+async def wait_for_low_disk_space(folders: Iterable[Path]) -> None:
     """Wait until a disk that one of *folders* is on has nearly no room left."""
     reserves = await in_thread(_reserves, folders)
     while not await in_thread(_is_below, reserves):  # noqa: ASYNC110  # no system tells of it

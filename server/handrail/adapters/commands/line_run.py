@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-from handrail.adapters.commands import ending, kept
+from handrail.adapters.commands import ending, kept_process
 from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
@@ -28,7 +28,7 @@ SAID_BYTES = 10_000  # what bubblewrap says of a command at most
 
 
 @dataclass(kw_only=True)
-class Playing:
+class LineRun:
     """
     What runs of one line.
 
@@ -134,7 +134,7 @@ class Playing:
         # What is known to change nothing starts nothing either, and most of it ends by itself.
         if self.is_kept and self.holding is None and (environment is None or name in ENDLESS):
             words = (name, *arguments)
-            self.processes.append(await kept.start(program, words, streams, at, seen, ending.GRACE_S))
+            self.processes.append(await kept_process.start(program, words, streams, at, seen, ending.GRACE_S))
             return self.processes[-1]
         started, runs, told = (name, *arguments), program, list[int]()
         if self.holding is not None:
@@ -147,7 +147,7 @@ class Playing:
         process: ending.Process
         try:
             if self.holding is not None and self.holding.needs_keeper:
-                process = await kept.start(runs, started, streams, at, seen, ending.GRACE_S, told)
+                process = await kept_process.start(runs, started, streams, at, seen, ending.GRACE_S, told)
                 self.processes.append(process)
                 return process
             process = await asyncio.create_subprocess_exec(

@@ -38,4 +38,4 @@ def _own(git: Git, limit_bytes: int) -> None:
     # Without a search for differences: it takes long, and none of this is kept for long.
     git.run("pack-objects", "-q", "--window=0", os.fspath(git.folder / "objects/pack/pack"), given=names)
     git.compare_with(commit)
-    git.lean_on_nothing()
+    git.stop_borrowing()

@@ -17,9 +17,9 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
-from handrail.adapters.models.apart import frames
-from handrail.adapters.models.apart.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.adapters.models.remote import load, no_collections
+from handrail.adapters.models.worker import frames
+from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Delta, Piece, Thought
 from handrail.ports import ProviderDown, ProviderError
 

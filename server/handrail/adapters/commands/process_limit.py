@@ -20,7 +20,7 @@ POLL_S = 0.05
 BEYOND = 4  # times as many: then it is ended, although what has started does not carry its mark any more
 
 
-async def wait_for_crowd(mark: str) -> None:
+async def wait_for_too_many_processes(mark: str) -> None:
     """Wait until the command that carries *mark* has too many processes; for ever, unless it is root's."""
     if not FINDS_ALL or os.geteuid() != 0:
         await asyncio.Event().wait()

@@ -29,7 +29,7 @@ LIMIT_FILES, LIMIT_BYTES = 20, 65_536  # that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TakenFrom:
+class MovedFiles:
     """What was moved away after a command; see `RunResult`."""
 
     appeared: tuple[Appeared, ...] = ()
@@ -38,7 +38,7 @@ class TakenFrom:
 
 
 @dataclass(kw_only=True)
-class TakenAway:
+class Quarantine:
     """
     What was taken away.
 

@@ -13,7 +13,7 @@ from handrail.adapters.commands import keeper
 
 
 @dataclass(kw_only=True)
-class Kept:
+class KeptProcess:
     """A command that runs below a keeper; it has the methods of a process that Playing uses."""
 
     process: asyncio.subprocess.Process
@@ -80,7 +80,7 @@ async def start(  # noqa: PLR0913, PLR0917  # what a process is started with
     environment: Mapping[str, str],
     grace_s: float,
     passed: Sequence[int] = (),
-) -> Kept:
+) -> KeptProcess:
     """
     Start *program* below a keeper.
 
@@ -118,7 +118,7 @@ async def start(  # noqa: PLR0913, PLR0917  # what a process is started with
     finally:
         os.close(watched)
         os.close(theirs)
-    kept = Kept(process=process, rows=rows, transport=transport, lifeline=lifeline)
+    kept = KeptProcess(process=process, rows=rows, transport=transport, lifeline=lifeline)
     try:
         await kept.wait_for_start()
     except BaseException:
