@@ -355,7 +355,7 @@ class ServedPage(ABC):
         try:
             latest, saved, said = json.loads(note or "")
             page = page_json.read(latest)
-            self._saved = page if saved == latest else page_json.read(saved)
+            self._saved = page if saved is None else page_json.read(saved)
             self.load_state(said)
         except (ValueError, TypeError, RecursionError):
             page = None
@@ -382,7 +382,7 @@ class ServedPage(ABC):
 
     async def _keep(self) -> None:
         latest = page_json.as_json(self.page)
-        saved = latest if self._saved in (None, self.page) else page_json.as_json(self._saved or Page())
+        saved = None if self._saved in (None, self.page) else page_json.as_json(self._saved or Page())
         note = json.dumps([latest, saved, self.as_json()])
         if note != self._note:
             self._note = note

@@ -8,6 +8,7 @@ ours. The content of a line counts only if it is a copy of one of ours.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from handrail.core.failure import Span
 
 Rows = tuple[str, ...]
 CRLF = "\r\n"
+FENCE_ROW = re.compile(rf"\s*{layout.FENCE.pattern}\s*")
 TOP = ""  # the part of what stands above all parts
 
 
@@ -44,7 +46,7 @@ class Part:
         """Its rows as lines of a page; the same ones each time."""
         lines, is_code = list[Line](), False
         for number, row in zip(self.numbers or range(len(self.rows)), self.rows, strict=True):
-            is_fence = layout.FENCE.fullmatch(row.strip()) is not None
+            is_fence = FENCE_ROW.fullmatch(row) is not None
             is_code = is_code != is_fence
             lines.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
         return tuple(lines)

@@ -1,40 +1,61 @@
 """
 A page that handrail and its user write together, as JSON, so that the owners of lines survive a restart.
+
+Lines that follow each other in one part are one entry, so that a long page is read and written quickly:
+`[part, number of the first line, texts, positions of lines of code]`. So are lines of the user's that
+follow each other. A line that the user wrote in the place of one of ours has an entry of its own, which ends
+with the entry of that one.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import chain, groupby
 from typing import Any
 
 from handrail.core.documents.page import Line, Page
 
-
-def as_json(page: Page) -> str:
-    """The page as JSON."""
-    return json.dumps([_line_json(line) for line in page.lines])
+Entry = list[Any]
 
 
-def _line_json(line: Line) -> list[object]:
-    over = None if line.over is None else _line_json(line.over)
-    return [line.text, line.part, line.number, line.is_code, over]
+def as_json(page: Page) -> list[Entry]:
+    """Converts a page to values that `json` can write."""
+    runs = groupby(enumerate(page.lines), _run)
+    return [_entry([line for _, line in run]) for _, run in runs]
 
 
-def read(text: str) -> Page | None:
-    """What `as_json` has written; None if it is nothing of the kind."""
+def _run(numbered: tuple[int, Line]) -> tuple[str | None, int, int | None]:
+    """Returns what lines have in common that follow each other in one part, and no others."""
+    at, line = numbered
+    number = line.number if line.part is None else line.number - at
+    return line.part, number, None if line.over is None else at
+
+
+def _entry(lines: list[Line]) -> Entry:
+    first, *_ = lines
+    code = [at for at, line in enumerate(lines) if line.is_code]
+    over = [] if first.over is None else [_entry([first.over])]
+    return [first.part, first.number, [line.text for line in lines], code, *over]
+
+
+def read(value: object) -> Page | None:
+    """Converts what `as_json` has returned to the page again; None if it is something else."""
+    if not isinstance(value, list):
+        return None
     try:
-        return Page(lines=tuple(map(_read, json.loads(text))))
+        return Page(lines=tuple(chain.from_iterable(map(_lines, value))))
     except (ValueError, TypeError, RecursionError):
         return None
 
 
-def _read(value: Sequence[Any]) -> Line:
-    text, part, number, is_code, over = value
-    return Line(
-        text=str(text),
-        part=None if part is None else str(part),
-        number=int(number),
-        is_code=bool(is_code),
-        over=None if over is None else _read(over),
-    )
+def _lines(entry: Entry) -> Iterator[Line]:
+    part, first, texts, positions, *rest = entry
+    if not (isinstance(part, str | None) and isinstance(texts, list)):
+        raise TypeError("not an entry of a page")
+    over = next(_lines(rest[0])) if rest else None
+    code = frozenset(positions)
+    for at, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError("not the text of a line")
+        number = first if part is None else first + at
+        yield Line(text=text, part=part, number=number, is_code=at in code, over=over)

@@ -137,6 +137,8 @@ def read_page(
     The first of *pages* is taken if all that is ours in it is still there, and at most one line is new, which
     is not ours in a page that was *sent* and may have landed since.
     """
+    if pages and [line.text for line in pages[0].lines] == list(now):
+        return pages[0]
     result = list[Page]()
     for page in [*pages[:1], *sent, *pages[1:]] or [Page()]:
         result.append(observe(page, now, owns_copies=owns_copies, reading=reading))

@@ -79,6 +79,8 @@ def draft_start(lines: Sequence[Line]) -> int:
 def without_added_blanks(page: Page) -> Page:
     """Returns the page without the blank lines that a formatter has put among ours."""
     start = draft_start(page.lines)
+    if all(line.part is not None or line.text.strip() for line in page.lines[:start]):
+        return page
     result = list[Line]()
     for is_theirs, run in groupby(page.lines[:start], lambda line: line.part is None):
         lines = list(run)

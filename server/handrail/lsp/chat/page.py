@@ -186,7 +186,8 @@ class ChatPage(ServedPage):
             return drafts.remove_draft(self._remove_gone(edit(tidy(page))), sent)
 
         brought = await super().refresh(lambda page: _give_back(remove_sent(page), back))
-        if self.takes_edits() or self._is_read():  # else they stand in what the client holds
+        takes_edits = self.takes_edits()
+        if self._sent_lines and (takes_edits or self._is_read()):  # else they stand in what the client holds
             current = {id(line) for line in self.page.lines}
             self._gone_lines += (line for line in self._sent_lines if id(line) not in current)
             self._gone_lines = self._gone_lines[-LIMIT_GONE:]
@@ -200,7 +201,7 @@ class ChatPage(ServedPage):
     def _remove_gone(self, page: Page) -> Page:
         """Returns the page without sent text that is there again because the user undid our edit."""
         gone = {id(line) for line in self._gone_lines}
-        if not any(id(line) in gone for line in page.lines):
+        if not gone or not any(id(line) in gone for line in page.lines):
             return page
         said = (row for part in self.parts if part.key.startswith(SAID) for row in part.rows)
         return drafts.remove_said(page, gone, frozenset(map(layout.letters, said)))
