@@ -201,7 +201,7 @@ async def test_lines_that_changed_meanwhile_are_a_conflict(disk: Editor, tmp_pat
     landing = await one(disk, update(path, base, ("two", "zwei")))
     assert code(landing) is Code.STALE_DOCUMENT
     assert isinstance(landing, Rejected)
-    assert "They read 'two' before and 'TWO' now" in landing.failure.message
+    assert "They were 'two'; now they are 'TWO'" in landing.failure.message
     assert path.read_bytes() == b"one\nTWO\n"
     assert stamp(path) == before
 

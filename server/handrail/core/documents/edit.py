@@ -302,11 +302,11 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
         texts: What the lines read and what they read now, see `conflict_texts`.
     """
     which = ", ".join(map(str, conflicts))
-    said = f" They read {quote(texts[0])} before and {quote(texts[1])} now." if texts is not None else ""
+    said = f" They were {quote(texts[0])}; now they are {quote(texts[1])}." if texts is not None else ""
     changed = f"{label} has changed in the lines that hunk {which} edits."
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{changed}{said} The typed text is kept.",
+        message=f"{changed}{said} That change was kept.",
         steps=("Read the document again.", "Then send the hunk again, for the current text."),
     )
 

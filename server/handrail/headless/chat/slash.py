@@ -22,7 +22,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("mode", "[edit|ask|plan]", "show or set what turns may do; ask and plan only read"),
     ("stop", "[ID]", "list the commands in the background, or stop one"),
     ("cost", "", "show the tokens and cost of the session so far"),
-    ("help", "", "show this"),
+    ("help", "", "show these commands and keys"),
     ("quit", "", "quit, and show the command that continues the session"),
 )
 NAMES = tuple(name for name, _, _ in COMMANDS)
@@ -33,7 +33,7 @@ MENTIONS = (
 )
 
 KEYS: tuple[tuple[str, str], ...] = (
-    ("Enter", "send; while a turn runs, it reaches the model at its next step"),
+    ("Enter", "send; while a turn runs, the model reads your message at its next step"),
     ("Alt-Enter", "start a new line"),
     ("Ctrl-C", "stop the turn, or clear the line; twice on an empty line: quit"),
     ("Ctrl-D", "quit"),

@@ -97,7 +97,7 @@ def _reverted_failure(change: Change, landing: Landing, bad: Change, *, is_whole
     Returns the failure for edits that landed and were reverted; *is_whole* if none of the change is left.
     """
     if isinstance(landing, Partial):
-        what = "What landed of it was reverted" if is_whole else "What landed of it was reverted in part"
+        what = "The part that landed was reverted" if is_whole else "Only some of what landed was reverted"
         return replace(landing.failure, message=f"{landing.failure.message} {what}.")
     name = bad.uri.rpartition("/")[2]
     return Failure(

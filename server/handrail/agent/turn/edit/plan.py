@@ -292,7 +292,7 @@ def _refresh_candidates(part: Part, failure: Failure, base: Text, now: Text) -> 
     if failure.code not in SEARCHED:
         return failure
     near = _candidates(replace(part, planned=again, text=now), now) or near
-    where = f"it fits now, at line {near[0].line + 1}" if again.edits else "the document has its text now"
+    where = f"it fits now, at line {near[0].line + 1}" if again.edits else "the document has the new text now"
     return replace(
         failure,
         message=f"The edit did not fit the document when the call was made; {where}.",
