@@ -319,28 +319,41 @@ export interface TurnSteerParams {
   text: string;
 }
 
-/** Which server's models to list. */
-export interface ModelListParams {
-  /** A model, written as in the setting `handrail.model`, whose server is asked; by default, the model in that setting. */
-  like?: string;
-  /** With `like`: true to ask at the provider's own address with its usual key, false to ask at the address in `handrail.baseUrl`; by default, `handrail.baseUrl` is used only if `like` has the same provider as `handrail.model`. */
-  ownAddress?: boolean;
+/** The turn to stop. */
+export interface TurnCancelParams {
+  /** The turn's id. */
+  turn: string;
 }
 
-/** A model that can be chosen. */
-export interface ModelInfo {
-  /** The value of the setting `handrail.model` that chooses it. */
-  model: string;
-  /** Its name for people; null if the server gives none. */
-  title?: string;
-  /** The size of its context in tokens; null if the server does not say. */
-  window?: number;
-  /** Whether it is the chosen model, or the one given as `like`. */
-  current?: boolean;
+/** The comment to send. */
+export interface PromptSendParams {
+  /** URI of the document. */
+  uri: string;
+  /** Any line of the comment, counted from 0. */
+  line: number;
 }
 
-/** This request takes no params. */
-export type ModelForgetParams = Record<string, never>;
+/** A problem that another program reports. */
+export interface PromptDiagnostic {
+  /** The place in the document. */
+  range: Range;
+  /** What the program says. */
+  message: string;
+  /** Name of the program. */
+  source?: string;
+  /** The program's code for this kind of problem. */
+  code?: string;
+}
+
+/** The problems to fix. */
+export interface PromptFixParams {
+  /** URI of the document. */
+  uri: string;
+  /** The place to fix; the model is shown the lines around it. */
+  range: Range;
+  /** The problems there, at least one; the model is sent the first 20. */
+  diagnostics: PromptDiagnostic[];
+}
 
 /** Which sessions of the workspace to list. */
 export interface SessionListParams {
@@ -408,12 +421,6 @@ export interface SessionDeleteParams {
   session: string;
 }
 
-/** The turn to stop. */
-export interface TurnCancelParams {
-  /** The turn's id. */
-  turn: string;
-}
-
 /** Which open failures to list. */
 export interface FailureListParams {
   /** Only failures in this document; null lists those in all documents. */
@@ -450,25 +457,6 @@ export interface FailureDiff {
   uri: string;
   /** The unified diff. */
   text: string;
-}
-
-/** This request takes no params. */
-export type WorkspaceTrustParams = Record<string, never>;
-
-/** What a client opts in to, in `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
-export interface ClientOptions {
-  /** Whether the server sends `handrail/turn/update`. */
-  turnUpdates?: boolean;
-  /** Whether the server asks with `handrail/approval/request` and sends `handrail/approval/ended`. */
-  approvals?: boolean;
-  /** Whether no user is present: a question that the client does not answer at once counts as a no. */
-  unattended?: boolean;
-  /** Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored. */
-  untrusted?: boolean;
-  /** What the client does for the server: `save` saves documents, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report, `definition`, `references` and `symbols` ask them for names. */
-  services?: string[];
-  /** Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are allowed too. */
-  settings?: Record<string, unknown>;
 }
 
 /** Which checkpoints to list. */
@@ -818,6 +806,16 @@ export interface ReviewStepParams {
   line?: number;
 }
 
+/** Pending changes have come, gone or moved, or comments on them have changed. */
+export interface ReviewChanged {
+  /** URIs of the documents concerned; empty if only comments changed. */
+  uris: string[];
+  /** How many changes are pending now, in all documents. */
+  pending: number;
+  /** How many comments are written and not sent; `review.comments` lists them. */
+  comments: number;
+}
+
 /** This request takes no params. */
 export type ReviewOpenParams = Record<string, never>;
 
@@ -875,16 +873,6 @@ export interface ReviewSent {
   /** The turn's id. */
   turn: string;
   /** How many comments were sent. */
-  comments: number;
-}
-
-/** Pending changes have come, gone or moved, or comments on them have changed. */
-export interface ReviewChanged {
-  /** URIs of the documents concerned; empty if only comments changed. */
-  uris: string[];
-  /** How many changes are pending now, in all documents. */
-  pending: number;
-  /** How many comments are written and not sent; `review.comments` lists them. */
   comments: number;
 }
 
@@ -1245,36 +1233,6 @@ export interface ChatOffers {
   offers: ChatOffer[];
 }
 
-/** The comment to send. */
-export interface PromptSendParams {
-  /** URI of the document. */
-  uri: string;
-  /** Any line of the comment, counted from 0. */
-  line: number;
-}
-
-/** A problem that another program reports. */
-export interface PromptDiagnostic {
-  /** The place in the document. */
-  range: Range;
-  /** What the program says. */
-  message: string;
-  /** Name of the program. */
-  source?: string;
-  /** The program's code for this kind of problem. */
-  code?: string;
-}
-
-/** The problems to fix. */
-export interface PromptFixParams {
-  /** URI of the document. */
-  uri: string;
-  /** The place to fix; the model is shown the lines around it. */
-  range: Range;
-  /** The problems there, at least one; the model is sent the first 20. */
-  diagnostics: PromptDiagnostic[];
-}
-
 /** An open document at a certain version. */
 export interface VersionedDocument {
   /** URI of the document. */
@@ -1615,6 +1573,48 @@ export interface ApprovalEndedParams {
   end: ApprovalEnd;
   /** The answer; null if there was none. */
   choice?: string;
+}
+
+/** Which server's models to list. */
+export interface ModelListParams {
+  /** A model, written as in the setting `handrail.model`, whose server is asked; by default, the model in that setting. */
+  like?: string;
+  /** With `like`: true to ask at the provider's own address with its usual key, false to ask at the address in `handrail.baseUrl`; by default, `handrail.baseUrl` is used only if `like` has the same provider as `handrail.model`. */
+  ownAddress?: boolean;
+}
+
+/** A model that can be chosen. */
+export interface ModelInfo {
+  /** The value of the setting `handrail.model` that chooses it. */
+  model: string;
+  /** Its name for people; null if the server gives none. */
+  title?: string;
+  /** The size of its context in tokens; null if the server does not say. */
+  window?: number;
+  /** Whether it is the chosen model, or the one given as `like`. */
+  current?: boolean;
+}
+
+/** This request takes no params. */
+export type ModelForgetParams = Record<string, never>;
+
+/** This request takes no params. */
+export type WorkspaceTrustParams = Record<string, never>;
+
+/** What a client opts in to, in `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
+export interface ClientOptions {
+  /** Whether the server sends `handrail/turn/update`. */
+  turnUpdates?: boolean;
+  /** Whether the server asks with `handrail/approval/request` and sends `handrail/approval/ended`. */
+  approvals?: boolean;
+  /** Whether no user is present: a question that the client does not answer at once counts as a no. */
+  unattended?: boolean;
+  /** Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored. */
+  untrusted?: boolean;
+  /** What the client does for the server: `save` saves documents, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report, `definition`, `references` and `symbols` ask them for names. */
+  services?: string[];
+  /** Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are allowed too. */
+  settings?: Record<string, unknown>;
 }
 
 /** Asks the client to save documents. */

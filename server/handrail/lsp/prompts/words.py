@@ -12,7 +12,7 @@ from handrail.core import surfaces
 from handrail.core.conversation.message import Excerpt
 from handrail.core.documents.in_code.prompts import Prompt
 from handrail.core.documents.text import split_lines
-from handrail.lsp.protocol.prompts import PromptDiagnostic
+from handrail.lsp.protocol.turns import PromptDiagnostic
 
 AROUND = 30  # rows before and after
 LIMIT_ROWS = 200  # of what is meant itself

@@ -8,16 +8,18 @@ ignored, fields with a default may be missing; `handrail.lsp.wire` reads and wri
 
 from handrail.lsp.protocol.chat import *  # noqa: F403
 from handrail.lsp.protocol.checkpoints import *  # noqa: F403
+from handrail.lsp.protocol.comments import *  # noqa: F403
 from handrail.lsp.protocol.conversation import *  # noqa: F403
 from handrail.lsp.protocol.events import *  # noqa: F403
+from handrail.lsp.protocol.failures import *  # noqa: F403
 from handrail.lsp.protocol.languages import *  # noqa: F403
-from handrail.lsp.protocol.params import *  # noqa: F403
-from handrail.lsp.protocol.prompts import *  # noqa: F403
 from handrail.lsp.protocol.questions import *  # noqa: F403
 from handrail.lsp.protocol.request import *  # noqa: F403
 from handrail.lsp.protocol.requests import *  # noqa: F403
 from handrail.lsp.protocol.review import *  # noqa: F403
 from handrail.lsp.protocol.services import *  # noqa: F403
+from handrail.lsp.protocol.sessions import *  # noqa: F403
+from handrail.lsp.protocol.turns import *  # noqa: F403
 from handrail.lsp.protocol.values import *  # noqa: F403
 from handrail.lsp.protocol.view import *  # noqa: F403  # the protocol is one vocabulary
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.values import ApprovalKind, RuleScope
 
 
@@ -209,3 +210,67 @@ class RuleRemoveParams:
     """
 
     rule: str
+
+
+APPROVAL_LIST = Request(
+    name="approval.list",
+    params=ApprovalListParams,
+    result=list[Approval],
+    does="Lists the open questions, oldest first.",
+)
+
+APPROVAL_ANSWER = Request(
+    name="approval.answer",
+    params=ApprovalAnswerParams,
+    result=None,
+    does="Answers an open question; the first valid answer counts.",
+)
+
+APPROVAL_SHOW = Request(
+    name="approval.show",
+    params=ApprovalShowParams,
+    result=ServedDocument,
+    does="Shows an open question in full, in a document whose code actions answer it.",
+)
+
+OUTPUT_SHOW = Request(
+    name="output.show",
+    params=OutputShowParams,
+    result=ServedDocument,
+    does="Shows what a command has printed.",
+)
+
+COMMAND_LIST = Request(
+    name="command.list",
+    params=CommandListParams,
+    result=list[BackgroundCommand],
+    does="Lists the commands that are running, or ran, in the background.",
+)
+
+COMMAND_STOP = Request(
+    name="command.stop",
+    params=CommandStopParams,
+    result=BackgroundCommand,
+    does="Stops a background command and answers when it has ended.",
+)
+
+COMMAND_INTERRUPT = Request(
+    name="command.interrupt",
+    params=CommandInterruptParams,
+    result=None,
+    does="Stops a command that a turn is waiting for. The model is told, and the turn continues.",
+)
+
+RULES_LIST = Request(
+    name="rules.list",
+    params=RuleListParams,
+    result=list[RuleInfo],
+    does="Lists the rules that answers to questions have added.",
+)
+
+RULES_REMOVE = Request(
+    name="rules.remove",
+    params=RuleRemoveParams,
+    result=None,
+    does="Removes a rule that an answer has added.",
+)

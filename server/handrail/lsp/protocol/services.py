@@ -1,9 +1,85 @@
-"""What the server asks of clients that offer services: saving, keys, and a model of their own."""
+"""Clients: their options, the services that they offer (saving, keys, a model), and models to choose from."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
+
+from handrail.lsp.protocol.request import Request
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelListParams:
+    """
+    Which server's models to list.
+
+    Attributes:
+        like: A model, written as in the setting `handrail.model`, whose server is asked; by default, the
+            model in that setting.
+        own_address: With `like`: true to ask at the provider's own address with its usual key, false to ask
+            at the address in `handrail.baseUrl`; by default, `handrail.baseUrl` is used only if `like` has
+            the same provider as `handrail.model`.
+    """
+
+    like: str | None = None
+    own_address: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelInfo:
+    """
+    A model that can be chosen.
+
+    Attributes:
+        model: The value of the setting `handrail.model` that chooses it.
+        title: Its name for people; null if the server gives none.
+        window: The size of its context in tokens; null if the server does not say.
+        current: Whether it is the chosen model, or the one given as `like`.
+    """
+
+    model: str
+    title: str | None = None
+    window: int | None = None
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelForgetParams:
+    """This request takes no params."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceTrustParams:
+    """This request takes no params."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOptions:
+    """
+    What a client opts in to, in `capabilities.experimental.handrail` or `initializationOptions.handrail`.
+
+    Attributes:
+        turn_updates: Whether the server sends `handrail/turn/update`.
+        approvals: Whether the server asks with `handrail/approval/request` and sends
+            `handrail/approval/ended`.
+        unattended: Whether no user is present: a question that the client does not answer at once counts as a
+            no.
+        untrusted: Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only
+            in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored.
+        services: What the client does for the server: `save` saves documents, `model` answers with its own
+            model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`,
+            `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what
+            other language servers report, `definition`, `references` and `symbols` ask them for names.
+        settings: Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are
+            allowed too.
+    """
+
+    turn_updates: bool = False
+    approvals: bool = False
+    unattended: bool = False
+    untrusted: bool = False
+    services: list[str] | None = None
+    settings: dict[str, object] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,3 +235,25 @@ class ModelResponse:
     input_tokens: int | None = None
     output_tokens: int | None = None
     context_tokens: int | None = None
+
+
+WORKSPACE_TRUST = Request(
+    name="workspace.trust",
+    params=WorkspaceTrustParams,
+    result=None,
+    does="Tells the server that the user now trusts the workspace. Its settings apply from the next turn on.",
+)
+
+MODEL_LIST = Request(
+    name="model.list",
+    params=ModelListParams,
+    result=list[ModelInfo],
+    does="Lists the models of the chosen model's server; fails if that server does not answer.",
+)
+
+MODEL_FORGET = Request(
+    name="model.forget",
+    params=ModelForgetParams,
+    result=None,
+    does="Forgets the keys that were found; the next turn looks for them again.",
+)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from handrail.lsp.protocol.conversation import ChatTranscript
-from handrail.lsp.protocol.params import TurnImage
 from handrail.lsp.protocol.request import Request
+from handrail.lsp.protocol.turns import TurnImage
 from handrail.lsp.protocol.values import Mode
 
 
