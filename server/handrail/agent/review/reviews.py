@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from handrail.agent.review import making, moves, recorded, renames
+from handrail.agent.review.delayed import DelayedWrites
 from handrail.agent.review.selection import HunkSelection, select_hunks
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.documents.text import split_lines
@@ -29,8 +30,6 @@ from handrail.ports.review import AgentChange, NoRecords, NoReviewStore, Records
 logger = logging.getLogger(__name__)
 
 REMEMBERED = 20  # documents without pending changes, which may have some again after an undo
-KEEP_S = 0.3  # how much of the last edits a killed server may lose
-TYPED_S = 10.0  # and of how typing has moved and changed them; it compares texts then
 
 
 def _unset() -> Ports:
@@ -65,9 +64,7 @@ class Reviews:
     _away: set[str] = field(default_factory=set)
     _aside: dict[str, Pending] = field(default_factory=dict)  # as the editor had it, and a file has not
     _touched: set[str] = field(default_factory=set)
-    _unkept: set[str] = field(default_factory=set)
-    _typed: set[str] = field(default_factory=set)
-    _keeping: dict[bool, asyncio.Task[None]] = field(default_factory=dict)
+    _delayed: DelayedWrites = field(default_factory=DelayedWrites)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))  # of what is seen and opened, in order
     _seen: dict[str, int] = field(default_factory=dict)
     _opened: dict[str, int] = field(default_factory=dict)
@@ -101,7 +98,7 @@ class Reviews:
                     touched.append(identity)
                     new += [identity] if known is None or not known.document.hunks else []
             await self._note_records(new)  # of the others it is known
-            self._keep_soon(touched)
+            self._delayed.add(touched, self.settle)
 
     async def settle(self) -> None:
         """Called when a turn ends: stores its landed changes."""
@@ -233,7 +230,8 @@ class Reviews:
         if not is_same:
             now = one.observe(known.document, rows)
             self._set(known.identity, replace(known, document=now))
-            self._keep_soon([known.identity], is_typing=now.steps == known.document.steps)
+            is_typing = now.steps == known.document.steps
+            self._delayed.add([known.identity], self.settle, is_typing=is_typing)
 
     async def _set_aside(self, known: Pending, failure: Failure) -> None:
         """Called if a document cannot be read: until it can, its hunks are not pending."""
@@ -366,18 +364,6 @@ class Reviews:
         if hunks[0] != hunks[1] and (either := now or before) is not None:
             self.changed(identity, either.uri)
 
-    def _keep_soon(self, identities: Iterable[str], *, is_typing: bool = False) -> None:
-        """Stores documents after a moment, since a turn may edit them repeatedly."""
-        (self._typed if is_typing else self._unkept).update(identities)
-        task = self._keeping.get(is_typing)
-        if task is None or task.done():
-            later = self._keep_later(TYPED_S if is_typing else KEEP_S)
-            self._keeping[is_typing] = asyncio.ensure_future(later)
-
-    async def _keep_later(self, delay_s: float) -> None:
-        await asyncio.sleep(delay_s)
-        await self.settle()
-
     def _forget(self) -> None:
         """Remembers only the latest documents without pending changes."""
         empty = [each.identity for each in self.pending.values() if not each.document.hunks]
@@ -385,16 +371,15 @@ class Reviews:
             del self.pending[identity]
 
     async def _keep(self, identities: Iterable[str | None]) -> None:
-        both = (*identities, *sorted(self._unkept | self._typed))
-        self._unkept.clear()
-        self._typed.clear()
-        wanted = [identity for identity in dict.fromkeys(both) if identity is not None]
+        """Stores these documents now, and those that were to be stored soon."""
+        wanted = self._delayed.take(identities)
         known = [(identity, self.pending.get(identity)) for identity in wanted]
         if known:
             await self.store.write([now if now and now.document.hunks else each for each, now in known])
 
     async def _take_news(self) -> None:
+        """Takes over what other servers have stored, except for documents that were edited since."""
         for each in await self.store.news():
             identity = each if isinstance(each, str) else each.identity
-            if identity not in self._unkept:
+            if not self._delayed.is_edited(identity):
                 self._set(identity, None if isinstance(each, str) else each)

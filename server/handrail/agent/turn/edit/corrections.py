@@ -14,8 +14,9 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from handrail.agent.turn.edit.outcomes import outcomes
 from handrail.agent.turn.edit.partial_call import PendingRevert, revert_other_documents
-from handrail.agent.turn.edit.plan import PlannedFile, outcomes
+from handrail.agent.turn.edit.plan import PlannedFile
 from handrail.agent.turn.edit.preimage import Held, Left, names, pin_targets, results, written_texts
 from handrail.agent.turn.edit.reviewed import made_changes
 from handrail.core.checkpoint import StepId

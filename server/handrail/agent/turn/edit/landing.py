@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from handrail.agent.turn.edit import prompted
 from handrail.agent.turn.edit.corrections import Corrections, Listener, follow_rename
+from handrail.agent.turn.edit.outcomes import outcomes
 from handrail.agent.turn.edit.partial_call import PendingRevert, revert_partial_call
-from handrail.agent.turn.edit.plan import PlannedFile, outcomes
+from handrail.agent.turn.edit.plan import PlannedFile
 from handrail.agent.turn.edit.preimage import (
     Left,
     intended_texts,

@@ -1,5 +1,5 @@
 """
-Plan the changes of documents from the patches of a call, and derive outcomes from landings.
+Plan the changes of documents from the patches of a call.
 
 Planning reads documents through the editor, computes everything on their current text, and changes nothing.
 If one hunk of a call does not fit, none of its hunks is applied, unless the call is `partial`.
@@ -14,31 +14,23 @@ from dataclasses import dataclass, replace
 from handrail.agent.tools.call import Edits
 from handrail.core.documents import diff, edit
 from handrail.core.documents.change import (
-    Applied,
     Change,
     Create,
     Delete,
-    Landing,
-    Partial,
     PlannedHunk,
-    Rejected,
-    Status,
     Update,
 )
 from handrail.core.documents.text import Text
-from handrail.core.failure import Candidate, Code, Failure, Span
-from handrail.core.ledger.outcome import IS_DOUBLED, WAS_DOUBLED, Mutation, Outcome
+from handrail.core.failure import Candidate, Code, Failure
+from handrail.core.ledger.outcome import Mutation
 from handrail.core.matching import match
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
-from handrail.core.planning import plan
 from handrail.core.planning.plan_file import Effect, plan_file
 from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 
-REFORMATTED = "The editor reformatted it, so the whitespace differs from what was sent."
 LIMIT_DIFF_CHARS = 100_000  # a longer diff does not help people
 LIMIT_CANDIDATES = 10  # of one failure; more would help no one
-SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +47,11 @@ class Part:
     mutation: Mutation
     planned: PlannedHunk | Failure
     text: Text | None
+
+    @property
+    def edits(self) -> tuple[edit.TextEdit, ...]:
+        """The planned edits; none if it does not fit."""
+        return self.planned.edits if isinstance(self.planned, PlannedHunk) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +159,7 @@ def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part])
         case Effect.UPDATE:
             return _update(place.uri, text, parts)
         case Effect.MOVE:
-            edits = sorted((e for part in parts for e in _edits(part)), key=lambda e: e.span.start)
+            edits = sorted((e for part in parts for e in part.edits), key=lambda e: e.span.start)
             moved = replace(text, content=edit.apply(text.content, edits))
             created = Create(uri=target.uri, text=moved, moved_from=place.uri)
             return (created, Delete(uri=place.uri, base=text))
@@ -177,10 +174,6 @@ def _check_encoding(planned: PlannedHunk | Failure, document: Document | Failure
         if (unwritable := text.unwritable(each.new)) is not None:
             return unwritable.with_uri(document.uri)
     return planned.with_uri(document.uri) if isinstance(planned, Failure) else planned
-
-
-def _edits(part: Part) -> tuple[edit.TextEdit, ...]:
-    return part.planned.edits if isinstance(part.planned, PlannedHunk) else ()
 
 
 def _update(uri: str, base: Text, parts: Sequence[Part]) -> tuple[Change, ...]:
@@ -206,17 +199,33 @@ def _hold_back(part: Part, bad: Part) -> Part:
     if not part.planned.edits and part.mutation.hunk is not None:
         return part
     hunk = f"hunk {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
-    failure = _fits_alone(part, f"{hunk}{bad.mutation.path}")
-    return replace(part, planned=replace(failure, near=_candidates(part, part.text)))
+    failure = fits_alone(part, f"{hunk}{bad.mutation.path}")
+    return replace(part, planned=replace(failure, near=candidates_of(part, part.text)))
 
 
-def _fits_alone(part: Part, bad: str) -> Failure:
+def fits_alone(part: Part, bad: str) -> Failure:
+    """Returns the failure for an edit that fits, but *bad* in its call does not."""
     return Failure(
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
         message=f"This edit fits, but {bad} in the same call does not, so nothing was changed.",
         steps=("Fix the edit that does not fit, then send the call again.", "Or send this edit alone."),
     )
+
+
+def candidates_of(part: Part, now: Text) -> tuple[Candidate, ...]:
+    """Returns the places that the hunk of *part* matched, in *now*; none for a hunk without old text."""
+    hunk, base, edits = part.mutation.hunk, part.text, part.edits
+    if hunk is None or base is None or not edits or not hunk.old:
+        return ()
+    found = match.locate(base, hunk)
+    spans = [each.span for each in (found.near if isinstance(found, Failure) else found)]
+    moved = edit.edits_between(base.content, now.content)
+    # An edit may take a line end with it.
+    first = [span for span in spans if span.start - 2 <= edits[0].span.start <= span.end + 2][:1]
+    chosen = spans[:LIMIT_CANDIDATES] if hunk.replace_all else first
+    there = [edit.carry(span, moved) for span in chosen]
+    return tuple(Candidate(span=span, line=now.line_at(span.start), score=1.0) for span in there)
 
 
 def preview(files: Sequence[PlannedFile]) -> str:
@@ -237,162 +246,3 @@ def preview(files: Sequence[PlannedFile]) -> str:
                 case Update(base=text):
                     result.append(diff.unified_diff(path, text, change.edits))
     return "".join(result)
-
-
-async def outcomes(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> tuple[Outcome, ...]:
-    """Returns the outcome of each part of *file*, in order, given the landings of its changes."""
-    now = await _text_now(editor, file, landings)
-    return await asyncio.to_thread(_outcomes, file, landings, now)
-
-
-async def _text_now(editor: Editor, file: PlannedFile, landings: Sequence[Landing]) -> Text | None:
-    """Returns the final text, to which line numbers refer; None if it cannot be read."""
-    has_failed = any(isinstance(part.planned, Failure) for part in file.parts)
-    if not has_failed and all(isinstance(landing, Applied) for landing in landings):
-        return landings[-1].text if landings and isinstance(landings[-1], Applied) else None
-    document = await editor.read(file.parts[0].mutation.uri)
-    return document.text if isinstance(document, Document) else None
-
-
-def _outcomes(file: PlannedFile, landings: Sequence[Landing], now: Text | None) -> tuple[Outcome, ...]:
-    result = []
-    for part in file.parts:
-        if isinstance(part.planned, Failure):
-            result.append(_failed_outcome(part, part.planned, now))
-        elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
-            result.append(Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text))
-        else:
-            result.append(_landed_outcome(part, file, landings, now) or _missed_outcome(part, landings, now))
-    return tuple(result)
-
-
-def _failed_outcome(part: Part, failure: Failure, now: Text | None) -> Outcome:
-    """Returns the outcome of a part that does not fit, with places in the document's current text."""
-    hunk, base, text = part.mutation.hunk, part.text, part.text
-    if now is not None and hunk is not None and base is not None and base.content != now.content:
-        failure, text = _refresh_candidates(part, failure, base, now), now
-    return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
-
-
-def _refresh_candidates(part: Part, failure: Failure, base: Text, now: Text) -> Failure:
-    """Translates a failure that names places of *base* to the text *now*."""
-    moved = edit.edits_between(base.content, now.content)
-    there = [edit.carry(each.span, moved) for each in failure.near]
-    near = tuple(
-        replace(each, span=span, line=now.line_at(span.start))
-        for each, span in zip(failure.near, there, strict=True)
-    )
-    hunk, failure = part.mutation.hunk, replace(failure, near=near)
-    if hunk is None or not near:
-        return failure
-    again = plan.plan_hunk(now, hunk)
-    if isinstance(again, Failure):
-        is_still_true = failure.code in SEARCHED or again.code is failure.code
-        return again.with_uri(failure.uri) if is_still_true else failure
-    if failure.code not in SEARCHED:
-        return failure
-    near = _candidates(replace(part, planned=again, text=now), now) or near
-    where = f"it fits now, at line {near[0].line + 1}" if again.edits else "the document has the new text now"
-    return replace(
-        failure,
-        message=f"The edit did not fit the document when the call was made; {where}.",
-        steps=("Send the edit again." if again.edits else "Read the document, then continue.",),
-        near=near,
-    )
-
-
-def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -> Outcome:
-    """Returns the outcome of a part that was sent but did not land."""
-    landing = next(landing for landing in landings if not isinstance(landing, Applied))
-    failure = landing.failure
-    number = part.mutation.hunk.number if part.mutation.hunk is not None else None
-    if isinstance(landing, Rejected) and landing.conflicts and number not in landing.conflicts:
-        failure = _fits_alone(part, f"hunk {landing.conflicts[0]} of {part.mutation.path}")
-    text = now or part.text
-    failure = replace(failure, near=_candidates(part, text) if text is not None else ())
-    if landing.uri is not None:
-        part, failure = (
-            replace(part, mutation=replace(part.mutation, uri=landing.uri)),
-            failure.with_uri(landing.uri),
-        )
-    return Outcome(mutation=part.mutation, status=Status.FAILED, failure=failure, text=text)
-
-
-def _candidates(part: Part, now: Text) -> tuple[Candidate, ...]:
-    """Returns the places that the hunk of *part* matched, in *now*; none for a hunk without old text."""
-    hunk, base, edits = part.mutation.hunk, part.text, _edits(part)
-    if hunk is None or base is None or not edits or not hunk.old:
-        return ()
-    found = match.locate(base, hunk)
-    spans = [each.span for each in (found.near if isinstance(found, Failure) else found)]
-    moved = edit.edits_between(base.content, now.content)
-    # An edit may take a line end with it.
-    first = [span for span in spans if span.start - 2 <= edits[0].span.start <= span.end + 2][:1]
-    chosen = spans[:LIMIT_CANDIDATES] if hunk.replace_all else first
-    there = [edit.carry(span, moved) for span in chosen]
-    return tuple(Candidate(span=span, line=now.line_at(span.start), score=1.0) for span in there)
-
-
-def _landed_outcome(
-    part: Part, file: PlannedFile, landings: Sequence[Landing], now: Text | None
-) -> Outcome | None:
-    """Returns the outcome of a part that landed; None if it did not."""
-    assert isinstance(part.planned, PlannedHunk)
-    failed = next((landing for landing in landings if not isinstance(landing, Applied)), None)
-    if isinstance(failed, Rejected):
-        return None
-    change, landed = file.changes[-1], dict[edit.TextEdit, bool]()
-    if isinstance(change, Update):
-        fate = failed.landed if isinstance(failed, Partial) else (True,) * len(change.edits)
-        landed = dict(zip(change.edits, fate, strict=True))
-        if not all(landed.get(each, False) for each in part.planned.edits):
-            return None
-    last = landings[-1]
-    return Outcome(
-        mutation=replace(part.mutation, uri=last.uri) if last.uri is not None else part.mutation,
-        status=Status.LANDED,
-        tier=part.planned.tier if part.mutation.hunk is not None else None,
-        notes=(*part.planned.notes, *_landing_notes(last)),
-        text=now or part.text,
-        spans=_spans(change, part, landed, now) if now is not None and isinstance(change, Update) else (),
-        diff=_diff(file, part)[:LIMIT_DIFF_CHARS],
-    )
-
-
-def _landing_notes(landing: Landing) -> tuple[str, ...]:
-    """Returns notes about what the editor did beyond the request."""
-    if not isinstance(landing, Applied):
-        return ()
-    said = (
-        (landing.is_reformatted, REFORMATTED),
-        (landing.was_doubled, WAS_DOUBLED),
-        (landing.is_doubled, IS_DOUBLED),
-    )
-    return tuple(sentence for is_so, sentence in said if is_so)
-
-
-def _spans(change: Update, part: Part, landed: Mapping[edit.TextEdit, bool], now: Text) -> tuple[Span, ...]:
-    """Returns the spans of *part*'s edits in *now*, given which edits landed."""
-    ours, spans, growth = set(_edits(part)), [], 0
-    made = [each for each in change.edits if landed[each]]
-    for each in made:
-        start = each.span.start + growth
-        if each in ours:
-            spans.append(Span(start=start, end=start + len(each.new)))
-        growth += each.growth
-    written = edit.apply(change.base.content, made)
-    if written == now.content:
-        return tuple(spans)
-    moved = edit.edits_between(written, now.content)  # the user has typed since
-    return tuple(edit.carry(span, moved) for span in spans)
-
-
-def _diff(file: PlannedFile, part: Part) -> str:
-    assert part.text is not None
-    match file.changes:
-        case (Create(text=text),):
-            return diff.creation_diff(file.path, text)
-        case (Delete(base=text),):
-            return diff.deletion_diff(file.path, text)
-        case _:
-            return diff.unified_diff(file.path, part.text, _edits(part))
