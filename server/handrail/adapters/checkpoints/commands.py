@@ -50,7 +50,10 @@ class CommandChanges:
     not_covered: tuple[NotCovered, ...]
 
     def drop(self, identities: Set[str], why: str) -> CommandChanges:
-        """What is left if the documents *identities* were not changed by the command; *why* says so."""
+        """
+        Returns the changes without those of the documents *identities*, which the command did not make; *why*
+        says so.
+        """
         theirs = [each for each in self.entries if each.identity in identities]
         uris = {each.uri for each in theirs}
         return replace(
@@ -88,9 +91,7 @@ class Commands:
         self._names = root_names(roots)
 
     def take_before(self, step: StepId, since: str = "") -> Snapshot:
-        """
-        Takes the snapshot, to be compared with that of *since* as well. Raises CheckpointError, OSError.
-        """
+        """Takes the snapshot, which is compared with that of *since* too. Raises CheckpointError, OSError."""
         name = f"{step.number}-{os.getpid()}-{secrets.token_hex(8)}"
         roots = [os.fspath(root) for root in self._roots]
         note = {"step": asdict(step), "roots": roots, "process": os.getpid()}
@@ -119,7 +120,9 @@ class Commands:
         return Snapshot(id=name, not_covered=not_covered, borrows=taken.borrows)
 
     def find_changes(self, name: str, until: str = "") -> CommandChanges:
-        """What has changed from snapshot *name* to *until*, or to now. Raises CheckpointError, OSError."""
+        """
+        Returns what has changed from snapshot *name* to *until*, or to now. Raises CheckpointError, OSError.
+        """
         if not name:
             left_out = dict.fromkeys(map(os.fspath, self._roots), NO_GIT)
             return CommandChanges(entries=(), blobs=(), changes=(), not_covered=self._with_reasons(left_out))
@@ -219,7 +222,7 @@ class Commands:
             return []
 
     def forget(self, name: str) -> None:
-        """The snapshot *name* is not wanted any more."""
+        """Removes the note of snapshot *name*, which is no longer needed."""
         for suffix in (".json", EDITS):
             (self._home / NOTES / f"{name}{suffix}").unlink(missing_ok=True)
 
@@ -321,7 +324,10 @@ def _of_rights(before: TreeState, paths: Sequence[Path]) -> Iterator[_Touched]:
 def _images(
     each: Difference, contents: dict[str, bytes], known: int | None
 ) -> tuple[Image, Image | None] | None:
-    """What lay at the path before, with the mode *known*, and after; None if that cannot be had."""
+    """
+    Returns the contents of the path before the command, with the mode *known*, and after it; None if they
+    cannot be read.
+    """
     if any(mode and blob not in contents for mode, blob in zip(each.modes, each.blobs, strict=True)):
         return None
     now = _mode_now(each.path)

@@ -78,7 +78,10 @@ class Packing:
 
 
 def pack(store: Store) -> Packing | None:
-    """Puts everything into one pack, beside what is there, while others may write; None if that failed."""
+    """
+    Puts all objects into one new pack and leaves the others, since servers may be writing; returns None if
+    that failed.
+    """
     sweep_packs(store)
     heads, before = _heads(store), tuple(_packs(store))
     made = store.pack_beside()

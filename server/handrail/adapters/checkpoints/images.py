@@ -191,7 +191,7 @@ def add_unsaved(
 
 
 def restorations_of(store: Store, steps: Sequence[Step]) -> tuple[Restoration, ...]:
-    """How each document is taken back that *steps* have changed."""
+    """Returns how to restore each document that *steps* have changed."""
     documents = by_document(steps).values()
     found = [_with_earlier(store, each) for each in documents if change(joined_entry(each))]
     shared = {_number(each) for each in found if each.is_shared}
@@ -199,7 +199,7 @@ def restorations_of(store: Store, steps: Sequence[Step]) -> tuple[Restoration, .
 
 
 def _number(each: Restoration) -> tuple[int, int] | str:
-    """What the file that lies there is, whatever it is called; the URI if there is none."""
+    """Returns the identity of the file itself, whatever its name; the URI if there is no file."""
     path = files.path_of(each.uri)
     try:
         status = os.lstat(path) if path else None

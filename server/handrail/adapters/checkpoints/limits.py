@@ -90,7 +90,9 @@ def bytes_of(objects: Iterable[ShaFile]) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """What is about to be written: so many bytes, for the turn *keep*, which must not go for it."""
+    """
+    The number of bytes that are about to be written, for the turn *keep*, which must not be removed for them.
+    """
 
     size_bytes: int = 0
     keep: str = ""
@@ -103,8 +105,8 @@ def make_room(turns: Turns, limits: Limits, room: DiskUsage, need: Need) -> list
     Args:
         turns: The repository's.
         limits: What is allowed.
-        room: Measured anew at the end.
-        need: What the room is for.
+        room: Measured again at the end.
+        need: The bytes that are about to be written.
 
     Returns:
         The ids of the turns that are gone. Raises CheckpointError if that is not enough.

@@ -44,7 +44,7 @@ DAMAGE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """An object as it stands in a pack."""
+    """An object as it is stored in a pack."""
 
     name: ObjectID
     raw: bytes
@@ -169,7 +169,7 @@ def _list(index: Path, size: int) -> Listed:
 
 
 def read(pack: Path) -> list[Entry]:
-    """Everything in a pack that has no deltas, as it stands there. Raises OSError, ValueError."""
+    """Returns all entries of a pack without deltas, as they are stored in it. Raises OSError, ValueError."""
     there, raw = list_objects(pack), pack.read_bytes()
     entries = []
     for name, start, end, checksum in zip(there.names, there.starts, there.ends, there.sums, strict=True):

@@ -79,7 +79,7 @@ class Packs:
 
         Args:
             size: The bytes of what is written.
-            gone: What is left out, as no one needs it any more.
+            gone: The objects to leave out, since no one needs them.
         """
         packs = sorted(self.list_all(), key=lambda each: each[1])
         too_many = len(packs) > MANY_PACKS
@@ -103,7 +103,9 @@ class Packs:
                     yield path, [entry for entry in pack.read(path) if entry.name not in names]
 
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> Set[ObjectID]:
-        """Removes the packs *before* that hold nothing *needed* but what *made* holds, which is returned."""
+        """
+        Removes those of the packs *before* whose *needed* objects are all in *made*. Returns the ids in *made*.
+        """
         held = frozenset(pack.list_objects(made).names)
         for path in before:
             with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it
@@ -136,7 +138,7 @@ class Packs:
         return None
 
     def _read_extents(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:
-        """What is in each pack; the next one is looked into once those before have not been enough."""
+        """Yields the extents of each pack; a pack is read only if those before it were not enough."""
         yield from self._extents
         if self._unread is None:
             self._unread = iter(self.list_all())

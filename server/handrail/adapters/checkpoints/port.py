@@ -104,7 +104,7 @@ class ShadowRepo:
             return await files.in_thread(self._repository().list, session)
 
     async def restore_plan(self, checkpoint: str, *, following: bool = False) -> tuple[Restoration, ...]:
-        """What to take back, see the port; paths that are known to be as they were are left out."""
+        """Returns what to restore, see the port, without paths that are known to be unchanged."""
         async with self._one_at_a_time:
             return await files.in_thread(self._repository().restore_plan, checkpoint, following=following)
 

@@ -62,12 +62,12 @@ class Entry:
         identity: The same for every spelling, as a URI.
         path: For people: relative to its folder, or absolute.
         stored: Its path in the tree.
-        link: Where the symbolic link points that the URI names; None if it names none.
+        link: The target of the symbolic link that the URI names; None if it does not name one.
         made_folders: The folders that did not exist, as URIs, innermost first; its own path, if a command
             made a folder there.
         before, after: What it held; `after` is None until it is recorded.
         intended: What was about to be written when the step was last heard of; None once that is recorded.
-        is_shared: Whether a command made it one file with another: it is taken back without touching that.
+        is_shared: Whether a command made it one file with another one, which a restore must not touch.
     """
 
     uri: str
@@ -133,7 +133,7 @@ def joined_entry(entries: Sequence[Entry]) -> Entry:
 
 
 def joined_in_step(known: Sequence[Entry], more: Sequence[Entry]) -> tuple[Entry, ...]:
-    """The entries of a step that has touched *more* as well."""
+    """Returns the entries of a step that has now touched *more* too."""
     growing = StepEntries(known)
     for entry in more:
         last = growing.touch(entry)
@@ -194,12 +194,12 @@ def gaps(entries: Sequence[Entry]) -> list[tuple[StoredImage, StoredImage]]:
 
 
 def _text(kept: StoredImage) -> str | None:
-    """What names the text that an editor shows: the unsaved one, else the file's."""
+    """Returns the id of the text that an editor shows: the unsaved text, or the file's."""
     return kept.unsaved.blob if kept.unsaved else kept.blob
 
 
 def change(entry: Entry) -> CheckpointPath | None:
-    """What became of a document; None if it is known to be as it was."""
+    """Returns the kind of change of a document; None if it is known to be unchanged."""
     before, after = entry.before, entry.left
     if after is not None and _content(before) == _content(after):
         return None

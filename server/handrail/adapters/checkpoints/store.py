@@ -110,7 +110,7 @@ class Store:
         files.sync_folder(self.folder.parent)
 
     def _is_made(self) -> bool:
-        """Whether the repository is there; what git knows it by is mended."""
+        """Returns whether the repository exists; repairs the files by which git recognises it."""
         head = self.folder / "HEAD"
         try:
             sound = head.read_bytes() == HEAD
@@ -154,7 +154,7 @@ class Store:
         self._write_files({self.folder / NEWEST: commit + b"\n"})
 
     def _write_files(self, wanted: dict[Path, bytes]) -> None:
-        """Has files hold bytes, each at once, in this order, and the last one for good."""
+        """Writes files atomically, in this order; when it returns, the last one is on the disk."""
         temporary: dict[Path, Path] = {}
         newest = self.folder / NEWEST
         try:
@@ -188,7 +188,7 @@ class Store:
         self._refs.remove_if_equals(Ref(ref.encode()), None)
 
     def drop(self, names: Set[ObjectID]) -> None:
-        """Removes objects that nothing names any more; those in large packs stay until git packs anew."""
+        """Removes objects that no ref needs; those in large packs stay until git packs again."""
         self._unlink(names)
         for path, left in self._packs.packs_without(names):
             if left:
@@ -240,7 +240,7 @@ class Store:
         return base / f"pack-{said}.pack" if said else None
 
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> None:
-        """Removes the packs *before* that hold nothing *needed* but what the pack *made* holds as well."""
+        """Removes those of the packs *before* whose *needed* objects are all in the pack *made*."""
         held = self._packs.retire(made, before, needed)
         self._unlink(held & set(self.loose_objects()))
 
@@ -272,7 +272,9 @@ class Store:
             shutil.rmtree(stray, ignore_errors=True)
 
     def target(self, ref: str) -> ObjectID | None:
-        """The commit that *ref* names, None if there is no such ref. Raises CheckpointError on damage."""
+        """
+        Returns the commit that *ref* names; None if the ref does not exist. Raises CheckpointError on damage.
+        """
         path = self.folder / ref
         try:
             raw = path.read_bytes()

@@ -62,7 +62,7 @@ class Turn:
 
 
 def checkpoint_of(turn: Turn) -> Checkpoint:
-    """What is told of a turn that is kept."""
+    """Returns the description of a stored turn."""
     first = turn.steps[0]
     return Checkpoint(
         id=turn.name,
@@ -151,7 +151,7 @@ class Turns:
 
     def write(self, turn: Turn, changed: Step, blobs: Sequence[ShaFile]) -> None:
         """
-        Commits a step that is new or has grown, and anew what follows it.
+        Commits a step that is new or has grown, and commits the steps after it again.
 
         Args:
             turn: The turn as it was read.

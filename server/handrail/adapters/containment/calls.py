@@ -288,7 +288,7 @@ class Gate:
     def _path_to_change(
         self, call: Call, index: int, folder: int | None, *, follows: bool = True
     ) -> Iterator[int]:
-        """What is at a path, if it may be changed. Raises OSError."""
+        """Opens what is at a path, if it may be changed. Raises OSError."""
         try:
             path = self._path(call, index, folder, follows=follows)
         except NotHandled:

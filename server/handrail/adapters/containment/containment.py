@@ -245,7 +245,7 @@ class Containment:
         return self._watch(held, contained, marked) if is_work else held
 
     def _view(self, contained: Contained, marked: Sequence[Marked], roots: Sequence[str]) -> View:
-        """What a command sees, but for what is made for it alone."""
+        """Returns what a command sees, without what is made for it alone."""
         works = contained.profile is Profile.WORK
         repositories = _repositories(marked, roots)
         installs = works and Need.NETWORK in contained.needs
@@ -301,11 +301,11 @@ class Containment:
         return failure
 
     def allow(self, uris: Sequence[str]) -> None:
-        """What is at these URIs is there with leave, whatever commands run just now."""
+        """Notes that what is at these URIs may be there, whatever commands are running."""
         self._allow(_real(uris))
 
     def _allow(self, paths: Iterable[str]) -> None:
-        """What is at these paths may be there, also for commands that began before."""
+        """Notes that what is at these paths may be there, even for commands that began before."""
         self._count += 1
         self._allowed.update(dict.fromkeys(paths, self._count))
 
@@ -314,7 +314,7 @@ class Containment:
         self._scratch.give_back(holding.layers, holding.folder)
 
     def _layers(self, contained: Contained, *, overlays: bool) -> tuple[tuple[Layer, ...], tuple[str, ...]]:
-        """What is changed only beside, and what is not changed at all."""
+        """Returns the folders that are changed only in layers, and those that cannot be changed."""
         layers, kept = [], []
         installs = Need.NETWORK in contained.needs
         for path in _real(contained.not_covered):

@@ -132,7 +132,7 @@ def restrict(rules: Sequence[tuple[str, int]], *, has_network: bool = False) -> 
 
 
 def drop_capabilities() -> None:
-    """Gives up all that root has beside its files, for good. Raises OSError."""
+    """Permanently gives up all rights of root except those to its files. Raises OSError."""
     for number in range(LAST_CAPABILITY + 1):
         libc.prctl(DROP_BOUND, number, 0, 0, 0)  # fails without the right to, and then there is none
     libc.prctl(AMBIENT, CLEAR_ALL, 0, 0, 0)
@@ -150,7 +150,7 @@ def filter_calls_of_work(*, has_network: bool, gates_reads: bool) -> int:
     The same for a command that writes: what `gate` decides about is asked on a descriptor. Raises OSError.
 
     Args:
-        gates_reads: Whether it decides about what is only read as well.
+        gates_reads: Whether the gate decides about calls that only read, too.
 
     Returns:
         The descriptor.

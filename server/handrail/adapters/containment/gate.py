@@ -116,7 +116,7 @@ def _woken_by_children() -> int:
 
 
 def _forget_streams(options: dict[str, str]) -> None:
-    """Closes what is the command's: who reads from it would wait for us as well."""
+    """Closes the command's streams: whoever reads from them would otherwise wait for this process too."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for channel in range(3):
         os.dup2(nowhere, channel)

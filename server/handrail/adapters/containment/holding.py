@@ -26,7 +26,7 @@ NEVER_TAKEN = frozenset({Kind.SPECIAL, Kind.OWN})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
     """
-    What was hidden or kept in the workspace at a time.
+    The paths that were hidden or protected in the workspace at some time.
 
     Attributes:
         paths: The paths, each with the folder that it was in.
@@ -55,17 +55,19 @@ class Holding:
     How one command is held.
 
     Attributes:
-        mounted: The files that others lie over, by what they were.
-        layers: The folders that are changed only beside.
-        folder: What is kept on disk for it alone.
-        scratch: What is kept on disk for all commands, if it may write there.
-        needs: What is open for it.
+        mounted: The files over which others are mounted, by their identity.
+        layers: The folders that are changed only in layers.
+        folder: Its own files on disk.
+        scratch: The files on disk that all commands share, if it may write there.
+        needs: What its containment has been opened for.
         opened: The paths that are open for it.
         roots: The workspace folders, without links.
-        before: What was hidden or kept in the workspace when it began; None if it cannot add to that.
+        before: The paths that were hidden or protected in the workspace when it began; None if it cannot
+            create such paths.
         number: How much had been allowed by then.
         needs_keeper: Whether it runs below a keeper, as it has no processes of its own that end with it.
-        git_runs: What git runs or obeys in each repository of the workspace, and was there when it began.
+        git_runs: The files that git runs or follows in each repository of the workspace and that existed when
+            it began.
     """
 
     program: str
@@ -86,7 +88,7 @@ class Holding:
 
     @staticmethod
     def was_held(told: bytes) -> bool:
-        """Whether a command was held to its end, or for good, by what was written of it."""
+        """Returns whether a command was held until its end, or irrevocably, according to what was written."""
         return b"exit-code" in told or b"landlocked" in told
 
     def changed_layers(self) -> list[Layer]:
@@ -96,7 +98,10 @@ class Holding:
     def wrap(
         self, program: str, name: str, arguments: Sequence[str], folder: str, told: int
     ) -> tuple[str, ...]:
-        """What starts *program* by *name* in *folder*, held; the descriptor *told* is told of it."""
+        """
+        Returns the arguments that start *program* as *name* in *folder*, held; its status is written to the
+        descriptor *told*.
+        """
         named = ("--argv0", name) if self.takes_name and not self.is_bounded else ()
         bounded = ("/bin/sh", "-c", BOUNDED, "sh") if self.is_bounded else ()
         telling = ("--json-status-fd", str(told))
@@ -139,13 +144,15 @@ class Holding:
         return Need.NETWORK in self.needs and is_installed(each, self.roots)
 
     def new_git_runs(self) -> list[str]:
-        """What git runs or obeys, and has appeared in a repository that was there."""
+        """
+        Returns files that git runs or follows and that have appeared in a repository that existed before.
+        """
         now = {folder: _git_runs(folder) - were for folder, were in self.git_runs.items()}
         return sorted(path for paths in now.values() for path in paths)
 
 
 def remember_marked(marked: Iterable[Marked]) -> Before:
-    """What is hidden or kept now."""
+    """Returns the paths that are hidden or protected now."""
     all_of_them = list(marked)
     targets = {now: _target(each) for each in all_of_them if (now := _identity(each.path)) is not None}
     named = (each for each in all_of_them if each.is_named and each.kind is not Kind.LINK)
@@ -163,7 +170,7 @@ def identities(paths: Iterable[str]) -> dict[str, Identity]:
 
 
 def git_runs(marked: Iterable[Marked]) -> dict[str, frozenset[str]]:
-    """What git runs or obeys in each repository of the workspace."""
+    """Returns the files that git runs or follows in each repository of the workspace."""
     return {each.path: _git_runs(each.path) for each in marked if each.kind is Kind.KEPT and each.is_folder}
 
 
@@ -191,7 +198,7 @@ def _is_unused(path: str) -> bool:
 
 
 def _target(each: Marked) -> str:
-    """Where a link leads; empty for what is none."""
+    """Returns the target of a link; empty for anything else."""
     try:
         return os.readlink(each.path) if each.kind is Kind.LINK else ""
     except OSError:

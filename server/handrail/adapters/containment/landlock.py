@@ -261,7 +261,7 @@ class _Hides:
 
     def rights_below(self, path: str, above: Set[str], over: Set[str]) -> Iterator[tuple[str, int]]:
         """
-        The rights to *path* and all below it, but for what is hidden or closed.
+        Returns the rights to *path* and all below it, except for hidden and closed paths.
 
         Args:
             above: The folders above what is hidden.
@@ -318,7 +318,7 @@ def _ancestors(path: str, top: str) -> Iterator[str]:
 
 
 def _visible_below(path: str, hidden: Iterable[str], above: set[str]) -> Iterator[tuple[str, int]]:
-    """*path* with all below it, but for what is hidden."""
+    """Returns the parts of *path* that are not hidden."""
     if path in hidden:
         return
     if path not in above:

@@ -46,7 +46,7 @@ class Call:
         return ctypes.c_int(self.arguments[index]).value
 
     def bytes_at(self, index: int, count: int) -> bytes:
-        """What lies where an argument points to. Raises OSError."""
+        """Reads the memory to which an argument points. Raises OSError."""
         with open(f"/proc/{self.thread}/mem", "rb", buffering=0) as memory:
             return os.pread(memory.fileno(), count, self.arguments[index])
 

@@ -89,7 +89,10 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def _identity(path: str, *, files: bool = False) -> Identity | None:
-    """What is at *path*; None if there is nothing, or no plain file where only *files* count."""
+    """
+    Returns the identity of *path*; None if it does not exist, or is not a plain file where only *files*
+    count.
+    """
     try:
         status = os.lstat(path)
     except OSError:

@@ -23,7 +23,7 @@ NOT_HERE = (18, 22, 38, 95)  # EXDEV, and what a file system says that cannot do
 
 
 class Pool:
-    """What is left in *folder*."""
+    """The spare files that are left in *folder*."""
 
     def __init__(self, folder: str) -> None:
         self._files = sorted(_paths_of(folder, "file"))

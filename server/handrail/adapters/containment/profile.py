@@ -39,7 +39,7 @@ class TooManyError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layer:
-    """A folder that is changed only beside: what is written lies in *upper*; *work* is the kernel's."""
+    """A folder that is changed only in a layer: what is written goes to *upper*; the kernel uses *work*."""
 
     folder: str
     upper: str
@@ -54,14 +54,14 @@ class View:
     Attributes:
         roots: The workspace folders.
         is_writable: Whether it may write there.
-        marked: What of them is hidden or kept.
-        opened: What it sees all the same, as it may write in the workspace.
-        kept: What the snapshot does not cover, and no layer does: not written.
-        repositories: The folders of git's that lie outside the workspace but belong to it.
+        marked: The hidden or protected paths in them.
+        opened: The paths that it sees nevertheless, because it may write in the workspace.
+        kept: The paths that neither the snapshot nor a layer covers: it cannot write to them.
+        repositories: The git folders outside the workspace that belong to it.
         temporary: The folder that it has as `/tmp`; None for an empty one.
-        hidden: An empty file without any permission, which lies over hidden ones.
-        overlays: Whether layers can be had.
-        copies: What lies over files, by path, so that unsaved text is seen.
+        hidden: An empty file without any permission, which is mounted over hidden files.
+        overlays: Whether layers are available.
+        copies: The unsaved texts that are mounted over files, by path.
     """
 
     roots: Sequence[str]
@@ -174,7 +174,7 @@ def _roots(view: View) -> Iterator[str]:
 
 
 def _workspace_mounts(view: View, mounted: list[str]) -> Iterator[str]:
-    """What is hidden, or not written, within the workspace, and what is seen of other places."""
+    """Yields the mounts that hide or protect paths in the workspace, and those that show other places."""
     layered = [layer.folder for layer in view.layers]
     count = len(layered)
     # A folder comes before what is in it. To open a folder opens nothing that is hidden in it.
@@ -233,7 +233,7 @@ def _is_in(path: str, folders: Iterable[str]) -> bool:
 
 
 def is_cache(path: Path) -> bool:
-    """Whether what is in a folder is made anew by what made it."""
+    """Whether the contents of a folder are a cache, which its program would create again."""
     return path.name in _CACHES or path.name.endswith((".egg-info", ".dist-info"))
 
 

@@ -30,7 +30,7 @@ LIMIT_FILES, LIMIT_BYTES = 20, 65_536  # that are shown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovedFiles:
-    """What was moved away after a command; see `RunResult`."""
+    """The files that were moved away after a command; see `RunResult`."""
 
     appeared: tuple[Appeared, ...] = ()
     left: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class MovedFiles:
 @dataclass(kw_only=True)
 class Quarantine:
     """
-    What was taken away.
+    Moves files out of the workspace, and puts them back.
 
     Attributes:
         state: Gives the state folder.
@@ -128,7 +128,7 @@ def _move(path: Path, to: Path) -> None:
 
 
 def _read_contents(top: Path, left: int) -> Iterator[tuple[str, str | None]]:
-    """The files of what was moved, with what stands in them, as long as some is *left*."""
+    """Yields the files of what was moved, with their contents, up to *left* bytes."""
     for path in _files(top):
         name = os.path.relpath(path, top) if path != top else ""
         text = _text(path, left)
@@ -147,7 +147,7 @@ def _files(top: Path) -> Iterator[Path]:
 
 
 def _text(path: Path, limit: int) -> str | None:
-    """What stands in a file; where a link leads; None for what is too long, or no text."""
+    """Returns the text of a file or the target of a link; None if it is too long, or not text."""
     try:
         if path.is_symlink():
             return f"a link to {os.readlink(path)}\n"

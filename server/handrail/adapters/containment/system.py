@@ -64,7 +64,7 @@ LIMIT_PREFIXES = 40
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
     """
-    What is seen of the machine besides the system.
+    The parts of the user's home that a command sees besides the system.
 
     Attributes:
         home: The user's home folder, with links resolved; None if there is none.

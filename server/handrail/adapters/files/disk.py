@@ -72,7 +72,8 @@ class Disk:
                 was changed are made all the same; the others are `stale-document`.
             label: Not used: a disk keeps no list of what was done.
 
-        A turn that is cancelled meanwhile waits for the change under way; the next is not begun.
+        If the turn is cancelled while it works, it finishes the current change and does not begin the next
+        one.
         """
         landings = []
         async with self._writing:
@@ -92,7 +93,7 @@ class Disk:
         return frozenset(uris)
 
     async def read_bytes(self, uri: str) -> bytes | None:
-        """The bytes of a file; None if there is no such file, or it cannot be read."""
+        """Returns the bytes of a file; None if it does not exist or cannot be read."""
         path = _resolve(uri)
         return None if isinstance(path, Failure) else await files.in_thread(_bytes_of, path)
 
@@ -114,7 +115,7 @@ class Disk:
         return failed.with_uri(uri) if failed else None
 
     async def read_image(self, uri: str) -> Image | None:
-        """What lies at a place, a symbolic link as such; see the port."""
+        """Returns the image of a place, without following a symbolic link; see the port."""
         path = path_of(uri)
         return None if path is None else await files.in_thread(links.read_image, path)
 
@@ -295,7 +296,7 @@ def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
 
 
 def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
-    """What became of an update, judged by what the file holds afterwards."""
+    """Returns the landing of an update, judged by what the file holds afterwards."""
     intact = (False,) * len(ready.edits)
     if isinstance(now, Text):
         intact = readback.which_are_intact(ready.text, ready.edits, now.content)

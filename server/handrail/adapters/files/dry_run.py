@@ -72,7 +72,7 @@ class DryRunEditor:
         return None
 
     async def read_image(self, uri: str) -> Image | None:
-        """What lies there on the disk."""
+        """Returns the image on the disk."""
         return await self._editor.read_image(uri)
 
     async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:

@@ -61,7 +61,7 @@ class Entry:
         return os.open(self.name, flags | NO_BLOCK | follows, mode, dir_fd=self.folder)
 
     def status(self) -> os.stat_result:
-        """What lies there, a link as such. Raises OSError."""
+        """Returns the status of the entry, without following a link. Raises OSError."""
         return os.stat(self.name, dir_fd=self.folder, follow_symlinks=False)
 
     def set_mode(self, mode: int) -> None:
@@ -123,7 +123,7 @@ def make_folders(folder: Path) -> None:
 
 def sweep(file: Entry) -> None:
     """
-    Remove what a writer that was killed has left beside *file*; for who holds the folder's lock.
+    Remove temporary files that a killed writer has left next to *file*. The caller holds the folder's lock.
 
     A folder is looked through once. Young files stay: where folders cannot be locked, someone may be
     writing them.

@@ -136,7 +136,7 @@ def busy(path: Path) -> Failure:
 
 
 def stale_file(path: Path) -> Failure:
-    """What was to be written was decided on something that the file does not hold any more."""
+    """Returns the failure for a file that has changed since the new contents were computed."""
     return Failure(
         code=Code.STALE_DOCUMENT,
         message=f"{files.show_name(path)} has changed since you read it, so it was left unchanged.",
@@ -145,7 +145,7 @@ def stale_file(path: Path) -> Failure:
 
 
 def other_content(path: Path) -> Failure:
-    """What was written is not what is there."""
+    """Returns the failure for a file that does not hold what was written."""
     return Failure(
         code=Code.NOT_AS_WRITTEN,
         message=f"{files.show_name(path)} was written, but another program has changed it since.",

@@ -174,7 +174,7 @@ def replace(path: Path | Entry, raw: bytes, state: FileState, mode: int | None =
         mode: New permission bits; None keeps them.
 
     Returns:
-        False, with nothing written, if the file is not as it was found any more.
+        False, with nothing written, if the file has changed since it was read.
     """
     file, mode = _entry(path), state.mode if mode is None else mode
     if state.links > 1:
@@ -248,7 +248,7 @@ def _copy_attributes(theirs: int, ours: int) -> None:
 
 def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:
     """
-    Make a file, unless anything is there: then FileExistsError. Folders that a path needs are made as well.
+    Make a file, unless anything is there: then FileExistsError. Missing folders are created too.
 
     Args:
         path: With every link resolved.
@@ -325,7 +325,10 @@ def _put(temporary: Entry, file: Entry, raw: bytes) -> None:
 
 @contextmanager
 def _temporary(file: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
-    """A file beside the one that is to be written, whole and on the disk; gone at the end if still there."""
+    """
+    Yields a temporary file next to *file*, complete and synced to the disk; removes it at the end if it still
+    exists.
+    """
     temporary = file.sibling(f"{TEMPORARY}{secrets.token_hex(8)}")
     handle = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
@@ -340,7 +343,7 @@ def _temporary(file: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
 
 
 def remove(path: Path | Entry, state: FileState) -> bool:
-    """Remove a file; False, with nothing removed, if it is not as it was found any more."""
+    """Remove a file; False, with nothing removed, if it has changed since it was read."""
     file = _entry(path)
     if not is_at(file, state):
         return False

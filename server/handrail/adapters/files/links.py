@@ -20,7 +20,9 @@ from handrail.core.failure import Failure
 
 
 def read_image(path: Path | Entry) -> Image | None:
-    """What lies at a path; None for what is neither link nor plain file nor nothing, or cannot be read."""
+    """
+    Returns the image of a path; None if it is something other than a link or a plain file, or cannot be read.
+    """
     file = path if isinstance(path, Entry) else Entry(path)
     try:
         mode = file.status().st_mode
@@ -63,7 +65,7 @@ def _put_image(file: Entry, base: Image, wanted: Image) -> Failure | None:
 
 
 def _put(file: Entry, wanted: Image) -> None:
-    """Put a link or a file in the place of whatever lies there, at once."""
+    """Atomically replaces whatever is at a path with a link or a file."""
     assert wanted.raw is not None
     beside = file.sibling(f"{files.TEMPORARY}{secrets.token_hex(8)}")
     try:

@@ -45,7 +45,7 @@ class NoLockError(OSError):
 @contextmanager
 def hold(path: Path, stand_ins: Path | None) -> Iterator[None]:
     """
-    Hold the lock of a document, or of what lies at a place; blocks, so it is called in a thread.
+    Hold the lock of a document or a place; blocks, so call it in a thread.
 
     Args:
         path: With every link of its folder resolved; the folder exists, the file need not.
@@ -54,7 +54,7 @@ def hold(path: Path, stand_ins: Path | None) -> Iterator[None]:
     Raises:
         HeldError: Someone else held it for `WAIT_S`.
         NoLockError: It cannot be locked, and no file can stand in.
-        OSError: There is no such folder.
+        OSError: The folder does not exist.
     """
     until = time.monotonic() + WAIT_S
     with ExitStack() as kept:

@@ -42,8 +42,8 @@ def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
         names: What the folders are called.
 
     Returns:
-        The path relative to its folder, after the folder's name if there are several; absolute outside
-        all folders; the URI of a name that is no text.
+        The path relative to its folder, after the folder's name if there are several; absolute outside all
+        folders; the URI if the name is not text.
     """
     home = inside(real, roots)
     if home is None:

@@ -33,7 +33,7 @@ class SlowError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """What is searched: the file at `path`, or `text` instead of what it holds."""
+    """A document to search: the file at `path`, or `text` in place of its contents."""
 
     name: str
     path: str = ""
@@ -142,7 +142,7 @@ def main() -> None:
 
 
 def _read(path: str) -> str:
-    """The text of a file; nothing if it is no text, too large or gone."""
+    """Returns the text of a file; empty if it is not text, is too large, or is gone."""
     try:
         with open(path, "rb") as file:
             raw = file.read(LIMIT_BYTES + 1)

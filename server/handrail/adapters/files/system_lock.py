@@ -9,7 +9,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def take(handle: int, *, writes: bool) -> bool:
-        """Lock an open file, if no one else has; there are no shared locks here, so readers wait as well."""
+        """Lock an open file, if no one else has; there are no shared locks here, so readers wait too."""
         os.lseek(handle, 1 << 30, os.SEEK_SET)  # beyond the owner's name, which stays readable
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)

@@ -40,7 +40,7 @@ class FileWatch(FileSystemEventHandler):
         """
         Tell of changes of *uris* from now on; URIs that do not name files are ignored.
 
-        Each is told of once when another set is followed, as it may have changed before the watch stood.
+        After this call, *tell* is called once for each, since it may have changed before the watch began.
         """
         wanted = {os.path.realpath(path): uri for uri in uris if (path := path_of(uri)) is not None}
         folders = {folder for path in wanted if (folder := Path(path).parent).is_dir()}

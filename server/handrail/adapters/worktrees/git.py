@@ -124,7 +124,9 @@ class Git:
         return self._run_to_end(*args, given=given).stdout
 
     def add(self, *args: str, names: Sequence[bytes]) -> Sequence[bytes]:
-        """Have the index hold what lies at *names* now; returns those that git keeps nothing of."""
+        """
+        Adds the current contents of *names* to the index; returns the names of which git stores nothing.
+        """
         ended = self._run_to_end(
             "update-index", "-z", *args, "--stdin", given=b"".join(each + b"\0" for each in names)
         )

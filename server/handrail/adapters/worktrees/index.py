@@ -108,20 +108,20 @@ def is_whole(git: Git, listed: Listed) -> bool:
 
 
 def reread(git: Git, names: Set[bytes]) -> None:
-    """Have git read *names* anew, whatever it believes of them. Raises CheckpointError."""
+    """Makes git read *names* again, whatever its index says about them. Raises CheckpointError."""
     lines = (line for line in _lines(git.run("ls-files", "-v", "-s", "-z")) if line[PATH:] in names)
     entries = map(_entry, lines)
     _order(git, [order for entry in entries for order in _forget_stat(entry, entry.blob)])
 
 
 def are_attributes(name: bytes) -> bool:
-    """Whether a path is that of a file that asks for conversion of those beside and below it."""
+    """Whether a path is a file of attributes, which can have files next to it and below it converted."""
     return name.rpartition(b"/")[2].lower() == ATTRIBUTES
 
 
 def reread_doubtful(git: Git, user: UserRepository, *, has_attributes: bool) -> None:
     """
-    Have git read anew what its index may be wrong about. Raises CheckpointError.
+    Makes git read again what its index may be wrong about. Raises CheckpointError.
 
     Args:
         git: Has a copy of the index of *user*.
@@ -157,7 +157,9 @@ def _lines(raw: bytes) -> Iterator[bytes]:
 
 
 def _forget_stat(entry: _Entry, blob: bytes) -> Iterator[bytes]:
-    """What has git forget when it looked at a file, so that it is read anew; it is taken to hold *blob*."""
+    """
+    Returns an index entry without times, so that git reads the file again; until then it counts as *blob*.
+    """
     if entry.mode == LINK or entry.stage != b"0":
         yield b"0 " + NOTHING + b"\t" + entry.path
     if entry.mode != LINK:
@@ -184,7 +186,7 @@ def _find_converted(git: Git, user: UserRepository, paths: Sequence[bytes]) -> s
 
 
 def _have_attributes(user: UserRepository, raw: bytes) -> bool:
-    """Whether the index, or what lies outside of the work tree, has files of attributes."""
+    """Whether there are files of attributes in the index or outside the work tree."""
     named = (raw[at : at + PIECE_BYTES + len(ATTRIBUTES)] for at in range(0, len(raw), PIECE_BYTES))
     return any(map(os.path.exists, user.attributes)) or any(ATTRIBUTES in piece.lower() for piece in named)
 

@@ -75,7 +75,7 @@ def take(roots: Sequence[Path]) -> PlainFiles | None:
 
 
 def _read_path(path: Path) -> tuple[bytes, int]:
-    """What lies at a path: the bytes and mode of a file, or a link as it is."""
+    """Returns the bytes and mode of a file, or the target of a link."""
     if path.is_symlink():
         return os.fsencode(os.readlink(path)), LINK
     there = files.read(path, LIMIT_BYTES)

@@ -204,7 +204,7 @@ class Trees:
     def _changes(
         self, git: Git, known: stats.Stats, copied: UserRepository | None
     ) -> tuple[Sequence[Name], Sequence[bytes]]:
-        """As `_names`, once git has been told what it must read anew."""
+        """As `_names`, once git has been told what it must read again."""
         paths = self._paths(git.work_tree)
         names, closed = _names(git, paths)
         if doubtful := set(stats.doubtful(git.work_tree, known)) - {name for name, _ in names}:
@@ -229,7 +229,7 @@ class Trees:
         return ("--", *(os.path.relpath(root, top) for root in self._roots if root.is_relative_to(top)))
 
     def _excluded_folders(self, top: Path) -> Iterator[Path]:
-        """The folders in *top* that git is not to look at, but for those on the way to others."""
+        """Returns the folders in *top* that git must not read, except those on the way to others."""
         for root in self._roots:
             if root.is_relative_to(top):
                 yield from (folder for folder in root.parents if folder.is_relative_to(top))
@@ -272,7 +272,7 @@ def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[byt
 
 
 class _Modes:
-    """The permission bits that are not those that git gives, by name; kept beside the index."""
+    """The permission bits that git does not store, by name; stored next to the index."""
 
     def __init__(self, git: Git) -> None:
         self._path = git.folder / "modes.json"
@@ -289,7 +289,7 @@ class _Modes:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ChosenNames:
-    """The names that belong into the tree, those that do not any more, and repositories of their own."""
+    """The names that belong in the tree, those that no longer do, and nested repositories."""
 
     there: list[bytes] = field(default_factory=list)
     gone: list[bytes] = field(default_factory=list)

@@ -44,7 +44,7 @@ def with_other_rights(top: Path, known: Stats) -> Iterator[str]:
 
 
 def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
-    """Whether *path* is a file with other names as well, and was not the same one with some before."""
+    """Whether *path* is a file that has other names now, and did not have them before."""
     try:
         now = os.lstat(path)
     except OSError:
