@@ -205,8 +205,8 @@ AWKWARD = {
 PLAIN = tuple(
     PACKAGE / name
     for name in """
-    adapters/checkpoints adapters/containment adapters/files adapters/worktrees agent/restore agent/turn lsp/chat
-    lsp/protocol ports
+    adapters/checkpoints adapters/containment adapters/files adapters/worktrees agent/restore agent/turn
+    lsp/chat lsp/protocol ports
     """.split()  # noqa: SIM905  # a paragraph of names reads better than a column
 )
 OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")

@@ -103,9 +103,7 @@ class Packs:
                     yield path, [entry for entry in pack.read(path) if entry.name not in names]
 
     def retire(self, made: Path, before: Iterable[Path], needed: Set[ObjectID]) -> Set[ObjectID]:
-        """
-        Removes those of the packs *before* whose *needed* objects are all in *made*. Returns the ids in *made*.
-        """
+        """Removes those of the packs *before* whose *needed* objects are all in *made*; returns its ids."""
         held = frozenset(pack.list_objects(made).names)
         for path in before:
             with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it

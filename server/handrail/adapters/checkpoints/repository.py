@@ -223,7 +223,7 @@ class CheckpointRepository:
             return tuple(each for each in found if session is None or each.session == session)
 
     def restore_plan(self, name: str, *, following: bool) -> tuple[Restoration, ...]:
-        """Returns how to restore a turn, or the end of one from a step on; if *following*, all later turns."""
+        """Returns how to restore a turn, or its steps from one on; if *following*, all later turns too."""
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
             steps = add_later(turns, steps_of(turns, name)) if following else steps_of(turns, name)
