@@ -172,5 +172,5 @@ async function runLogged([command = "", ...args]: string[], log: LogOutputChanne
 function lastLine(text: string): string {
   const lines = text.trim().split(/\r?\n/).reverse();
   const line = (lines.find((each) => each.startsWith("ERROR: ")) ?? lines[0] ?? "").replace(/^ERROR: /, "").trim();
-  return line === "" ? l10n.t("nothing.") : line.replace(/\.?$/, ".");
+  return line === "" ? l10n.t("(no message)") : line.replace(/\.?$/, ".");
 }

@@ -74,7 +74,8 @@ def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]
         )
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
         notes.append(
-            f"These files run later or contain keys, and could not be moved away: {', '.join(stuck)}."
+            "These files contain keys, or other programs may run them later, but they could not be moved "
+            f"away: {', '.join(stuck)}."
         )
     if printed.left:
         paths = ", ".join(_path(uri, ports) for uri in printed.left)
@@ -110,7 +111,8 @@ async def ask(
     if away:
         paths = ", ".join(_path(each.uri, ports) for each in away)
         notes.append(
-            f"These files run later and the user did not allow them, so they were moved away again: {paths}."
+            "Other programs may run these files later and the user did not allow them, so they were moved "
+            f"away again: {paths}."
         )
     return effects, tuple(notes)
 
