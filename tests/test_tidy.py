@@ -205,7 +205,7 @@ AWKWARD = {
 PLAIN = tuple(
     PACKAGE / name
     for name in """
-    adapters/checkpoints adapters/containment adapters/files adapters/worktrees agent/restore agent/turn
+    adapters/checkpoints adapters/containment adapters/files adapters/worktrees agent/restore agent/turn core
     lsp/chat lsp/protocol ports
     """.split()  # noqa: SIM905  # a paragraph of names reads better than a column
 )

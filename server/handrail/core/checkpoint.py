@@ -65,19 +65,19 @@ class Target:
     A document that is about to change.
 
     Attributes:
-        unsaved: The editor's text, if the disk has another one.
-        intended: What it is about to become; None if that is not known.
+        unsaved: The editor's text, if the file has another one.
+        intended: The planned contents; None if they are unknown.
         is_unfollowed: Whether the path is meant and not the document that it leads to, so that a symbolic
             link there is kept as a link.
         raw: What its file is taken to hold: what the change was computed on, or what it made of that, even if
-            someone else has changed the file meanwhile. None for what it holds.
+            someone else has changed the file since. None: what it holds.
         leaves_file: Whether only the editor's text was changed: the file counts as it was before the change,
             whatever the user has saved by now.
-        is_gone: Whether there is none, whatever someone else has put there by now.
-        is_untouched: Whether it was left as it was, whatever someone else has made of it by now.
+        is_gone: Whether the turn left no file here, even if someone else has put one here since.
+        is_untouched: Whether the turn left it unchanged, even if someone else has changed it since.
         renamed: Its URI by now, if it was renamed since its pre-image was kept.
-        is_past: Whether this is how it was a while ago: nothing is about to change, so it is only kept if the
-            step has nothing of it yet.
+        is_past: Whether this is how it was a while ago: nothing will be changed, so it is only kept if the
+            step does not have the document yet.
     """
 
     uri: str
@@ -93,7 +93,7 @@ class Target:
 
 
 class Kind(StrEnum):
-    """What became of a path since its pre-image."""
+    """How a path differs from its pre-image."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -185,20 +185,20 @@ class Image:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restoration:
     """
-    One path to be taken back.
+    One path to restore.
 
     Attributes:
         uri: The document.
-        before: What it held before the turn (or step) first touched it.
-        after: What the turn left, as last recorded; None if that is not known.
-        is_seen: Whether it is known to have left that; else it was killed when it was about to.
+        before: The contents before the turn (or step) first touched it.
+        after: The contents that the turn left, as last recorded; None if they are unknown.
+        is_seen: Whether the turn certainly wrote that; otherwise it was killed when it was about to.
         gaps: What others changed between two steps: (what one step left, what the next one found).
         made_folders: Folders that did not exist before, as URIs, innermost first.
         identity: The document that the URI meant then, whatever it means by now.
-        is_shared: Whether a command made it one file with another.
-        earlier: The same for the first steps alone, the most first: where the last ones are taken back
-            already, it is what is there.
-        before_last: What it held before it was last touched; None if it was touched once (see `before`).
+        is_shared: Whether a command made it one file with another one.
+        earlier: The same for the first steps alone, the most first: if the later steps have been restored
+            already, this is what the document holds now.
+        before_last: The contents before it was last touched; None if it was touched once (see `before`).
     """
 
     uri: str
@@ -214,7 +214,7 @@ class Restoration:
 
     @property
     def is_unfollowed(self) -> bool:
-        """Whether a link lay there, before or after, so that what it leads to is left alone."""
+        """Whether the path was or is a link, so that its target must be left alone."""
         return self.is_shared or self.before.is_link or (self.after is not None and self.after.is_link)
 
 
@@ -283,11 +283,11 @@ class CommandChange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEffects:
     """
-    What became of the workspace folders while a command ran.
+    The changes of the workspace folders while a command ran.
 
     Attributes:
-        checkpoint: The turn's id, if anything changed: restoring it takes the changes back as well.
-        not_covered: Changes, or parts of the folders, of which nothing is kept.
+        checkpoint: The turn's id, if anything changed: restoring the turn undoes these changes too.
+        not_covered: Changes, or parts of the folders, that no checkpoint covers.
     """
 
     changes: tuple[CommandChange, ...] = ()
@@ -305,7 +305,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruned:
-    """What a pruning came to: the checkpoints that are gone, and the bytes that are used now."""
+    """The result of pruning: the removed checkpoints, and the number of bytes in use now."""
 
     removed: tuple[str, ...]
     bytes_used: int
@@ -313,7 +313,7 @@ class Pruned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soundness:
-    """What is wrong with the store, nothing if it is sound, and how many checkpoints were looked at."""
+    """The problems of the store (none if it is sound), and the number of examined checkpoints."""
 
     checkpoints: int
     problems: tuple[str, ...]

@@ -80,7 +80,8 @@ def line(text: str, limit: int = LINE_CHARS) -> str:
     """
     Returns *text* as one line for a surface that interprets nothing: a title, a label.
 
-    Line ends are `⏎`; what is beyond *limit* characters is `…`. What was shown once is shown so again.
+    Line ends are `⏎`; what is beyond *limit* characters is `…`. Text that went through this function once
+    stays the same.
     """
     shown = visible(text.strip("\r\n"))
     shown = re.sub(r"[\n\t]", lambda match: LINE_END if match[0] == "\n" else "\\t", shown)
@@ -127,8 +128,8 @@ def block(text: str, language: str = "") -> str:
     """
     Returns *text* as a fenced block of Markdown that holds all of it.
 
-    Long rows are cut, and what goes on from the row before begins with `↪`, so no part of the text can be
-    beyond the edge of a window. Settings for editors, such as `vim:` and `-*-`, are cut so as well.
+    Long rows are cut, and the continuation of a row begins with `↪`, so no part of the text can be beyond the
+    edge of a window. Settings for editors, such as `vim:` and `-*-`, are cut in the same way.
     """
     rows = [part for row in visible(text).split("\n") for part in _wrap(row)]
     longest = max((len(found) for row in rows for found in re.findall(r"`+", row)), default=0)

@@ -48,7 +48,10 @@ DECODER = json.JSONDecoder(strict=False)  # small models write line ends into st
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The calls of the conversation, and whether this turn has edited by calls that were none of text."""
+    """
+    The calls of the conversation, and whether this turn has edited by real calls, not by calls written as
+    text.
+    """
 
     calls: Collection[tuple[str, str]] = ()
     has_edited: bool = False
@@ -165,7 +168,7 @@ def _calls(value: object, name: str, tools: Set[str]) -> Iterator[ToolCall]:
 
 
 def _bare(name: object) -> str:
-    """The name of a tool without what stands for all of them; empty for what is no name."""
+    """Returns the name of a tool without the prefix that all tools have; empty if it is not a name."""
     if not isinstance(name, str):
         return ""
     return next((name.removeprefix(space) for space in SPACES if name.startswith(space)), name)
@@ -189,7 +192,10 @@ def _read_tags(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
 
 
 def _elements(text: str, tag: re.Pattern[str], end: str) -> Iterator[tuple[re.Match[str], str, int]]:
-    """What stands between a *tag* and its *end*, and where that ends; calls have ends of two names."""
+    """
+    Yields the text between each *tag* and its *end*, and where that ends; calls may end with either of two
+    names.
+    """
     at = 0
     for _ in range(LIMIT_OBJECTS):
         opens = tag.search(text, at)

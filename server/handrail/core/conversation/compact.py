@@ -111,7 +111,8 @@ class Gauge:
 
     def cut_to(self, estimated: int, usage: Usage) -> int | None:
         """
-        How much a server has read that has cut a conversation without a word; None if it has read all.
+        Returns how many tokens were read by a server that silently truncates conversations; None if it read
+        everything.
 
         Args:
             estimated: By this gauge.

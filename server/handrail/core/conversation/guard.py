@@ -63,7 +63,7 @@ class Concern:
 
 
 def check(recent: RecentSteps) -> Concern | None:
-    """What is wrong with how the turn goes, if anything."""
+    """Returns why the turn should not simply continue; None if it may."""
     for period in range(1, LONGEST_PERIOD + 1):
         if _repeats(recent.steps, period):
             names = ", ".join(dict.fromkeys(name for step in recent.steps[-period:] for name, _, _ in step))

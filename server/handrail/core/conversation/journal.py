@@ -31,7 +31,7 @@ UNKNOWN = Failure(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBegun:
     """
-    A turn has begun; or what it came to was copied from another session.
+    A turn has begun, or was copied from another session.
 
     Attributes:
         rules: The version of what we tell models, which the model was told; 0 if it is not known.
@@ -95,9 +95,9 @@ class Rewound:
     The session is again what it was before a turn, or before an earlier rewinding.
 
     Attributes:
-        id: Names this event, so that it can be taken back as well.
+        id: Identifies this event, so that it can be undone too.
         before: The turn, or the id of the earlier event.
-        call: The first call of the step of that turn before which the session is again; empty for all of it.
+        call: The first call of the step to which the turn is rewound; empty to rewind all of it.
     """
 
     id: str
@@ -115,7 +115,7 @@ class Renamed:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
     """
-    A question to the user is open no longer.
+    A question to the user is no longer open.
 
     Attributes:
         question: Its id.
@@ -152,7 +152,7 @@ class JournalContents:
         turns: In order.
         touched: The paths of the documents that were changed.
         known: The documents that the model knows, as in `Known`.
-        usage: Of all turns that came to their end, those that were taken back among them.
+        usage: The usage of all turns that ended, including those that were rewound.
     """
 
     messages: tuple[Message, ...] = ()
@@ -203,7 +203,7 @@ def _entries_to(entries: Iterable[Entry], turn: str) -> Iterator[Entry]:
 
 
 def drop_rewound(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries that still count; what was taken back does not, and no rewinding is left."""
+    """Returns the entries that still count: without rewinds, and without what they removed."""
     counted: list[Entry] = []
     marks: dict[str, tuple[list[Entry], int]] = {}  # so many of a list that only grows
     for entry in entries:

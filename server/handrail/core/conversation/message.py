@@ -66,7 +66,7 @@ class Picture:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
     """
-    What a call came to, as the model reads it.
+    The result of a call, as the model reads it.
 
     Attributes:
         call: The id of the call.

@@ -41,11 +41,11 @@ class Rule:
     How often one class of trouble is tolerated.
 
     Attributes:
-        bound: As many in a row are borne; the next one ends the turn.
+        bound: This many in a row are allowed; the next one ends the turn.
         reason: Why the turn then ends. Empty if the text that there is is then the answer.
-        nudge: What the model is told.
+        nudge: The message to the model.
         withhold: From this many in a row on, the next call is made without tools; 0 is never.
-        remark: What the user is told if the text is then the answer.
+        remark: The message to the user if the text is then the answer.
     """
 
     bound: int
@@ -228,7 +228,7 @@ def decide(response: Response, streak: Streak, earlier_text: str, tools: Set[str
 
 
 def classify(response: Response, tools: Set[str]) -> Trouble | None:
-    """What is wrong with a response, if anything; the first row that fits decides."""
+    """Returns the kind of trouble with a response; None if there is none. The first matching row decides."""
     calls, said = response.calls, bool(response.text.strip())
     is_free = not calls and not response.is_literal
     rows: tuple[tuple[Trouble, bool], ...] = (
@@ -329,7 +329,7 @@ WINDOW = re.compile(
 
 
 def window_in(error: str) -> int | None:
-    """How many tokens a model reads, if an error that says that its context is full tells that as well."""
+    """Returns the size of the model's context in tokens, if an error about a full context contains it."""
     found = WINDOW.search(error)
     return int(next(filter(None, found.groups())).replace(",", "")) if found else None
 
@@ -362,14 +362,15 @@ class Retry:
 
 def retry(attempt: int, wanted_s: float | None) -> Retry | None:
     """
-    Whether a step whose provider failed is begun anew.
+    Decides whether a step whose provider failed is repeated.
 
     Args:
         attempt: How often it has failed, from 1.
         wanted_s: The pause that the provider asks for, if it says.
 
     Returns:
-        The pause; None if the turn ends instead, which loses nothing and can be gone on with.
+        The pause before it; None if the turn ends instead. Nothing is lost then, and the session can
+        continue.
     """
     if attempt > LIMIT_RETRIES or (wanted_s or 0) > PATIENCE_S:
         return None  # `reason_to_give_up` says which

@@ -49,7 +49,7 @@ class Stream:
     _is_code: bool = False
 
     def add(self, text: str) -> list[Delta | Thought]:
-        """What is certain of the text once this piece has come."""
+        """Adds a piece of text; returns the part that is certainly not a tag."""
         self._pending += text
         result: list[Delta | Thought] = []
         while (tag := self._tag()) is not None:
@@ -60,7 +60,7 @@ class Stream:
         return result + self._tell(len(self._pending) - self._held_count())
 
     def end(self) -> list[Delta | Thought]:
-        """What is left of it."""
+        """Returns the rest of the text."""
         return self._tell(len(self._pending))
 
     def _tag(self) -> tuple[int, int] | None:

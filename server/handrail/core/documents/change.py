@@ -24,7 +24,7 @@ class Tier(StrEnum):
 
 
 class Status(StrEnum):
-    """What became of one hunk, or of the change of a whole document; *denied* is the user's no."""
+    """The result of one hunk, or of the change of a whole document; *denied*: the user said no."""
 
     LANDED = "landed"
     ALREADY = "already"
@@ -41,7 +41,7 @@ class PlannedHunk:
         number: Its place in the patch, counted from 1; None for a change of the whole document.
         tier: How it matched.
         edits: The smallest edits of the base text; none if the document already has this change.
-        notes: What was put right to understand it, in sentences.
+        notes: What was corrected to understand it, in sentences.
     """
 
     number: int | None
@@ -57,7 +57,7 @@ class Update:
 
     Attributes:
         base: The text on which the edits were computed.
-        is_divisible: Whether those hunks may be made that still fit, if others do not fit any more.
+        is_divisible: Whether hunks that still fit may be made if others no longer do.
         is_alone: Whether it is for the document of this URI alone, of several that are open of one file.
     """
 
@@ -135,10 +135,10 @@ class Applied:
     The change was read back and has landed.
 
     Attributes:
-        text: What was read; None for a deletion.
+        text: The text that was read back; None for a deletion.
         is_reformatted: Whether the editor has changed blanks of it.
-        was_doubled: Whether the editor made it twice, and the second copy was taken back.
-        is_doubled: Whether the second copy could not be taken back, and is still there.
+        was_doubled: Whether the editor made it twice, and the second copy was undone.
+        is_doubled: Whether the second copy could not be undone, and is still there.
         uri: Where the document is now, if it was renamed in the meantime.
     """
 
@@ -172,7 +172,7 @@ class Rejected:
     Nothing of the change has landed.
 
     Attributes:
-        conflicts: The numbers of the hunks that do not fit any more, if the others would; empty for all.
+        conflicts: The numbers of the hunks that no longer fit, if the others do; empty for all.
         uri: Where the document is now, if it was renamed in the meantime.
         has_overwritten: As in `Partial`.
     """
@@ -187,7 +187,9 @@ Landing = Applied | Partial | Rejected
 
 
 def with_what_was_overwritten(failure: Failure, way: Landing) -> Failure:
-    """The failure of what was taken back, with what the *way* back has overwritten of the user's typing."""
+    """
+    Returns the failure of a reverted edit, with the user's typing that the revert (*way*) has overwritten.
+    """
     if isinstance(way, Applied) or not way.has_overwritten:
         return failure
     message = f"{failure.message} {way.failure.message}"

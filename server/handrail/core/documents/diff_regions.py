@@ -62,7 +62,7 @@ def distance(before: Rows, after: Rows) -> int | None:
 
 
 def _others(runs: Sequence[Run], before: int, after: int) -> Iterator[Block]:
-    """What lies between the runs."""
+    """Yields the regions between the runs."""
     ends = [(0, 0), *((j, k + j - i) for i, j, k in runs)]
     begins = [*((i, k) for i, _, k in runs), (before, after)]
     for (i, k), (j, m) in zip(ends, begins, strict=True):

@@ -32,7 +32,7 @@ class Part:
     Some lines of ours that belong together.
 
     Attributes:
-        key: Names it among the parts of the page, for good.
+        key: Identifies it among the parts of the page; never changes.
         rows: Each with its end; the last one is empty, so that what the user writes below is apart.
         numbers: Which rows of the whole part these are; empty for all.
     """
@@ -220,7 +220,7 @@ def _with_end(text: str) -> str:
 
 
 def _row_below(known: Sequence[Line], part: Part) -> Callable[[int], int]:
-    """Tells below which row of a part stands what stood below a row of it before."""
+    """Finds the row of a part that now has above it what a row of the user's text had before."""
     before = [line.text.rstrip() for line in known]
     after = [row.rstrip() for row in part.rows]
     said = [number for number, row in enumerate(after) if row]

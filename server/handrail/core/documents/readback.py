@@ -51,7 +51,7 @@ BLANKS = re.compile(r"[ \t\f\v\u00a0]+")
 
 
 class Fate(StrEnum):
-    """What became of one edit."""
+    """Whether one edit is in the document, and how."""
 
     INTACT = "intact"
     REFORMATTED = "reformatted"  # it is intact but for its blanks
@@ -74,7 +74,7 @@ class _Ours:
 
 def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
     """
-    Says of each edit what became of it.
+    Returns the fate of each edit.
 
     Args:
         base: The text that the edits were computed on.
@@ -119,7 +119,7 @@ def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) ->
         now: What is there; a client that compares no versions makes an edit at the lines that it names.
 
     Returns:
-        The edits of *now* that take the second copy back; none if there is none, or not all of it.
+        The edits of *now* that remove the second copy; none if there is no complete second copy.
     """
     text, result, growth = Text(before), list[TextEdit](), 0
     wanted = {(base.line_at(each.span.start), _filled_rows(each.new)) for each in edits}
@@ -308,7 +308,10 @@ def _effort(differences: Sequence[TextEdit]) -> int:
 
 
 def _finer(expected: str, edit: TextEdit) -> list[TextEdit]:
-    """A replaced block as the single differences inside it, so that ours may stand between two of theirs."""
+    """
+    Splits a replaced block into the single differences inside it, since an edit of ours may be between two of
+    them.
+    """
     old = expected[edit.span.start : edit.span.end]
     if not old or not edit.new or max(len(old), len(edit.new)) > LIMIT_FINE:
         return [edit]

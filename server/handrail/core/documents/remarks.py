@@ -39,8 +39,8 @@ def _runs(page: Page) -> Iterator[tuple[Line | None, list[Line]]]:
     """
     The lines, in runs of ours and of the user's.
 
-    With a run of the user's comes the line of ours that it is about; None with one of ours. What stands in
-    the place of a line of ours is about that line, and a run of its own.
+    With a run of the user's comes the line of ours that it is about; None with one of ours. Text that
+    replaces a line of ours is about that line, and is a run of its own.
     """
     above, run = Line(text="", part=TOP), list[Line]()
     about: Line | None = None

@@ -68,9 +68,9 @@ def revert(
     Finds the edits of *now* that undo what was done.
 
     Args:
-        now: What the document holds.
-        stretches: What each began with and what it left, in the order in which they were done; what lies
-            between two of them was done by others.
+        now: The current text.
+        stretches: What each began with and what it left, in the order in which they were done; changes
+            between two of them are those of others.
         lines: Those of *now* that matter: only what touches them is undone, where something is gone the
             lines around it. None for all of it.
 
@@ -101,8 +101,8 @@ def revert_hunks(now: Text, base: Text, hunks: Sequence[Sequence[TextEdit]]) -> 
     Finds what takes *hunks*, edits of *base*, back in *now*: each whole or not at all.
 
     Returns:
-        The reverts, numbered by the hunks from 1; one without a number takes all of them back. Those are
-        missing that others have changed since, or that are not there.
+        The reverts, numbered by the hunks from 1; one without a number reverts all of them. Hunks that others
+        have changed since, or that are not in the text, are missing.
     """
     edits = _sort_edits(each for hunk in hunks for each in hunk)
     made = Text(with_blanks_of(base, edits, now.content))
@@ -164,7 +164,7 @@ def _is_on_the_way(base: Rows, left: Rows, now: Rows, block: Block) -> bool:
 
 
 def _undo_blocks(left: Rows, base: Rows, blocks: Sequence[Block]) -> list[str]:
-    """What was left, with some blocks undone."""
+    """Returns the text that was left, with some blocks undone."""
     rows = list(left)
     for i, j, k, m in reversed(blocks):
         rows[i:j] = base[k:m]

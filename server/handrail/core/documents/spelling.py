@@ -71,7 +71,7 @@ def keep_spelling(new: str, old: str, there: str) -> str:
 
 
 def _opcodes(old: str, new: str) -> Iterator[tuple[int, int, int, int, bool]]:
-    """What is old[i:j] and new[k:m], in order, and whether they are equal."""
+    """Yields matching ranges old[i:j] and new[k:m], in order, and whether they are equal."""
     if len(old) * len(new) <= LIMIT_COMPARED:
         for tag, i, j, k, m in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
             yield i, j, k, m, tag == "equal"

@@ -54,10 +54,11 @@ class Reply:
     What came of a request.
 
     Attributes:
-        status: LANDED if anything changed, ALREADY if all of it is there, FAILED if nothing was done.
+        status: LANDED if anything changed, ALREADY if the text already has all of it, FAILED if nothing was
+            done.
         failure: Why it failed; its message says which hunk of which file, where there are several.
         tier: The weakest by which a hunk matched; None if nothing landed.
-        notes: What was put right to understand the patch, in sentences.
+        notes: What was corrected to understand the patch, in sentences.
         files: The files that changed and their bytes now, None for one that is gone.
     """
 
@@ -114,7 +115,7 @@ def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _File:
-    """What becomes of one file: the hunks that are made, and the files that this changes."""
+    """The result for one file: the hunks that are made, and the files that they change."""
 
     made: tuple[PlannedHunk, ...] = ()
     files: Mapping[str, bytes | None]

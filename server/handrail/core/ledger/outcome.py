@@ -51,10 +51,10 @@ class Outcome:
         tier: How the hunk matched, if it did.
         failure: Why it is not there.
         text: The document as last seen: what was read back, or what the hunk was searched in.
-        spans: Where the change stands in `text`.
+        spans: Where the change is in `text`.
         diff: The change that landed, for people; None if nothing landed.
         uncovered: Why no checkpoint has what was there before it landed; None if one has.
-        notes: What was put right to understand it, and what the editor changed of it, in sentences.
+        notes: What was corrected to understand it, and what the editor changed in it, in sentences.
     """
 
     mutation: Mutation
@@ -99,8 +99,8 @@ class OpenFailure:
         seen: The document's text that `failure.near` refers to; None if it has none.
         attempts: How often it was tried; `repeats` are the ids of the outcomes after the first.
         lowered: Whether later edits of the document landed elsewhere.
-        there: What stood at the nearest place when it failed; empty if no place is known.
-        is_only: Whether that stood nowhere else.
+        there: The text at the nearest place when it failed; empty if no place is known.
+        is_only: Whether that text was nowhere else.
         is_begun: Whether some of the places at which all occurrences were to be replaced have the new text.
         last: The text before its places were removed, or the document, and its places there; None if they
             are there.

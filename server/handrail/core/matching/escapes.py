@@ -36,9 +36,9 @@ def resolve_escapes(hunk: Hunk) -> Hunk | None:
     *hunk* as it was meant, if its search text has literal escapes in the place of characters.
 
     A search text in one line with a literal line end is escaped throughout, and so is what replaces it, if
-    that is in one line too; a replacement that has line ends is as it is meant. Otherwise only those escapes
-    are resolved in the new text that the old text has as well. None if there is nothing to resolve, or if
-    what the new text means is not certain.
+    that is in one line too; a replacement that has line ends is meant literally. Otherwise only those escapes
+    are resolved in the new text that the old text has too. None if there is nothing to resolve, or if what
+    the new text means is not certain.
     """
     escapes = set(ESCAPE.findall(hunk.old))
     if not escapes:

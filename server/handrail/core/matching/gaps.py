@@ -60,7 +60,8 @@ def settle_gaps(old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap]) -
         document: The blank lines of the document in each gap of the old rows.
 
     Returns:
-        None if it cannot be told on which side of a blank line new rows belong, or which of two are left.
+        None if it is unclear on which side of a blank line new rows belong, or which of two blank lines are
+        left.
     """
     gaps: dict[int, Gap] = {}
     line = at = 0

@@ -47,11 +47,11 @@ class Reindent:
 
     Attributes:
         pairs: Patch indentation to document indentation, as seen on matched lines.
-        torn: Patch indentations that stand at several depths of the document.
+        torn: Patch indentations that occur at several depths of the document.
         patch_step: The columns by which all depths of the patch differ; 0 if there is only one depth.
         patch_has_tabs: Whether the patch indents by tabs.
         step: Tells the text of one step of the document; asked only where a depth is not known.
-        is_as_written: Whether the new rows stand at the document's depth already, though the old ones do not.
+        is_as_written: Whether the new rows already have the document's depth, although the old ones do not.
     """
 
     pairs: dict[str, str]
@@ -72,7 +72,7 @@ class Reindent:
         return not self.torn and all(ours == theirs for ours, theirs in self.pairs.items())
 
     def indent(self, indent: str) -> str | Failure:
-        """What stands in the document for *indent* of the patch."""
+        """Returns the document's indentation for *indent* of the patch."""
         if indent in self.torn:
             return _refuse("one indentation level of the patch matches two levels of the document")
         if indent in self.pairs:

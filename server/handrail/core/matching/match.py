@@ -75,7 +75,7 @@ def _locate_anywhere(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...
 
 
 def _corrected_matches(text: Text, hunk: Hunk) -> list[Match]:
-    """The matches of *hunk* once what a model often writes wrongly in it is put right."""
+    """Returns the matches of *hunk* after common mistakes of models in it have been corrected."""
     for name, meant in (("escapes", escapes.resolve_escapes), ("entities", escapes.without_entities)):
         right = meant(hunk)
         if right is not None and (found := matches(text, right)):

@@ -34,7 +34,7 @@ class _Numbered:
     Attributes:
         mark: What separates a number from its row.
         first, last: The numbers of the first and the last row.
-        rows: The rows, with what stands between mark and text.
+        rows: The rows, with the text between number and row.
     """
 
     mark: str

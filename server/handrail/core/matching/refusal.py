@@ -97,7 +97,9 @@ def outside_scope(text: Text, span: Span, missed: tuple[str, int]) -> Failure:
 
 
 def depth_is_open(text: Text, span: Span) -> Failure:
-    """`bad-patch` for one row without its indentation whose replacement goes on with blocks at the margin."""
+    """
+    `bad-patch` for one row without its indentation whose replacement continues with blocks at the margin.
+    """
     line = text.line_at(span.start)
     return Failure(
         code=Code.BAD_PATCH,

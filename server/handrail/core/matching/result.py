@@ -19,12 +19,13 @@ class Match:
     Attributes:
         span: Of the document; for whole rows without the last terminator.
         tier: How exactly it matched.
-        strategy: What was passed over: exact, trailing-space, indentation, unicode, blank-lines, escapes,
-            entities, spacing, row-numbers, anchored.
-        hunk: As it is to be made: the hunk that was looked for, put right.
+        strategy: The differences that were ignored: exact (none), trailing-space, indentation, unicode,
+            blank-lines, escapes, entities, spacing, row-numbers, anchored.
+        hunk: The hunk to apply: the one that was looked for, corrected.
         lines: For whole rows the line (from 0) of each old row, None for one that the document lacks;
             empty for a string.
-        has_gaps: Whether `lines` are those of the rows that are not blank, whose gaps are yet to be settled.
+        has_gaps: Whether `lines` are only those of rows that are not blank; the gaps between them are settled
+            later.
     """
 
     span: Span

@@ -68,7 +68,9 @@ def _holds(rows: Sequence[str], headers: Sequence[int], line: int) -> bool:
 
 
 def _scope_end(rows: Sequence[str], header: int, stop: int | None = None) -> int:
-    """The line past the scope of a header, where something else begins that is no deeper; at most *stop*."""
+    """
+    Returns the line after the scope of a header, where something begins that is not deeper; at most *stop*.
+    """
     end = len(rows) if stop is None else stop
     depth, name = len(leading_blanks(rows[header])), rows[header].strip()
     if not _opens_block(rows, header):

@@ -62,7 +62,10 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
 
 
 def _lines(text: Text, old: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    """The lines at which *old* rows stand, blanks apart; by a rare word of theirs if there is one."""
+    """
+    Returns the lines at which the *old* rows are, ignoring blanks; searches for one of their rare words, if
+    they have any.
+    """
     words = {word: at for at, row in enumerate(old) for word in WORD.findall(plain(row)[:LIMIT_CHARS])}
     for word in sorted(words, key=len, reverse=True)[:VOTERS]:
         lines = text.index.plain.lines_with(word, LIMIT_MATCHES)
@@ -135,7 +138,7 @@ def fold(row: str) -> str:
 
 
 def _is_free(tokens: Sequence[Token], at: int, row: str, depth: int) -> bool:
-    """Whether the blanks *at* could as well not be there."""
+    """Whether the blanks *at* could be left out."""
     if not 0 < at < len(tokens) - 1:
         return True
     (before, left), (behind, right) = tokens[at - 1], tokens[at + 1]

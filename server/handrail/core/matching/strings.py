@@ -29,8 +29,8 @@ def exact(text: Text, hunk: Hunk) -> list[Span] | None:
     All occurrences of the hunk's old text (with LF) as spans of the content; overlapping ones included.
 
     Of several lines neither the first nor the last may be cut inside a word: it would be another line. Whole
-    rows come before rows that are cut, and a row that is cut does not bound an insertion. And what is meant
-    as rows, given the new text, is no string: those are found, and indented, as rows.
+    rows come before rows that are cut, and a row that is cut does not bound an insertion. Text that is meant
+    as rows, given the new text, is not a string: it is found, and indented, as rows.
 
     None if all places bound an insertion with a row that is cut: the text is there, so it means nothing else.
     """
@@ -60,7 +60,7 @@ def _cuts(flat: str, start: int, end: int) -> tuple[bool, bool]:
 
 
 def _borders(hunk: Hunk) -> tuple[bool, bool]:
-    """Whether the first and whether the last old row is right beside rows that are put in."""
+    """Returns whether the first old row, and whether the last one, is right next to inserted rows."""
     old, new = rows_of(hunk)
     last = len(old)
     added = {i for i, j, _, _ in opcodes(old, new) if i == j}

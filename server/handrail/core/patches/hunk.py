@@ -29,12 +29,12 @@ class Hunk:
         new: The text to put there, with LF.
         whole_lines: Whether both texts are whole lines, without the last terminator.
         line_number: Where the model believes it to be, counted from 1; a hint.
-        scope: Lines that stand above the place, outermost first (`@@` headers).
+        scope: Lines above the place, outermost first (`@@` headers).
         at_end: Whether the place is the end of the document.
         replace_all: Whether every occurrence is meant.
-        leaves_blank: For whole lines: whether an empty `new` is one blank line, and not none at all.
-        notes: What was put right to read it so, in sentences; the match is then not exact.
-        rivals: Other old texts that the patch may mean; where one of them stands, the hunk is refused.
+        leaves_blank: For whole lines: whether an empty `new` is one blank line, and not zero lines.
+        notes: What was corrected to read it so, in sentences; the match is then not exact.
+        rivals: Other old texts that the patch may mean; if the document has one of them, the hunk is refused.
         signs: The sign of each row of a V4A or unified hunk, UNSIGNED for a row without one.
         unsigned: Why a hunk with such rows is refused, unless the document has them so.
     """
@@ -92,7 +92,7 @@ class FilePatch:
         hunks: For UPDATE, in the order of the patch.
         content: For ADD and WRITE, with LF.
         move_to: The new path, if the file is to be moved after the update.
-        notes: What was put right to read the patch so, in sentences.
+        notes: What was corrected to read the patch so, in sentences.
         others: Other names that it gives the one file, or that may be the file's.
     """
 

@@ -107,12 +107,15 @@ def with_blanks(line: str) -> str:
 
 
 def may_end_in_name(line: str) -> bool:
-    """Whether a line may end in the name of a file, even if it cannot be told where that begins."""
+    """Whether a line may end in the name of a file, even if it is unclear where the name begins."""
     return LAST.search(line.strip(" \t*_`\"'.:)]}")) is not None
 
 
 def may_hold_file(path: str, language: str) -> bool:
-    """Whether a fence in *language* may hold the file *path*: commands to type are no file but a script."""
+    """
+    Whether a fence in *language* may hold the file *path*: commands to type are not a file, unless it is a
+    script.
+    """
     return language.lower() not in COMMANDS or bool(SCRIPTS.search(path))
 
 

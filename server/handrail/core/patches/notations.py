@@ -47,15 +47,15 @@ class Notation:
 
     Attributes:
         name: A `mode` of the tool `patch`, and a `kind` of request to the bare engine.
-        read: Reads a patch, given its text, the file that stands beside it (empty if none does) and other
-            names that may be meant by what stands there.
-        names_files: Whether the text itself names its files, so that no path is needed beside it.
+        read: Reads a patch, given its text, the file named next to it (empty if none is) and other possible
+            readings of that name.
+        names_files: Whether the text itself names its files, so that no other path is needed.
         title: What a patch in it consists of, in words.
         example: A patch as models are shown it; it changes `a.py`.
         is_edit: Whether a block in a model's answer is certainly an edit, and not a file that it quotes.
         may_report: Whether models also write it to show what they have already done.
         ends_at: For a block that begins at a line of a reply: the line past its end; None if none begins
-            there. Without it, `reply` finds the blocks by what stands around them.
+            there. Without it, `reply` finds the blocks by the text around them.
     """
 
     name: str

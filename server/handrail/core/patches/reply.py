@@ -35,14 +35,14 @@ class Block:
     """
     One edit block.
 
-    A whole file whose fence never ends, or ends at a place that is not certain, is handed on as a V4A
+    A whole file whose fence never ends, or ends at a place that is not certain, is passed on as a V4A
     envelope without its end, which is refused where it is read.
 
     Attributes:
         notation: How it is written; None for the whole content of a file.
-        path: The file name that stands by it; empty where the text itself names files, or none was found.
+        path: The file name next to it; empty if the text itself names files, or no name was found.
         text: The block with LF; for a whole file its content.
-        others: Other names that may be meant by what stands by it.
+        others: Other possible readings of that name.
     """
 
     notation: Notation | None
@@ -214,7 +214,7 @@ class _Reader:
         self.at = self.floor = closing + 1
 
     def _holds_name(self, closing: int) -> bool:
-        """Whether nothing but the name of a file stands in the fence here."""
+        """Whether the fence here contains only the name of a file."""
         filled = [line for line in self.lines[self.at + 1 : closing] if line.strip()]
         return len(filled) == 1 and bool(naming.on_line(filled[0]))
 
@@ -280,7 +280,7 @@ class _Reader:
         return path if naming.may_hold_file(path, language) else ""
 
     def _path_of_block(self) -> str:
-        """The file of the SEARCH block here: named above it, else that of the block before."""
+        """Returns the file of the SEARCH block here: named above it, or that of the block before."""
         above = [at for at in range(self.at - 1, self.floor - 1, -1) if self.lines[at].strip()]
         above = [at for at in above if not FENCE.match(self.lines[at])]
         if above and (path := naming.on_line_above_block(self.lines[above[0]])):
@@ -297,7 +297,7 @@ class _Reader:
         return self.path
 
     def _drop_line_of(self, path: str) -> None:
-        """The name of a file above its block is no prose."""
+        """Removes the line with the name of a file above its block from the prose."""
         while path and self.prose and not self.prose[-1].strip():
             self.prose.pop()
         if path and len(self.prose) > 2 and FENCE.match(self.prose[-1]) and FENCE.match(self.prose[-3]):

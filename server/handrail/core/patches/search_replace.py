@@ -51,8 +51,8 @@ class _Block:
         middle: The divider, and the line past it or past its double.
         end: The line past the new part.
         next: The line past the block.
-        notes: What was put right.
-        is_doubled: Whether the divider stands twice.
+        notes: What was corrected.
+        is_doubled: Whether the divider is doubled.
     """
 
     opening: int

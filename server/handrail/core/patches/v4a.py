@@ -37,7 +37,7 @@ NO_BEGIN = f"The patch was accepted although it lacks the line {BEGIN!r}."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Envelope:
-    """The lines of a patch; its sections stand from *first* up to *end*. *notes* say what was put right."""
+    """The lines of a patch; its sections are from *first* up to *end*. *notes* say what was corrected."""
 
     lines: Sequence[str]
     first: int
@@ -122,7 +122,7 @@ def _opens(line: str) -> bool:
 
 
 def _unindent(lines: Sequence[str], indent: str, body: tuple[int, int]) -> list[str]:
-    """*lines* without *indent*: all of them if all have it, else the markers alone."""
+    """*lines* without *indent*: all lines if all have it, otherwise only the markers."""
     filled = [lines[at] for at in range(body[0], body[1] + 1) if lines[at].strip()]
     if all(line.startswith(indent) for line in filled):
         return [line.removeprefix(indent) for line in lines]

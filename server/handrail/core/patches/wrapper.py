@@ -56,7 +56,7 @@ def check_left_out(lines: Sequence[str], around: Sequence[int], inside: tuple[in
 
 
 def _check_expansion(lines: Sequence[str], inside: tuple[int, int]) -> Failure | None:
-    """A shell would take these backslashes away; whether the file has them cannot be told."""
+    """A shell would remove these backslashes; it is unclear whether the file has them."""
     for at in range(*inside):
         if EXPANDED.search(lines[at]):
             return bad(

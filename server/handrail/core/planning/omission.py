@@ -130,7 +130,10 @@ def _remark(row: str) -> _Remark | None:
 def _remark_of(
     words: tuple[str, ...], signs: int, *, is_comment: bool, names_calls: bool = False
 ) -> _Remark | None:
-    """The remark that *words* are, beside so many *signs* that something is left out: dots and brackets."""
+    """
+    Reads *words* as a remark that something is left out, given the number of *signs* of that: dots and
+    brackets.
+    """
     said = set(words)
     unknown = sum(word not in KNOWN for word in words)
     is_phrase = any(phrase <= said for phrase in PHRASES)

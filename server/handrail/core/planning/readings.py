@@ -54,7 +54,10 @@ def _has_same_blanks(hunk: Hunk, rows: Sequence[str]) -> bool:
 
 
 def _shows_depth(hunk: Hunk, there: Hunk) -> bool:
-    """Whether a row that stands in the document as it is written shows that the new rows do as well."""
+    """
+    Whether the new rows have the document's depth, as shown by a row that is in the document exactly as
+    written.
+    """
     pairs = zip(hunk.signs.replace("+", ""), hunk.old.split("\n"), there.old.split("\n"), strict=True)
     return any(
         row.strip() and (sign != " " or row.rstrip(BLANKS) == one.rstrip(BLANKS)) for sign, row, one in pairs

@@ -112,7 +112,9 @@ def _check(value: object) -> Check | str:
 
 
 def _wrong_line(field: str, line: str, name: str) -> str:
-    """What is wrong with a command line in which *name* stands for documents; empty if nothing is."""
+    """
+    Returns what is wrong with a command line in which *name* is replaced by documents; empty if nothing.
+    """
     if len(line) > LIMIT_CHARS or "\0" in line or "\n" in line:
         return f"has a `{field}` that is too long, or has more than one line"
     other = FILE if name == FILES else FILES

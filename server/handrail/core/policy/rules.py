@@ -82,8 +82,8 @@ def decision_for_part(rules: Sequence[Rule], tool: str, kind: ToolKind, part: Pa
     """
     What the rules say of one part of a command.
 
-    A rule that allows is for what is written and nothing else: it does not hold where a variable is set, or
-    where only the shell can tell what a word comes to. The others hold for every spelling of the name.
+    A rule that allows covers only what is written: it does not apply if a variable is set, or if only the
+    shell can determine a word. Other rules apply to every spelling of the name.
     """
     written, spellings = _blank(part.text), _spellings(part)
     for rule in reversed(rules):
@@ -135,7 +135,7 @@ def _blank(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _text_pattern(match: str) -> re.Pattern[str]:
-    """`*` is any text; `npm *` is `npm` alone as well."""
+    """`*` is any text; `npm *` is `npm` alone, too."""
     return wildcard.text_regex(_blank(match))
 
 

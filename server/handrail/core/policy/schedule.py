@@ -32,7 +32,10 @@ class Touch:
 
     @cached_property
     def disturbs(self) -> frozenset[str]:
-        """What is read otherwise once it has run: what it changes, and the folders above that."""
+        """
+        Returns the paths that read differently once it has run: those that it changes, and the folders above
+        them.
+        """
         return frozenset(above for each in self.changes for above in _upwards(each))
 
     @property
@@ -51,8 +54,8 @@ def next_batch(left: Sequence[tuple[int, Touch]], asked: Collection[int]) -> tup
 
     Returns:
         Indices of calls that can run together; none if all wait for answers. A call waits for earlier ones
-        that it must not run beside. One that only reads does not wait for an answer, unless it reads what
-        the call that is asked about names as changed.
+        that must not run at the same time. One that only reads does not wait for an answer, unless it reads
+        what the call that is asked about names as changed.
     """
     batch: list[tuple[int, Touch]] = []
     held: list[tuple[Touch, bool]] = []

@@ -70,10 +70,10 @@ class Run:
 
     Attributes:
         folder: The URI of the folder to run it in.
-        script: What is run in place of a shell with the line; None for a shell.
-        secrets: No variable with one of these values is in its environment.
-        contained: What it sees and may change.
-        timeout_s: After how long it is ended; None for never.
+        script: The script to run without a shell; None to run the line in a shell.
+        secrets: Values that its environment must not contain.
+        contained: The paths that it sees and may change.
+        timeout_s: The time limit, after which it is stopped; None for none.
         name: Names it while it runs, in `Process.set_aside`; empty for one that no one asks about.
         given: What a shell's line reads from its standard input.
     """
@@ -89,7 +89,9 @@ class Run:
 
 
 class End(StrEnum):
-    """How a command ended: by itself, for want of time or room, as it was to be, or for what it did."""
+    """
+    How a command ended: by itself, at a limit of time or space, because it was stopped, or for what it did.
+    """
 
     EXITED = "exited"
     TIMED_OUT = "timed-out"
@@ -102,7 +104,7 @@ class End(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Appeared:
     """
-    What runs later, holds keys or is version control's own, and has appeared while a command ran.
+    A path that appeared while a command ran, and that runs later, holds keys or belongs to version control.
 
     Attributes:
         uri: Where it was.
@@ -125,11 +127,11 @@ class RunResult:
         code: Its exit code, below 0 for a signal; None if it did not end by itself.
         output: What it printed, on both channels, as a terminal would show it.
         left_processes: How many processes it left behind, which have been ended.
-        layers: What was changed only in a layer: the URI of each folder, and where the layer lies.
-        appeared: What has appeared meanwhile, and must not be there before the user has said yes.
-        left: The URIs of pipes and sockets that it left, which were moved away: nothing uses them any more.
+        layers: The folders that were changed only in a layer: the URI of each, and where the layer is.
+        appeared: Paths that appeared while it ran, and must not be there before the user has said yes.
+        left: The URIs of pipes and sockets that it left, which were moved away, since nothing uses them.
         unsearched: Why it is not known what has appeared; empty if it is.
-        uncovered: The path of a file that was hidden or kept, and was replaced meanwhile.
+        uncovered: The path of a file that was hidden or kept, and was replaced while it ran.
     """
 
     end: End
@@ -161,7 +163,7 @@ def paths(command: ParsedCommand) -> tuple[str, ...]:
     """
     Everything in *command* that may name a file: redirects, operands, and what follows an option.
 
-    Some are no paths at all; as names of files they do no harm.
+    Some are not paths; treating them as names of files does no harm.
     """
     targets = [redirect.target for redirect in command.redirects if redirect.target not in (None, NOWHERE)]
     for part in command.parts:
@@ -216,7 +218,7 @@ def named_files(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _names_in(word: str) -> Iterator[str]:
-    """What a word may name: itself, an option's value, what stands behind a colon (`HEAD:path`)."""
+    """Returns what a word may name: itself, an option's value, the text behind a colon (`HEAD:path`)."""
     if word.startswith("-"):
         yield word.partition("=")[2]
         yield "" if word.startswith("--") else word[2:]

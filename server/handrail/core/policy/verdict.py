@@ -37,7 +37,7 @@ from handrail.core.policy.tool_kind import ToolKind
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """
-    What is to be judged.
+    A call to be judged.
 
     Attributes:
         tool: The tool that is called.
@@ -124,12 +124,12 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     Judge a call; of all that it touches the strictest decides.
 
     Without rules, reading and editing inside the workspace folders is allowed, and so is a command line that
-    needs no shell and is known to change nothing; protected files, what lies outside, and all other commands
-    are asked about. Files that run later are asked about before they are written. Where commands can be
+    needs no shell and is known to change nothing; protected files, paths outside, and all other commands are
+    asked about. Files that run later are asked about before they are written. Where commands can be
     contained, only what is to be opened for them is asked about, unless Landlock contains them. A command
-    that is to run in the background is asked about each time, whatever was allowed before.
-    Version control's own files and ours are blocked for every tool that names them, and for redirects,
-    whatever a rule says; what else a command does to them is asked about.
+    that is to run in the background is asked about each time, whatever was allowed before. Version control's
+    own files and ours are blocked for every tool that names them, and for redirects, whatever a rule says;
+    other uses of them by a command are asked about.
     """
     for place in request.places if request.command is None else (*request.written, *request.opened):
         if place.kind is PlaceKind.VERSION_CONTROL:
@@ -288,7 +288,7 @@ class _Opening:
 
 
 def _openings(request: Request, held: Grant) -> Iterator[_Opening]:
-    """What is opened for a command in *work*; nothing if it has all rights."""
+    """Returns what is opened for a command in *work*; nothing if it has all rights."""
 
     def grant_of(what: str) -> Grant:
         return replace(held, subject=f"{held.subject}{OPENED_MARK}{what}")
@@ -325,7 +325,7 @@ def _needs_of_work(request: Request) -> frozenset[Need]:
 
 
 def _describe_holding(request: Request) -> Iterator[str]:
-    """What is to be said of how a command in *work* is held, for people."""
+    """Describes how a command in *work* is held, for people."""
     if Need.MACHINE in request.needs:
         yield from (OPENS[Need.MACHINE], *_why_asked_for(request))
     elif request.available.is_weak:

@@ -41,7 +41,7 @@ LAZY = {"": "", FOLDERS: "(?:.*?/)??", ANY: ".*?"}
 
 
 def _blocks(pattern: str, has_brackets: bool) -> Iterator[tuple[str, list[str]]]:
-    """What stands between two `**`: how it begins, and its parts, which single stars part."""
+    """Yields the text between two `**`: how it begins, and its parts, which single stars separate."""
     begins, parts, at = "", [""], 0
     for piece in PIECE.finditer(pattern):
         parts[-1] += _literal(pattern[at : piece.start()], has_brackets)
@@ -59,7 +59,10 @@ def _blocks(pattern: str, has_brackets: bool) -> Iterator[tuple[str, list[str]]]
 
 
 def _between_stars(parts: Sequence[str], lazy: str = "") -> str:
-    """What stands between two `**`; *lazy* is `?` where the first place decides, as another `**` follows."""
+    """
+    Returns the pattern for the text between two `**`; *lazy* is `?` where the first place decides, as another
+    `**` follows.
+    """
     first, *others = parts
     if not others:
         return first

@@ -49,7 +49,7 @@ HELD = 16  # times the longest key: what may be held back of a text that is not 
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
-    """*text* without the *secrets*, in whatever usual encoding they stand there; the longest go first."""
+    """*text* without the *secrets*, in any usual encoding; the longest are removed first."""
     return _replace(text, _find_keys(text, _views(tuple(secrets))))
 
 
@@ -58,8 +58,8 @@ def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     Take keys out of text that is not all there yet.
 
     Returns:
-        What is certain of *text*, without the *secrets*; and its end, which may be the beginning of one, as
-        it is: to be put before what comes next.
+        The part of *text* that is complete, without the *secrets*; and its unchanged end, which may be the
+        beginning of a secret: put it before the next text.
     """
     views = _views(tuple(secrets))
     if not views:
@@ -109,7 +109,7 @@ class View:
     of_text: bool = False
 
     def show(self, text: str) -> str:
-        """What is left of *text*."""
+        """Returns *text* as this view reads it, without what the view leaves out."""
         if self.left_out is BLANK:  # as the pattern does, and many times faster
             text = "".join(text.split())
         elif self.left_out is BETWEEN_DIGITS and "0x" not in text and "0X" not in text:

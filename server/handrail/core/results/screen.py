@@ -28,7 +28,7 @@ def plain(output: str) -> str:
 
 
 def _last_state(line: str) -> str:
-    """What stands in a line in the end; a shorter text leaves what is beyond it."""
+    """Returns the final text of a line; a shorter text leaves the rest of a longer one that it overwrites."""
     shown = ""
     for text in reversed(line.split("\r")):
         shown += (_without_backspaces(text) if "\x08" in text else text)[len(shown) :]

@@ -16,7 +16,7 @@ LIMIT_PATHS = 1_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
     """
-    What is searched for.
+    What to search for, and where.
 
     Attributes:
         pattern: A regular expression, looked for in each line by itself.

@@ -24,7 +24,7 @@ LEAST_SHARE = 0.5  # of the room; where the nearest line end costs more, the cut
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
     """
-    What is left out of an output.
+    The part that is left out of an output.
 
     Attributes:
         missing: Offsets of the part that is left out.

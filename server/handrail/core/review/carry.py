@@ -21,7 +21,7 @@ def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[s
     """
     Carries *hunks* over a change that is the user's, an editor's, or another program's.
 
-    What lies outside hunks is the user's. What is typed in a hunk stays part of it, unless nothing of the
+    Text outside hunks is the user's. Text that is typed in a hunk becomes part of it, unless nothing of the
     agent's is left there. A block across a border counts as two: what it removes in the hunk is removed
     there, and all its new rows are outside. Rows put between a hunk and its neighbours are outside.
 
@@ -48,7 +48,7 @@ def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[s
 
 def _bring_back(hunk: Hunk, blocks: Sequence[Block], now: Sequence[str]) -> Hunk | None:
     """
-    A hunk without rows, once the rows that it had removed are at its place again beside other new rows.
+    A hunk without rows, once the rows that it had removed are at its place again, next to other new rows.
 
     Args:
         blocks: Those that touch its place.

@@ -22,7 +22,7 @@ LIMIT_ROWS = 200  # of what a comment is on; the rest is only counted
 
 
 class Status(StrEnum):
-    """What became of the lines that a comment is on."""
+    """What happened to the lines that a comment is about."""
 
     PENDING = "pending"
     KEPT = "kept"
@@ -120,7 +120,7 @@ class Comment:
     What the user wrote.
 
     Attributes:
-        subject: What it is on; None for no lines.
+        subject: The lines that it is about; None for none.
         about: The document or the turn that it is about then, if it is about one.
     """
 
@@ -139,7 +139,7 @@ class Sent:
         part: The part below which it was written.
         subject: What it is on; None for no lines.
         turn: The one that answers it.
-        state: What became of that turn; empty while it runs.
+        state: How that turn ended; empty while it runs.
     """
 
     key: str
@@ -190,7 +190,7 @@ def relocate(subject: Subject, now: Sequence[str]) -> Subject:
 
 def prompt(comments: Sequence[Comment], own: Set[str]) -> str:
     """
-    What the model reads: each comment with its document, its lines, and what stands there.
+    Returns the prompt for the model: each comment with its document, its lines, and their text.
 
     Args:
         own: The turns of the session that reads it; it knows nothing of others.

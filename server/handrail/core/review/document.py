@@ -25,13 +25,13 @@ LIMIT_STATES = 100  # texts of one document of which the hunks are remembered
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoneHunk:
     """
-    A hunk that went: it was undone, or taken back, or rewritten.
+    A hunk that is no longer pending: it was undone, reverted or rewritten.
 
     Attributes:
         hunk: As it was.
         start: The first row of its place.
-        rows: What stands there now.
-        first: What stood there when it went.
+        rows: The rows that are there now.
+        first: The rows that were there when it went.
     """
 
     hunk: Hunk

@@ -43,10 +43,10 @@ class Hunk:
     A change that is pending.
 
     Attributes:
-        id: Names it among all hunks of the document, for good.
-        start: Its first row, counted from 0; a hunk without rows lies before that row.
-        rows: What is there now.
-        steps: What the agent did, in order; at least one.
+        id: Identifies it among all hunks of the document; never changes.
+        start: Its first row, counted from 0; a hunk without rows is before that row.
+        rows: The rows that are there now.
+        steps: The steps of the agent, in order; at least one.
     """
 
     id: str
@@ -107,8 +107,8 @@ def is_all_new(before: Rows, now: Sequence[str]) -> bool:
     """
     Whether the user has rewritten all of a text, whatever blanks there are.
 
-    It is not so if both begin or end alike, or if half of the shorter one stands in the other: a user may
-    type at both ends of a row before anybody looks, and a formatter may run as well.
+    It is not if both begin or end alike, or if half of the shorter one is in the other: a user may type at
+    both ends of a row before the next comparison, and a formatter may run too.
     """
     old, new = _pack(before), _pack(now)
     if not old or not new:

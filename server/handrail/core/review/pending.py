@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class ReviewMode(StrEnum):
-    """What becomes of the agent's changes: see the setting `review.mode`."""
+    """What happens to the agent's changes: see the setting `review.mode`."""
 
     PENDING = "pending"
     KEEP = "keep"

@@ -48,7 +48,7 @@ def keep_recorded(document: Reviewed, before: Sequence[str] | None, now: Sequenc
 
 
 def _rest(hunk: Hunk, there: Rows) -> list[Hunk]:
-    """What is left of a hunk of which some rows are recorded; all of it if none are."""
+    """Returns the rest of a hunk of which some rows are recorded; all of it if no row is."""
     blocks = opcodes(_bare(there), _bare(hunk.rows))
     same = len(hunk.rows) - sum(m - k for _, _, k, m in blocks)
     if hunk.is_typed_in or not same:

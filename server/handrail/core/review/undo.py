@@ -65,7 +65,7 @@ def undo_hunks(
 
 
 def _without_steps(hunk: Hunk, turn: str | None) -> Hunk | None:
-    """A hunk as it would be without what a turn did, or without any step; None if that cannot be told."""
+    """A hunk as it would be without what a turn did, or without any step; None if that is unclear."""
     first = next(at for at, step in enumerate(hunk.steps) if turn in (None, step.turn))
     gone = [step for step in hunk.steps if turn in (None, step.turn)]
     if gone == list(hunk.steps[first:]) and not replace(hunk, steps=hunk.steps[first:]).is_typed_in:

@@ -30,8 +30,8 @@ class Prompt:
     Attributes:
         first, last: Its rows, counted from 0, both included.
         span: From its first sign to its end, without the terminator of its last row.
-        text: What it asks for, without signs; its rows are joined by LF.
-        is_alone: Whether nothing but blanks stands beside it in its rows.
+        text: The request, without comment signs; its rows are joined by LF.
+        is_alone: Whether its rows contain nothing else but blanks.
     """
 
     first: int

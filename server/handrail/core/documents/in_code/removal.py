@@ -40,7 +40,7 @@ class SentPrompt:
 
 
 def removal_edit(sent: SentPrompt, now: str) -> TextEdit | None:
-    """The edit of *now* that removes the comment; None if it does not stand there as it was sent."""
+    """The edit of *now* that removes the comment; None if it is no longer there as it was sent."""
     before = sent.prompt
     start = edit.carry(before.span, edit.edits_between(sent.content, now)).start
     row = Text(now).line_at(min(start, len(now)))

@@ -36,7 +36,7 @@ class Known:
 
 def find_command(words: Sequence[str], text: str) -> Known | str:
     """
-    What is known of a command, or a sentence that says what is not.
+    Returns what is known about a command, or a sentence that says what is unknown.
 
     Args:
         text: The command as it is written.
@@ -50,7 +50,7 @@ def find_command(words: Sequence[str], text: str) -> Known | str:
 
 
 def _find_command(words: Sequence[str]) -> Known | str:
-    """What is known of a command, or what of it is not; empty for all of it."""
+    """Returns what is known about a command, or the part of it that is unknown; empty for all of it."""
     name, *arguments = words
     try:
         if name == "git":

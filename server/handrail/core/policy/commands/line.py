@@ -40,8 +40,8 @@ class Word:
     A word of a command.
 
     Attributes:
-        text: What it comes to; of a pattern that no file matches, too.
-        pattern: A file pattern, in which a backslash takes the meaning of what follows; empty if it is none.
+        text: Its value, which is also used if it is a pattern that no file matches.
+        pattern: A file pattern, in which a backslash quotes the next character; empty if it is not a pattern.
         source: As it is written.
     """
 
@@ -84,7 +84,7 @@ class Pipeline:
     Commands of which each reads what the one before prints.
 
     Attributes:
-        after: How it follows what stands before it: `;`, `&&` or `||`; `;` for the first.
+        after: The operator before it: `;`, `&&` or `||`; `;` for the first.
         negated: Whether it begins with `!`.
     """
 
@@ -176,7 +176,7 @@ def _token(line: str, at: int) -> Token | None:
 
 
 def _word(line: str, at: int) -> Token | None:
-    """The word at *at*; None if only a shell can tell what it comes to."""
+    """The word at *at*; None if only a shell can determine its value."""
     text = pattern = ""
     start, is_pattern = at, False
     while match := next(((name, m) for name, p in PIECES if (m := p.match(line, at))), None):
@@ -199,7 +199,10 @@ def _word(line: str, at: int) -> Token | None:
 
 
 def _value(name: str, piece: str, before: str) -> str | None:
-    """What a piece comes to after *before*, of the same word; None if only a shell can tell."""
+    """
+    Returns the value of a piece of a word, after *before* in the same word; None if only a shell can
+    determine it.
+    """
     match name:
         case "single":
             return piece[1:-1]
@@ -281,6 +284,6 @@ def _redirects(text: str) -> Iterator[Redirect]:
 
 
 def _quote(line: str, at: int) -> str:
-    """What stands at *at*, for people: up to the next blank."""
+    """Returns the text at *at* up to the next blank, for people."""
     found = re.match(r"\S{1,20}", line[at:])
     return f"`{found[0]}`" if found else "a backslash before a line end"

@@ -49,7 +49,7 @@ class Operand(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """
-    What is known of a command.
+    The options and operands of a known command.
 
     Attributes:
         options: As said above.
@@ -243,7 +243,7 @@ def _operands(kinds: Sequence[str], operands: Sequence[str]) -> Iterator[tuple[s
 
 
 def _describe_below(row: Row, given: Sequence[tuple[str, str, str]]) -> Below:
-    """What is seen below the operands."""
+    """Returns what the command reads below its operands."""
     signs = "".join(each for _, each, _ in given)
     is_deep = "!" in signs or "tree" in row.operands
     if not is_deep:
