@@ -13,6 +13,7 @@ import { CHAT_SAY, TURN_CANCEL, TURN_WAIT, type TurnEvent, type TurnReport } fro
 
 const ID = "handrail.chat";
 const TOO_OLD = vscode.l10n.t("This Handrail server is too old for @handrail. Update it, or clear the setting handrail.serverPath.");
+const EMPTY = vscode.l10n.t("Write after @handrail what you want done, such as: @handrail Explain what this workspace does.");
 
 /** Where the turns of the editor's chat go. */
 export interface Door {
@@ -37,25 +38,46 @@ interface Response {
   token: vscode.CancellationToken;
 }
 
-/** Answers a request of the editor's chat with a turn; what goes wrong is the result's error. */
+/** Answers a request of the editor's chat with a turn. What goes wrong is the result's error, with buttons for what helps. */
 export async function answer(
   connection: Connection,
   door: Door,
   { prompt }: Pick<vscode.ChatRequest, "prompt">,
-  { stream, token }: Response,
+  response: Response,
 ): Promise<vscode.ChatResult> {
-  try {
-    if (prompt.trim() === "") throw new UserError(vscode.l10n.t("Write what you want done after @handrail."));
-    await connection.start();
-    if (!connection.offers(CHAT_SAY)) throw new UserError(TOO_OLD);
-    const report = await turn(connection, door, prompt, { stream, token });
-    if (report === undefined) return {};
-    if (report.pending !== undefined && report.pending.length > 0) stream.button({ command: "handrail.client.openReview", title: vscode.l10n.t("Review Changes") });
-    const { state, reason } = report;
-    return state === "finished" || token.isCancellationRequested ? {} : { errorDetails: { message: plainMarkdown(reason ?? vscode.l10n.t("The turn did not finish."), true).value } };
-  } catch (thrown) {
-    return { errorDetails: { message: plainMarkdown(messageOf(thrown), true).value } };
+  if (prompt.trim() === "") {
+    response.stream.markdown(plainMarkdown(EMPTY, true));
+    return {};
   }
+  try {
+    await connection.start();
+  } catch (thrown) {
+    response.stream.button({ command: "handrail.client.restartServer", title: vscode.l10n.t("Restart Server") });
+    response.stream.button({ command: "handrail.client.showLog", title: vscode.l10n.t("Show Log") });
+    return failed(messageOf(thrown));
+  }
+  try {
+    if (!connection.offers(CHAT_SAY)) throw new UserError(TOO_OLD);
+    const report = await turn(connection, door, prompt, response);
+    return report === undefined ? {} : resultOf(report, response);
+  } catch (thrown) {
+    return failed(messageOf(thrown));
+  }
+}
+
+/** What the end of a turn says, and leads to. */
+function resultOf({ state, reason, pending = [] }: TurnReport, { stream, token }: Response): vscode.ChatResult {
+  if (pending.length > 0) stream.button({ command: "handrail.client.openReview", title: vscode.l10n.t("Review Changes") });
+  if (state === "finished" || token.isCancellationRequested) return {};
+  const why = reason ?? vscode.l10n.t("The turn did not finish.");
+  const hasNoModel = vscode.workspace.getConfiguration("handrail").get<string>("model") === "paste";
+  if (state !== "failed" && !hasNoModel) return failed(why);
+  stream.button({ command: "handrail.client.chooseSource", title: vscode.l10n.t("Choose Where Answers Come From…") });
+  return failed(vscode.l10n.t("{0} Choose where answers come from, or correct the cause, then send your message again.", why));
+}
+
+function failed(text: string): vscode.ChatResult {
+  return { errorDetails: { message: plainMarkdown(text, true).value } };
 }
 
 /** Runs a turn in the conversation; undefined for a command, which is answered in the conversation. */

@@ -2,7 +2,7 @@
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const vscode = require("vscode");
-const { command, ready, until, uriOf, user } = require("./kit.cjs");
+const { command, ready, servers, until, uriOf, user } = require("./kit.cjs");
 const { gate } = require("./chat_kit.cjs");
 const { model, say, settings, useModel } = require("./model.cjs");
 
@@ -65,5 +65,39 @@ module.exports = {
     await more.opened; // the model is told to stop
     const last = async () => (await command("handrail.chat.read", {})).items.filter(({ kind }) => kind === "prompt").at(-1);
     await until("the turn is stopped", async () => ["stopped", "cancelled"].includes((await last()).state));
+  },
+  "without a prompt, one is told what to write": async () => {
+    await command("workbench.action.chat.open", { query: "@handrail " });
+    await user({ sees: "Write after @handrail what you want done", picture: "no-prompt" });
+  },
+  "without a model, one is led to the choice of one": async () => {
+    await settings().update("model", "paste", vscode.ConfigurationTarget.Global);
+    await command("workbench.action.chat.open", { query: "@handrail Who answers?" });
+    await user({ sees: "no model is configured to answer it", picture: "no-model", does: [["clickText", "Choose Where Answers Come From…"]] });
+    await user({ sees: "Models that run on your own computer", picture: "sources", does: [["press", "Escape"]] });
+  },
+  "a turn that fails says why, and what helps": async () => {
+    await settings().update("model", "editor:nobody", vscode.ConfigurationTarget.Global);
+    await command("workbench.action.chat.open", { query: "@handrail Who else?" });
+    await user({ sees: "The editor has no language model “nobody”", picture: "failed" });
+    await user({ sees: "or correct the cause, then send your message again" });
+    await settings().update("model", "editor:parrot", vscode.ConfigurationTarget.Global);
+    model.answer = async (progress) => say(progress, "The parrot again.");
+    await command("workbench.action.chat.open", { query: "@handrail Who now?" });
+    await user({ sees: "The parrot again." });
+  },
+  "without a server, one is told why, and starts it there once that is mended": async () => {
+    const path = settings().get("serverPath");
+    await settings().update("serverPath", uriOf("nowhere").fsPath, vscode.ConfigurationTarget.Global);
+    await command("handrail.client.restartServer");
+    await command("notifications.clearAll");
+    await command("workbench.action.chat.open", { query: "@handrail Are you there?" });
+    await user({ sees: "Correct the setting handrail.serverPath, or clear it.", picture: "no-server" });
+    await settings().update("serverPath", path, vscode.ConfigurationTarget.Global);
+    await user({ sees: "Correct the setting", does: [["clickText", "Restart Server"]] });
+    await until("the server runs", () => servers().length === 1);
+    model.answer = async (progress) => say(progress, "Here I am.");
+    await command("workbench.action.chat.open", { query: "@handrail Are you there now?" });
+    await user({ sees: "Here I am.", picture: "mended" });
   },
 };
