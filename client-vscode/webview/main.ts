@@ -30,7 +30,8 @@ const send = (message: FromView) => {
 };
 
 const list = h("div", { id: "items", role: "log", "aria-live": "off", "aria-label": l10n.t("Conversation") });
-const log = h("main", { tabindex: "0", "aria-label": l10n.t("Conversation") }, list);
+const empty = h("p", { class: "remark empty" }, l10n.t("Ask about the workspace, or say what to change. You can keep, undo or restore every change."));
+const log = h("main", { tabindex: "0", "aria-label": l10n.t("Conversation") }, empty, list);
 const title = h("h1", {}, "");
 const server = h("div", { class: "remark", role: "status" });
 const failure = h("div", { class: "failure", role: "alert" });
@@ -43,7 +44,6 @@ const composer = new Composer(send, (draft) => {
 const followButton = button(l10n.t("Follow"), "follow", () => {
   send({ type: "follow", isOn: followButton.getAttribute("aria-pressed") !== "true" });
 }, { class: "toggle", title: l10n.t("Show each place in the editor as it is edited") });
-const empty = h("p", { class: "remark empty" }, l10n.t("Ask about the workspace, or say what to change. You can keep, undo or restore every change."));
 
 let session = "";
 let status: ChatStatus = { title: "", model: "", mode: "edit" };
@@ -74,7 +74,7 @@ const earlierButton = button(l10n.t("Show earlier messages"), "earlier", () => {
   }
   earlierButton.hidden = true;
   log.focus();
-});
+}, { class: "earlier" });
 
 function showWhole(now: Extract<ToView, { type: "whole" }>): void {
   const stays = session === now.session && !readsAlong;
@@ -243,7 +243,7 @@ complain("");
 showFollow(false);
 server.hidden = true;
 earlierButton.hidden = true;
-document.getElementById("handrail-chat")?.append(h("header", {}, title, followButton), server, earlierButton, empty, log, announcer, failure, composer.element);
+document.getElementById("handrail-chat")?.append(h("header", {}, title, followButton, earlierButton), server, log, announcer, failure, composer.element);
 const kept = api.getState() as Partial<Draft> | null | undefined;
 if (typeof kept?.text === "string") composer.restore({ text: kept.text, pictures: kept.pictures ?? [] });
 setInterval(tellTimeLeft, TIME_MS);

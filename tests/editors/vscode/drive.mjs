@@ -129,35 +129,71 @@ async function opens(button) {
   return [performance.now() - start, list.childElementCount];
 }
 
-/** What axe-core finds in a frame: the rules that are broken, and where. */
+/** What axe-core finds in a frame: the rules that are broken, where, and how. */
 async function audit(frame) {
   await frame.evaluate(fs.readFileSync(config.axe, "utf8"));
-  const { violations } = await frame.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
-  return violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map(({ html }) => html.slice(0, 200)) }));
+  const { violations } = await frame.evaluate(async () => {
+    const { style } = document.documentElement; // it has no background: that of the side bar shines through, which axe cannot see
+    style.background = "var(--vscode-sideBar-background)";
+    const found = await globalThis.axe.run(document, { resultTypes: ["violations"] });
+    style.background = "";
+    return found;
+  });
+  return violations.map(({ id, impact, nodes }) => ({ id, impact, where: nodes.map(({ html, any }) => [html.slice(0, 200), ...any.map(({ message }) => message)]) }));
 }
 
 /**
  * Goes through a frame with Tab, from its first control on.
  *
- * Returns what is wrong: controls that the key does not reach, and those that it reaches in another order than they stand in.
+ * Returns what is wrong: controls that the key does not reach, those that it reaches in another order than they stand in, those
+ * that do not show that they have the focus, and those that are not wholly in the frame from left to right. Begins anew if the
+ * page makes a control anew meanwhile.
  */
 async function tabThrough(page, frame) {
-  const names = await frame.evaluate(() => {
-    const controls = [...document.querySelectorAll("button, select, textarea, input, [tabindex]:not([tabindex='-1'])")];
-    window.tabStops = controls.filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.disabled);
-    window.tabStops[0].focus();
-    return window.tabStops.map((each) => each.getAttribute("aria-label") ?? each.textContent);
-  });
-  const reached = [];
-  for (;;) {
-    const at = await frame.evaluate(() => window.tabStops.indexOf(document.activeElement));
-    if (at < 0 || reached.includes(at)) break; // it has left the frame
-    reached.push(at);
+  for (let tries = 1; ; tries += 1) {
+    const names = await frame.evaluate(findTabStops, true);
+    const reached = [];
     await page.keyboard.press("Tab");
+    await page.keyboard.press("Shift+Tab"); // back at the first one by keyboard, so that it shows the focus as well
+    for (;;) {
+      const at = await frame.evaluate(tabStopInFocus);
+      if (at.index < 0 || reached.some(({ index }) => index === at.index)) break; // it has left the frame
+      reached.push(at);
+      await page.keyboard.press("Tab");
+    }
+    if (!(await frame.evaluate(findTabStops, false)) && tries < 10) continue;
+    const told = (what, wrong) => wrong.map(({ index }) => `${what}: ${names[index]}`);
+    return [
+      ...names.filter((_, at) => !reached.some(({ index }) => index === at)).map((name) => `not reached: ${name}`),
+      ...told("out of order", reached.filter(({ index }, order) => order > 0 && index < reached[order - 1].index)),
+      ...told("no visible focus", reached.filter(({ isSeen }) => !isSeen)),
+      ...told("cut off", reached.filter(({ isCut }) => isCut)),
+    ];
   }
-  const missed = names.filter((_, at) => !reached.includes(at)).map((name) => `not reached: ${name}`);
-  const early = reached.filter((at, order) => order > 0 && at < reached[order - 1]).map((at) => `out of order: ${names[at]}`);
-  return [...missed, ...early];
+}
+
+/**
+ * Finds what Tab must reach, in the order of the page. Runs in the page.
+ *
+ * Gives the first one the focus and returns all names; or, at the end, says whether they are still the same ones.
+ */
+function findTabStops(isBegin) {
+  const controls = [...document.querySelectorAll("button, select, textarea, input, summary, [tabindex]:not([tabindex='-1'])")];
+  const stops = controls.filter((each) => each.checkVisibility({ visibilityProperty: true }) && !each.disabled);
+  if (!isBegin) return stops.length === window.tabStops.length && stops.every((each, at) => each === window.tabStops[at]);
+  window.tabStops = stops;
+  stops[0].focus();
+  return stops.map((each) => each.getAttribute("aria-label") ?? each.textContent.slice(0, 80));
+}
+
+/** Which one has the focus, whether that is seen, and whether it sticks out at a side. Runs in the page. */
+function tabStopInFocus() {
+  const index = window.tabStops.indexOf(document.activeElement);
+  if (index < 0) return { index };
+  const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(document.activeElement);
+  const { left, right } = document.activeElement.getBoundingClientRect();
+  const isSeen = outlineStyle !== "none" && parseFloat(outlineWidth) > 0 && !/, 0\)$|^transparent$/.test(outlineColor);
+  return { index, isSeen, isCut: left < 0 || right > innerWidth };
 }
 
 /** The texts that style sheets put behind elements. Runs in the page. */

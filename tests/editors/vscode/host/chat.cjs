@@ -1,11 +1,20 @@
 // The chat view, in the secondary side bar: asked in, answered, approved in, reloaded, and fed what must not run.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { answers, call, ENTER, FRAME, gate, inView, ran, write } = require("./chat_kit.cjs");
+const { answers, call, ENTER, FRAME, gate, inView, ran, sound, write } = require("./chat_kit.cjs");
 const { command, ready, scenario, servers, until, uriOf, user } = require("./kit.cjs");
 const { say, useModel } = require("./model.cjs");
 
 let harmed = false;
+
+/** The view is as narrow as it can be, and as sound as before. */
+async function narrow(sees, picture) {
+  await inView({ sees, does: [["click", "textbox", "Your message"]] });
+  for (let times = 0; times < 5; times += 1) await command("workbench.action.decreaseViewWidth");
+  await sound(sees, picture);
+  await inView({ sees, does: [["click", "textbox", "Your message"]] });
+  for (let times = 0; times < 3; times += 1) await command("workbench.action.increaseViewWidth");
+}
 
 module.exports = {
   "the view opens beside the editor": async () => {
@@ -13,7 +22,7 @@ module.exports = {
     await useModel();
     vscode.commands.registerCommand("handrail-host-tests.harm", () => (harmed = true));
     await command("handrail.client.showChat");
-    await inView({ sees: "New conversation", picture: "empty" });
+    await sound("New conversation", "empty");
   },
   "an answer streams, and asks for leave where it stands": async () => {
     const more = gate();
@@ -28,9 +37,9 @@ module.exports = {
       async (progress) => say(progress, "Made **it**."),
     );
     await inView({ sees: "New conversation", ...write("Make a file.") });
-    await inView({ sees: "then that", picture: "streams" });
+    await sound("then that", "streams");
     more.open();
-    await inView({ sees: "Reason for this question:", picture: "asks" });
+    await sound("Reason for this question:", "asks");
     const { texts, answers: buttons } = await inView({
       sees: "May this command run?",
       reads: { texts: ".question pre", answers: ".question button" },
@@ -80,16 +89,16 @@ module.exports = {
     await inView({ sees: "Not made.", ...write("Think.") });
     await inView({ sees: "Thinking aloud.", ...write("In French.") });
     await inView({ sees: "the model reads it before its next step", ...write("And then?", ["press", "Control+Enter"]) });
-    await inView({ sees: "This is sent when the turn has finished", picture: "queued", does: [["click", "button", "Stop"]] });
-    await inView({ sees: "The turn was stopped", picture: "stopped" });
+    await sound("This is sent when the turn has finished", "queued");
+    await inView({ sees: "This is sent when the turn has finished", does: [["click", "button", "Stop"]] });
+    await sound("The turn was stopped", "stopped");
     more.open();
   },
   "an earlier message is changed and sent again": async () => {
     answers(async (progress) => say(progress, "Thought again."));
-    await inView({
-      sees: "The turn was stopped",
-      does: [["click", "button", "Edit and resend", -1], ["press", "Shift+Home"], ["type", "Think again."], ENTER],
-    });
+    await inView({ sees: "The turn was stopped", does: [["click", "button", "Edit and resend", -1]] });
+    await sound("This message starts a new conversation", "edited");
+    await inView({ sees: "This message", does: [["click", "textbox", "Your message"], ["press", "End"], ["press", "Shift+Home"], ["type", "Think again."], ENTER] });
     const { said } = await inView({ sees: "Thought again.", lacks: "Thinking aloud.", picture: "resent", reads: { said: ".prompt .said" } });
     assert.deepEqual(said, ["Make a file.", "Another one.", "Think again."]);
   },
@@ -100,18 +109,23 @@ module.exports = {
       async (progress) => say(progress, "It did not land."),
     );
     await inView({ sees: "Thought again.", does: [["select", "Mode", "plan"], ["click", "textbox", "Your message"], ["type", "Plan it for @pri"]] });
-    await inView({ sees: "@prices.py", picture: "offers", does: [["press", "Tab"], ["type", "now."], ENTER] });
+    const { returned } = await inView({ sees: "@prices.py", picture: "offers", does: [["axe"], ["press", "Tab"], ["type", "now."], ENTER] });
+    assert.deepEqual(returned[0], []);
     // What is not in sight yet is not rendered, and has no text to read.
     await until("it is said", async () => (await inView({ sees: "Plan it for", reads: { said: ".prompt .said" } })).said.at(-1) === "Plan it for @prices.py now.");
-    await inView({ sees: "Raise it.", does: [["click", "button", "Carry out this plan"]], picture: "plan" });
+    await sound("Carry out this plan", "plan");
+    await inView({ sees: "Raise it.", does: [["click", "button", "Carry out this plan"]] });
   },
   "an edit that did not land is applied from its card": async () => {
-    await inView({ sees: "It did not land.", picture: "failed", does: [["click", "button", "Apply at line"]] });
+    await sound("It did not land.", "failed");
+    await inView({ sees: "It did not land.", does: [["click", "button", "Apply at line"]] });
     await inView({ sees: "It did not land.", lacks: "Apply at line" });
     const text = async () => (await vscode.workspace.openTextDocument(uriOf("prices.py"))).getText();
     await until("it is applied", async () => (await text()) !== scenario.prices);
     const { diff } = await inView({ sees: "prices.py:7", reads: { diff: ".hunk pre" }, picture: "hunk" });
     assert.equal(diff.join().trim().split(/\n+/)[1].trim(), `+${scenario.meant.toUpperCase()}`);
+    await sound("prices.py:7");
+    await narrow("prices.py:7", "narrow");
     await inView({ sees: "prices.py:7", does: [["click", "button", "Undo the change"]] });
     await until("it is undone", async () => (await text()) === scenario.prices);
     await inView({ sees: "It did not land.", lacks: "prices.py:7" });
@@ -132,6 +146,7 @@ module.exports = {
       const { output } = await inView({ sees: "echo begun", reads: { output: ".call.running pre" }, picture: "output" });
       return output.includes("begun");
     });
+    await sound("Stop this command");
     await inView({ sees: "echo begun", does: [["click", "button", "Stop this command"]] });
     await inView({ sees: "It was stopped.", does: [["click", "button", "Stop"]] });
     await inView({ sees: "The turn was stopped" });
@@ -149,7 +164,13 @@ module.exports = {
     await inView({ sees: "This turn did not finish", lacks: "May this command run?", picture: "killed" });
     const { calls } = await inView({ sees: "Once more.", reads: { calls: ".call.lost .title" } });
     assert.deepEqual(calls, ["Run touch never.txt"]);
+    await sound("This turn did not finish");
     assert(!ran("never.txt"));
+  },
+  "the model is chosen by keyboard": async () => {
+    await inView({ sees: "Once more.", does: [["click", "textbox", "Your message"], ["press", "Tab"], ["press", "Tab"], ENTER] });
+    await user({ sees: "The model that answers from the next turn on", picture: "models", does: [["type", "parrot"], ENTER] });
+    await inView({ sees: "editor:parrot", picture: "model" });
   },
   "an earlier conversation is gone on with": async () => {
     const chosen = command("handrail.client.chooseChat");
@@ -186,5 +207,14 @@ module.exports = {
     await inView({ sees: "to open the external website", picture: "link" });
     const later = await user({ sees: "Handrail" });
     assert.deepEqual([alarms, later.alarms, harmed], [[], [], false]);
+    await sound("That was all.");
+  },
+  "all of it is sound in other colours as well": async () => {
+    const theme = (name) => vscode.workspace.getConfiguration("workbench").update("colorTheme", name, vscode.ConfigurationTarget.Global);
+    for (const [name, kind] of Object.entries({ "Default Dark Modern": "vscode-dark", "Default High Contrast": "vscode-high-contrast", "Default High Contrast Light": "vscode-high-contrast-light" })) {
+      await theme(name);
+      const { returned } = await inView({ sees: "That was all.", picture: kind, frame: `body[data-vscode-theme-kind=${kind}] ${FRAME}`, does: [["axe"]] });
+      assert.deepEqual(returned[0], [], name);
+    }
   },
 };

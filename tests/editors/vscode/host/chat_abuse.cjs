@@ -1,7 +1,7 @@
 // The chat view with what it must survive: texts that want to run, messages that are not ours, megabytes, many turns; and axe-core.
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
-const { answers, call, ENTER, inView, ran, write } = require("./chat_kit.cjs");
+const { answers, call, ENTER, FRAME, inView, ran, sound, write } = require("./chat_kit.cjs");
 const { command, ready, scenario, until, user } = require("./kit.cjs");
 const { say, useModel } = require("./model.cjs");
 
@@ -9,12 +9,6 @@ const FOREIGN = "#items :is(a, img, script, iframe, object, embed, form, svg, st
 // A picture that the browser takes leaves `style=""` at inputs.
 const injections = scenario.injections;
 let harmed = false;
-
-/** Nothing serious is wrong for whoever uses the view by keyboard or screen reader. */
-async function sound(sees) {
-  const { returned } = await inView({ sees, does: [["axe"]] });
-  assert.deepEqual(returned[0].filter(({ impact }) => impact === "serious" || impact === "critical"), []);
-}
 
 /** Every injection stands in the view as text; no element came of any, nothing was asked of others, no command ran. */
 async function inert(selector, given) {
@@ -24,6 +18,8 @@ async function inert(selector, given) {
   const shown = texts.join("\n").replace(/\s+/g, "");
   for (const text of given) assert(shown.includes(text.replace(/\s+/g, "")), `${selector} lacks ${text}`);
 }
+
+const questions = async () => (await inView({ sees: "Send", does: [["texts", ".prompt .said"]] })).returned[0];
 
 module.exports = {
   "an empty view is sound": async () => {
@@ -99,14 +95,23 @@ module.exports = {
   "a hundred turns are shown": async () => {
     await command("handrail.client.newChat");
     const { session } = await command("handrail.chat.read", {});
-    for (let turn = 1; turn <= 100; turn += 1) {
+    for (let turn = 1; turn <= 101; turn += 1) {
       answers(async (progress) => say(progress, `Answer ${turn}.`));
       const { turn: begun } = await command("handrail.chat.say", { session, text: `Question ${turn}?` });
       await command("handrail.turn.wait", { turn: begun });
     }
-    await inView({ sees: "Answer 100.", picture: "hundred" });
-    const { returned } = await inView({ sees: "Answer 100.", does: [["texts", ".prompt .said"]] });
-    assert.deepEqual(returned[0], Array.from({ length: 100 }, (_, at) => `Question ${at + 1}?`));
-    await sound("Answer 100.");
+    await inView({ sees: "Answer 101.", picture: "hundred", does: [["mark"]] });
+    assert.deepEqual(await questions(), Array.from({ length: 101 }, (_, at) => `Question ${at + 1}?`));
+    const { returned } = await inView({ sees: "Answer 101.", does: [["axe"]] });
+    assert.deepEqual(returned[0], []);
+  },
+  "of a long conversation that is opened, the beginning is shown on demand": async () => {
+    await command("workbench.action.webview.reloadWebviewAction");
+    const { returned } = await inView({ sees: "Show earlier messages", picture: "earlier", frame: `body:not([data-marked]) ${FRAME}`, does: [["axe"]] });
+    assert.deepEqual(returned[0], []);
+    assert(!(await questions()).includes("Question 1?"));
+    await inView({ sees: "Answer 101.", does: [["click", "button", "Show earlier messages"]] });
+    await inView({ sees: "Send", lacks: "Show earlier messages" });
+    assert.deepEqual(await questions(), Array.from({ length: 101 }, (_, at) => `Question ${at + 1}?`));
   },
 };

@@ -1,4 +1,5 @@
 // What the steps about the chat view share: the user in the view, and what the model answers.
+const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const path = require("node:path");
 const vscode = require("vscode");
@@ -24,4 +25,10 @@ function gate() {
   return { opened, open };
 }
 
-module.exports = { answers, call, ENTER, FRAME, gate, inView, ran, write };
+/** Whoever uses the view by keyboard or with a screen reader can use all of it, as it is now: axe-core finds nothing, and Tab reaches everything. */
+async function sound(sees, picture = "") {
+  const { returned } = await inView({ sees, picture, does: [["axe"], ["tabs"]] });
+  assert.deepEqual(returned, [[], []], sees);
+}
+
+module.exports = { answers, call, ENTER, FRAME, gate, inView, ran, sound, write };
