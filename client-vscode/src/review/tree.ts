@@ -25,7 +25,7 @@ export function isNode(value: unknown): value is Node {
 export class ReviewTree implements TreeDataProvider<Node>, Disposable {
   private readonly emitter = new EventEmitter<void>();
   private readonly view: TreeView<Node>;
-  private readonly subscription: Disposable;
+  private readonly subscriptions: Disposable[];
   /** What the rows say. */
   private shown = "[]";
 
@@ -33,13 +33,14 @@ export class ReviewTree implements TreeDataProvider<Node>, Disposable {
 
   constructor(private readonly pending: Pending) {
     this.view = window.createTreeView<Node>(VIEW, { treeDataProvider: this, showCollapseAll: true });
-    this.subscription = pending.onDidChange(() => {
+    const show = () => {
       const shown = JSON.stringify([...pending.turns].map(([turn, hunks]) => [turn, pending.labelOf(turn), hunks.map(rowTexts)]));
       if (shown === this.shown) return; // places have moved in the same lines, for example
       this.shown = shown;
       this.emitter.fire();
       this.showCount();
-    });
+    };
+    this.subscriptions = [pending.onDidChange(show), workspace.onDidChangeWorkspaceFolders(show)];
   }
 
   getChildren(node?: Node): Node[] {
@@ -57,7 +58,9 @@ export class ReviewTree implements TreeDataProvider<Node>, Disposable {
   dispose(): void {
     this.emitter.dispose();
     this.view.dispose();
-    this.subscription.dispose();
+    this.subscriptions.forEach((subscription) => {
+      subscription.dispose();
+    });
   }
 
   private turnItem({ turn, hunks }: Node): TreeItem {
@@ -122,7 +125,7 @@ function sizeText(hunk: Hunk): string {
 }
 
 function rowTexts(hunk: Hunk): unknown[] {
-  return [hunk.uri, hunk.id, titleOf(hunk), sizeOf(hunk), hunk.editedByUser];
+  return [workspace.asRelativePath(Uri.parse(hunk.uri)), hunk.uri, hunk.id, titleOf(hunk), sizeOf(hunk), hunk.editedByUser];
 }
 
 function iconOf({ kind, before, after }: Hunk): string {

@@ -8,12 +8,15 @@ const { command, ready, scenario, servers, until, uriOf, user } = require("./kit
 const { model, say, turnThatCalls, useModel } = require("./model.cjs");
 
 const MESSAGE = "Your message";
+const ROWS = '[id="workbench.view.extension.handrail-review"] .monaco-list-row';
 const block = (name, old, now) => `${name}\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`;
 const inLibrary = (name) => vscode.Uri.file(path.join(scenario.library, name));
 const textOf = async (uri) => (await vscode.workspace.openTextDocument(uri)).getText();
 const apply = async (edits) => (await command("handrail.turn.apply", { edits })).report.outcomes;
 const asked = () => JSON.stringify(model.asked.at(-1)?.messages.at(-1)?.content ?? "");
 const pending = async () => (await command("handrail.review.list", {})).map(({ uri }) => uri);
+const rows = async () => (await user({ sees: "Handrail", reads: { rows: ROWS } })).rows.join("\n");
+const thrown = [];
 
 module.exports = {
   "two folders have a file of one name, and each edit lands in its own": async () => {
@@ -73,6 +76,36 @@ module.exports = {
     await user({ sees: "Handrail", picture: "notebook" });
     assert(await notebook.save());
     await command("workbench.action.closeAllEditors");
+  },
+  // Not the first one: for that, VS Code starts the extension host anew, and with it these tests.
+  "of a folder that leaves the workspace, the pending changes stay, under its path": async () => {
+    process.on("unhandledRejection", (reason) => thrown.push(String(reason?.stack ?? reason)));
+    const before = (await pending()).sort();
+    assert(before.includes(String(inLibrary("list.txt"))));
+    await command("handrail.client.review.focus");
+    await until("the row is below the folder's name", async () => (await rows()).includes("The library"));
+    assert(vscode.workspace.updateWorkspaceFolders(1, 1));
+    await until("it has left", () => vscode.workspace.workspaceFolders.length === 1);
+    await until("the row is below the folder's path", async () => (await rows()).includes(scenario.library));
+    assert.doesNotMatch(await rows(), /The library/);
+    await user({ sees: "Handrail", picture: "folder-gone" });
+    assert.deepEqual((await pending()).sort(), before);
+  },
+  "they are where they were once it is back, and are undone": async () => {
+    assert(vscode.workspace.updateWorkspaceFolders(1, 0, { uri: vscode.Uri.file(scenario.library), name: "The library" }));
+    await until("it is back", () => vscode.workspace.workspaceFolders.length === 2);
+    await until("the row is below the folder's name", async () => (await rows()).includes("The library"));
+    await user({ sees: "The library", picture: "folder-back" });
+    assert.deepEqual((await apply(block("library/two words.txt", "these words are in the library", "THESE WORDS"))).map(({ status }) => status), ["landed"]);
+    const { conflicts } = await command("handrail.review.undo", { uri: String(inLibrary("list.txt")) });
+    assert.deepEqual([conflicts, await textOf(inLibrary("list.txt"))], [[], "one\ntwo\n"]);
+    assert(!(await pending()).includes(String(inLibrary("list.txt"))));
+    assert(vscode.workspace.updateWorkspaceFolders(1, 1));
+    await until("the row is below the folder's path", async () => (await rows()).includes(scenario.library));
+    await command("handrail.review.undo", { uri: String(inLibrary("two words.txt")) });
+    assert.equal(await textOf(inLibrary("two words.txt")), "these words are in the library\n");
+    await until("no row of it is left", async () => !(await rows()).includes("two words"));
+    assert.deepEqual(thrown.filter((text) => text.includes("handrail")), []);
   },
   "another window of the workspace has a server of its own": async () => {
     await user({ sees: "Handrail", does: [["openWindow"]] });
