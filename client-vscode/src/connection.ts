@@ -16,17 +16,19 @@ import {
   type LogOutputChannel,
   workspace,
 } from "vscode";
-import { type LanguageClient, ProgressType, State } from "vscode-languageclient/node";
+import { ErrorCodes, type LanguageClient, ProgressType, ResponseError, State } from "vscode-languageclient/node";
 
+import { lacking, missingWith } from "./abilities";
 import { createClient } from "./client";
 import { Diagnostics } from "./diagnostics";
 import { measure } from "./marks";
-import { showFailure, UserError } from "./messages";
+import { announce, listed, showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
 import { answerName, answerSymbols } from "./names";
 import * as protocol from "./protocol";
 import { answerSave } from "./save";
 import { answerSecret } from "./secrets";
+import { SET_SERVER_PATH } from "./environment";
 import { findServer } from "./server";
 
 /** The requests that this client sends: params and result by method. */
@@ -114,6 +116,8 @@ export class Connection implements Disposable {
   private crashes: number[] = [];
   /** How often the person or VS Code ended the server: a start that was begun before is void. */
   private stops = 0;
+  /** What the person was told that the server cannot do. */
+  private missing = "";
   private readonly stateEmitter = new EventEmitter<ConnectionState>();
   private readonly updateEmitter = new EventEmitter<protocol.TurnUpdate>();
   private readonly questionEmitter = new EventEmitter<protocol.Approval>();
@@ -174,10 +178,12 @@ export class Connection implements Disposable {
   /** Sends a request, starting the server first if needed. Throws what the server answers as an error. */
   async request<M extends keyof Requests>(method: M, params: Requests[M][0], token?: CancellationToken): Promise<Requests[M][1]> {
     const client = await this.start();
+    if (requestsOf(client)?.includes(method) === false) throw lacking(method);
     try {
       if (token === undefined) return await client.sendRequest<Requests[M][1]>(method, params);
       return await client.sendRequest<Requests[M][1]>(method, params, token);
     } catch (thrown) {
+      if (thrown instanceof ResponseError && thrown.code === ErrorCodes.MethodNotFound) throw lacking(method);
       if (client.state === State.Running) throw thrown;
       throw new UserError(l10n.t("The server ended before it answered. The last checkpoint covers the changes it had made by then."));
     }
@@ -185,7 +191,7 @@ export class Connection implements Disposable {
 
   /** Whether the server that runs answers a request; an older one may not. */
   offers(method: keyof Requests): boolean {
-    return requestsOf(this.client).includes(method);
+    return requestsOf(this.client)?.includes(method) === true;
   }
 
   dispose(): void {
@@ -230,8 +236,18 @@ export class Connection implements Disposable {
       await this.discard();
       throw thrown instanceof UserError ? thrown : new EndedEarly(NOT_STARTED);
     }
+    this.tellMissing(client);
     if (isTrusted !== workspace.isTrusted) await client.sendRequest(protocol.WORKSPACE_TRUST, {});
     return client;
+  }
+
+  /** Tells the person once what an older server cannot do. */
+  private tellMissing(client: LanguageClient): void {
+    const missing = listed(missingWith(requestsOf(client) ?? []));
+    if (missing === "" || missing === this.missing) return;
+    this.missing = missing;
+    const text = l10n.t("This Handrail server is older than the extension. Until you update it, or clear the setting handrail.serverPath, these do not work, or only in part: {0}.", missing);
+    announce(this.log, text, false, [SET_SERVER_PATH]);
   }
 
   /** Tells the server that runs that the workspace is trusted now; one that is started later knows. */
@@ -334,9 +350,9 @@ export class Connection implements Disposable {
   }
 }
 
-/** The requests that a server says it answers. */
-function requestsOf(client: LanguageClient | undefined): readonly string[] {
+/** The requests that a server says it answers; undefined if it does not say. */
+function requestsOf(client: LanguageClient | undefined): readonly string[] | undefined {
   const experimental = client?.initializeResult?.capabilities.experimental as { handrail?: { requests?: unknown } } | undefined;
   const requests = experimental?.handrail?.requests;
-  return Array.isArray(requests) ? requests.map(String) : [];
+  return Array.isArray(requests) ? requests.map(String) : undefined;
 }

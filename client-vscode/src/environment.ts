@@ -25,7 +25,7 @@ const OFFLINE = l10n.t(
 const openSettings = (query: string) =>
   // eslint-disable-next-line l10n/translated -- a part of a name
   commands.executeCommand(`workbench.action.open${env.remoteName === undefined ? "" : "Remote"}Settings`, { query });
-const SETTING: Way = [l10n.t("Set Server Path"), () => openSettings("handrail.serverPath")];
+export const SET_SERVER_PATH: Way = [l10n.t("Set Server Path"), () => openSettings("handrail.serverPath")];
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A program did not do what it should; the message is its last line. */
@@ -137,7 +137,7 @@ async function installPlain(pip: string[], wheel: string, log: LogOutputChannel,
     log.warn("Commands will not be contained unless bubblewrap is installed on this system.");
   } catch (thrown) {
     if (!(thrown instanceof ProgramFailed)) throw thrown;
-    throw new UserError(l10n.t("The server could not be installed. pip says: {0} {1}", messageOf(thrown), OFFLINE), [SETTING]);
+    throw new UserError(l10n.t("The server could not be installed. pip says: {0} {1}", messageOf(thrown), OFFLINE), [SET_SERVER_PATH]);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ChatHunk } from "../src/protocol";
 import { button, h } from "./dom";
 import type { Send } from "./items";
 
-const KINDS: Record<ChatHunk["kind"], string> = { changed: "", created: l10n.t("created"), deleted: l10n.t("deleted"), renamed: l10n.t("renamed"), whole: l10n.t("changed (not a text file)") };
+const KINDS: Partial<Record<ChatHunk["kind"], string>> = { changed: "", created: l10n.t("created"), deleted: l10n.t("deleted"), renamed: l10n.t("renamed"), whole: l10n.t("changed (not a text file)") };
 
 /** The change, in the card of the item that made it. */
 export function hunkOf(item: string, { id, path, line, diff, kind }: ChatHunk, send: Send): HTMLElement {
@@ -20,7 +20,7 @@ export function hunkOf(item: string, { id, path, line, diff, kind }: ChatHunk, s
   const undo = button(l10n.t("Undo"), `undo ${id}`, () => {
     send({ type: "revert", hunk: id });
   }, { "aria-label": l10n.t("Undo the change at {0}", place) });
-  const bar = h("div", { class: "code-bar" }, h("span", {}, h("code", {}, place), ` ${KINDS[kind]}`), h("span", { class: "actions" }, keep, undo, open));
+  const bar = h("div", { class: "code-bar" }, h("span", {}, h("code", {}, place), ` ${KINDS[kind] ?? ""}`), h("span", { class: "actions" }, keep, undo, open));
   return h("div", { class: "hunk", "data-hunk": id }, bar, diff === "" ? undefined : diffOf(diff, place));
 }
 

@@ -12,6 +12,7 @@ import base64
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import textwrap
@@ -37,6 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "client-vscode"
 HERE = Path(__file__).resolve().parent / "vscode"
 PICTURES = ROOT / ".cache" / "vscode"
+OTHER_VERSION = HERE.parent / "other_version.py"
 
 pytestmark = [pytest.mark.vscode, pytest.mark.xdist_group("large")]
 
@@ -196,9 +198,14 @@ def test_several_folders_notebooks_and_windows(code: VSCode) -> None:
     code.run("places", scenario=vscode_places.write(code), **code.own_server)
 
 
-def test_the_server_is_killed_in_vscode(code: VSCode) -> None:
+def test_the_server_is_killed_and_is_of_another_version_in_vscode(code: VSCode) -> None:
     (code.workspace / "list.txt").write_bytes(b"one\ntwo\n")
-    code.run("killed", scenario={}, **code.own_server)
+    changes, program = code.folder / "changes.json", code.folder / "bin" / "other-version"
+    command = [sys.executable, str(OTHER_VERSION), str(changes), code.own_server["handrail.serverPath"]]
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n')
+    program.chmod(0o755)
+    told = {"changes": str(changes), "program": str(program)}
+    code.run("killed", "versions", scenario=told, **code.own_server)
 
 
 def test_questions_in_vscode(code: VSCode) -> None:

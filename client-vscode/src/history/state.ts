@@ -98,7 +98,7 @@ export class History implements Disposable {
         this.isStale = false;
         const [checkpoints, sessions] = await Promise.all([
           this.connection.request(CHECKPOINT_LIST, {}),
-          this.connection.request(SESSION_LIST, {}),
+          this.connection.offers(SESSION_LIST) ? this.connection.request(SESSION_LIST, {}) : [],
         ]);
         this.checkpoints = checkpoints;
         this.titles = new Map(sessions.map(({ session, title }) => [session, title]));

@@ -122,7 +122,8 @@ export class Pending implements Disposable {
   /** Checkpoints know what turns are about. */
   private async learnLabels(hunks: readonly Hunk[]): Promise<void> {
     if (hunks.every(({ turns }) => turns.every((turn) => this.labels.has(turn)))) return;
-    for (const { turn, label } of (await this.connection.request(CHECKPOINT_LIST, {})).reverse()) this.labels.set(turn, label);
+    const checkpoints = this.connection.offers(CHECKPOINT_LIST) ? await this.connection.request(CHECKPOINT_LIST, {}) : [];
+    for (const { turn, label } of checkpoints.reverse()) this.labels.set(turn, label);
     for (const turn of hunks.flatMap(({ turns }) => turns)) if (!this.labels.has(turn)) this.labels.set(turn, "");
   }
 
