@@ -201,14 +201,6 @@ AWKWARD = {
         r"\bhand(?:s|ed)? (?:\w+ )?on\b": "pass on",
     }.items()
 }
-# Packages whose docstrings are all read for such phrases; of any other module, only the one at its top.
-PLAIN = tuple(
-    PACKAGE / name
-    for name in """
-    adapters/checkpoints adapters/containment adapters/files adapters/worktrees agent/restore agent/turn core
-    lsp/chat lsp/protocol ports
-    """.split()  # noqa: SIM905  # a paragraph of names reads better than a column
-)
 OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")
 
 
@@ -232,11 +224,10 @@ def messages(module: Path) -> Iterator[str]:
 
 
 def docstrings(module: Path) -> Iterator[str]:
-    """The docstrings of a module that are read for awkward phrases, paragraph by paragraph, without code."""
+    """All docstrings of a module, paragraph by paragraph, without code."""
     tree = ast.parse(module.read_text(encoding="utf-8"))
-    inner = ast.walk(tree) if any(folder in module.parents for folder in PLAIN) else ()
-    kinds = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in (tree, *(each for each in inner if isinstance(each, kinds))):
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in (each for each in ast.walk(tree) if isinstance(each, kinds)):
         code = r"^ *(?:>>>|\.\.\.).*$|^ +\w+(?:, \w+)*: |\bNone\b"  # and names of arguments
         text = re.sub(code, "…", ast.get_docstring(node) or "", flags=re.M)
         yield from paragraphs(text)

@@ -67,7 +67,7 @@ class ApplyOptions:
 
 
 async def apply(options: ApplyOptions) -> int:
-    """Apply a reply and show what became of it; returns the exit code."""
+    """Apply a reply and show the result; returns the exit code."""
     show = Show(options.workspace, as_json=options.as_json)
     try:
         root = workspace_folder(options.workspace)
@@ -224,7 +224,7 @@ class _Turn:
 
     @property
     def superseded(self) -> set[str]:
-        """The failures that a later edit made good."""
+        """The failures that a later edit corrected."""
         return {event.failure for event in self.events if isinstance(event, Superseded)}
 
     async def run(self, reply: str) -> TurnReport:

@@ -11,7 +11,7 @@ LIMIT_FILES = 100_000  # of a larger workspace, those that a walk finds first
 
 def workspace_here(here: Path, home: Path | None) -> Path:
     """
-    The top of the repository that *here* is in, else *here*.
+    Returns the top of the repository that contains *here*; without one, *here*.
 
     A repository counts as git has it: it is the user's own. One whose top is the home folder or `/` counts
     only there, since people keep their settings in such, and not the folders below.

@@ -112,5 +112,5 @@ def _confirm(held: Sequence[LayerChange], target: Path) -> bool:
 
 
 def _ask(text: str) -> None:
-    """Questions are no part of the output."""
+    """Asks on standard error, since questions are not part of the output."""
     print(text, end="", file=sys.stderr, flush=True)

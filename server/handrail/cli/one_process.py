@@ -82,7 +82,7 @@ class _Server:
         return Hosted(to_server=to_server, from_server=from_server, ended=ended, said=self._log.tail)
 
     def has_ended(self) -> bool:
-        """Whether nothing of it runs any more; hangs up, and waits a moment."""
+        """Hangs up and waits a moment; returns whether the server has ended."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.close()
@@ -91,7 +91,7 @@ class _Server:
         return self._thread is None or not self._thread.is_alive()
 
     def close_log(self) -> None:
-        """Log nothing any more."""
+        """Stop logging."""
         logging.getLogger().removeHandler(self._log)
         threading.excepthook = threading.__excepthook__
 
@@ -126,7 +126,7 @@ class _Log(logging.StreamHandler[TextIO]):
         self._text = ""
 
     def tail(self) -> str:
-        """What was kept."""
+        """Returns the end of the log."""
         return self._text.strip()
 
     def emit(self, record: logging.LogRecord) -> None:

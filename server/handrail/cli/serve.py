@@ -128,7 +128,9 @@ def _backend(keys: Keys, clock: Path | None, patience_s: tuple[float, float], cl
 
 
 def _path_beside(folders: Folders, name: str) -> Callable[[], Path]:
-    """Where something of the workspace is kept, beside its checkpoints; other folders have another place."""
+    """
+    Returns the path of a file of the workspace's state, next to its checkpoints; other folders have another.
+    """
     from handrail.adapters.state.home import state_folder, workspace_folder
 
     return lambda: workspace_folder(state_folder(), folders.roots) / name

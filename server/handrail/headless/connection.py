@@ -59,7 +59,7 @@ class Connection:
         Start a server: a process with a command line, or one in this process.
 
         Raises:
-            ServerGoneError: There is no such program, or it may not be run.
+            ServerGoneError: The program does not exist, or may not be run.
         """
         if isinstance(server, tuple):
             return cls(await ServerProcess.start(server))
@@ -99,7 +99,7 @@ class Connection:
         Raises:
             RequestRefusedError: The server answered with an error.
             ServerSilentError: It did not answer in time; it has been told to forget the request.
-            ServerGoneError: It is not there any more.
+            ServerGoneError: The server has ended.
         """
         if self._gone is not None:
             raise self._gone
@@ -254,7 +254,7 @@ class Connection:
 
 
 class _GarbageError(Exception):
-    """The server's output is no message."""
+    """The server's output is not a message."""
 
 
 class _Call(jsonrpc_base.Request):  # type: ignore[misc]  # jsonrpc-base ships no types

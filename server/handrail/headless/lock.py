@@ -26,11 +26,11 @@ FOLDER = os.O_RDONLY | AS_IT_IS | getattr(os, "O_DIRECTORY", 0)
 
 
 class _NoLockError(Exception):
-    """What is open cannot be locked."""
+    """The open file or folder cannot be locked."""
 
 
 class _MovedError(Exception):
-    """What was locked is not what its path names any more."""
+    """The path now names something other than what was locked."""
 
 
 @contextlib.asynccontextmanager

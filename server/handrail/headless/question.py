@@ -59,7 +59,7 @@ class Question:
 
     @property
     def unanswered(self) -> str:
-        """What is said if no one can be asked."""
+        """The message if no one can be asked."""
         no = (
             "so it was not allowed. To allow it, give --yes."
             if self.asks_permission
@@ -78,7 +78,7 @@ class Question:
 
     @property
     def head(self) -> str:
-        """What is asked; of the model's own question, with its choices."""
+        """The question; a question by the model has its choices too."""
         choices = () if self.asks_permission else enumerate(self.answers, 1)
         return self.text + "".join(f"\n  {number}: {choice}" for number, choice in choices)
 

@@ -77,9 +77,9 @@ class Show:
 
     def report(self, report: TurnReport, *, in_chat: bool = False) -> None:
         """
-        Show how the turn ended: the answer, what became of the edits, and how to take the turn back.
+        Show how the turn ended: the answer, the results of the edits, and how to restore the turn.
 
-        In a chat, which has commands for that, a turn that changed nothing ends without a word.
+        In a chat, which has commands for that, a turn that changed nothing ends without a message.
         """
         answer = report.answer.strip()
         if answer and not (self._streamed or self._said).rstrip().endswith(answer):
@@ -112,7 +112,7 @@ class Show:
                 self.line(f"  or review its changes ({report.pending}) one by one with: {review}", DIM)
 
     def session(self, session: str, options: Sequence[str], command: str = "run") -> None:
-        """Show how to go on with a conversation; *options* are those that hold for its next turn too."""
+        """Show how to continue a conversation; *options* are those that hold for its next turn too."""
         workspace = ("--workspace", str(self._root))
         line = shlex.join(("handrail", command, "--session", session, *workspace, *options))
         self.line(f"session {session}")
@@ -156,7 +156,7 @@ class Show:
             self.line("Your answers have not added any rules to this workspace.")
 
     def restore_report(self, report: RestoreReport) -> None:
-        """Show what taking back did."""
+        """Show the result of a restore."""
         for uri in report.restored:
             self.line(f"restored   {self.name(uri)}", GREEN)
         for uri in report.deleted:
@@ -360,7 +360,7 @@ class Show:
 
 
 def visible(text: str) -> str:
-    """Replace what a terminal would obey or hide instead of showing; line feeds and tabs stay."""
+    """Replace characters that a terminal would act on or hide; line feeds and tabs stay."""
     return "".join(_show(character) for character in text.replace("\r\n", "\n"))
 
 

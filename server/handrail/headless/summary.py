@@ -13,7 +13,7 @@ Row = tuple[str, bool]
 
 
 def wants_summary(environment: Mapping[str, str]) -> bool:
-    """Whether the person wants to be told what became of the edits: unless the variable says 0."""
+    """Whether the user wants to see the results of edits: yes, unless the variable is 0."""
     return environment.get(VERIFIER, "").strip() != "0"
 
 
@@ -23,7 +23,7 @@ def table(outcomes: Iterable[Outcome], repaired: Set[str], name: Name) -> list[R
 
     Args:
         outcomes: Of the turn, in its order.
-        repaired: Ids of failures that a later edit made good; they are left out.
+        repaired: Ids of failures that a later edit corrected; they are left out.
         name: How people read a URI.
 
     Returns:

@@ -171,7 +171,10 @@ def _resolve(future: asyncio.Future[None]) -> None:
 
 
 def wants_colour(stream: Stream, environment: Mapping[str, str]) -> bool:
-    """Whether to colour: `NO_COLOR` says no, else `FORCE_COLOR` yes, else a terminal that can."""
+    """
+    Whether to colour: `NO_COLOR` says no; otherwise `FORCE_COLOR` says yes; otherwise a terminal that can
+    show colours.
+    """
     if environment.get("NO_COLOR"):
         return False
     if environment.get("FORCE_COLOR"):

@@ -34,7 +34,7 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextEdit:
-    """Replace what lies between two positions; equal positions insert."""
+    """A replacement of the text between two positions; equal positions insert."""
 
     start: Position
     end: Position
@@ -107,7 +107,7 @@ def plan(text: str, edits: Iterable[TextEdit], encoding: Encoding) -> tuple[Spli
         of them. Inserts at one place keep their order.
 
     Raises:
-        EditRefusedError: Two edits overlap, or a position lies inside a character.
+        EditRefusedError: Two edits overlap, or a position is inside a character.
     """
     lines = Lines(text, encoding)
     planned = [

@@ -40,12 +40,12 @@ class Failure:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """
-    What became of one hunk.
+    The result of one hunk.
 
     Attributes:
-        diff: What it changed, if it landed.
-        uncovered: Why that cannot be taken back, if so.
-        notes: What was adapted to make it, in sentences.
+        diff: Its change, if it landed.
+        uncovered: Why that cannot be restored, if so.
+        notes: How it was adapted, in sentences.
     """
 
     uri: str
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnReport:
-    """What became of a turn; `pending` is how many of its changes can be kept or undone."""
+    """The result of a turn; `pending` is how many of its changes can be kept or undone."""
 
     session: str
     pending: int
@@ -75,7 +75,7 @@ class TurnReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """What can be taken back; `paths` are (path, change), `ids` are its own and those of its steps."""
+    """A turn that can be restored; `paths` are (path, change), `ids` are its own and those of its steps."""
 
     id: str
     label: str
@@ -87,7 +87,7 @@ class Checkpoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreReport:
     """
-    What became of taking back.
+    The result of a restore.
 
     Attributes:
         partial, conflicts: (uri, reason, diff) of what was restored in part, and of what was left alone.

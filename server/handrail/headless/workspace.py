@@ -62,7 +62,7 @@ class Workspace:
         )  # for all documents, so that a reopened one never repeats a version
 
     def line_text(self, uri: str, line: int) -> str | None:
-        """Give the text of one line of a document, open or not; None when there is no such line to read."""
+        """Give the text of one line of a document, open or not; None if that line does not exist."""
         try:
             path = disk.document_path(self.root, uri)
             whole = (
@@ -282,8 +282,8 @@ class Workspace:
         """
         Write a document, under its lock.
 
-        What someone else did to other lines of the file meanwhile is taken over first; the same lines are
-        refused.
+        Changes that someone else has made to other lines of the file since are taken over first; changes to
+        the same lines are refused.
         """
         if not self._open[path].is_dirty:
             return

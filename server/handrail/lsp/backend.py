@@ -38,7 +38,7 @@ class Backend:
         ask_for_keys: Has keys looked for by a function first, which is called in threads that may wait.
         diagnostics: Set if the environment decides whether failures are shown.
         sandbox: Set if the environment decides how commands are contained.
-        add_to_environment: Has commands that were asked about get variables by these names as well.
+        add_to_environment: Also passes variables with these names to commands that were asked about.
         owners: For which providers the address and the key in the settings were set.
         stamp: What tells one state of the file of a URI from another.
     """

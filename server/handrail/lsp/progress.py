@@ -40,7 +40,7 @@ GATHER_S = 0.025  # as long as a frame or two: no eye sees it, and the client ha
 
 @dataclass(slots=True)
 class _Shown:
-    """What has been reported about one turn."""
+    """The state of one turn as it was last reported."""
 
     seq: int = 0
     outcomes: dict[str, tuple[Status, bool]] = field(default_factory=dict)

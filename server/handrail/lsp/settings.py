@@ -88,7 +88,7 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """What is wrong with a value, as a sentence that has no subject yet, or a whole one about a list."""
+    """The error of a value: a sentence without its subject, or a complete one about a list."""
 
     why: str
 
@@ -108,7 +108,7 @@ def read(setting: Setting, value: object) -> Value | Wrong:
 
 
 def _complaint(setting: Setting, wrong: Wrong) -> str:
-    """What the user is told of a value that is not used."""
+    """Returns the message to the user about a value that is not used."""
     name = f"The setting {SECTION}.{setting.name}"
     if setting.reads is not None:
         return f"{name} is ignored: {wrong.why}."

@@ -143,7 +143,7 @@ class State:
 
     @cached_property
     def discussion(self) -> Discussion:
-        """What is said of pending changes."""
+        """The comments on pending changes."""
         host = self.host
         return Discussion(host.reviews, host.archive, spelled=self.client_uri, new_id=host.new_id)
 
@@ -372,7 +372,7 @@ class State:
         task.add_done_callback(self._on_end)
 
     def begin(self, work: Coroutine[object, object, object]) -> None:
-        """Do something beside the handlers."""
+        """Start a background task."""
         self.follow(asyncio.ensure_future(work))
 
     def _on_end(self, task: asyncio.Task[object]) -> None:

@@ -42,7 +42,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def explain(error: BaseException, path: str) -> str:
-    """What is wrong with a message that cannot be read, and in which field below *path*."""
+    """Returns why a message cannot be read, and in which field below *path*."""
     errors = [
         line.rpartition(" @ ") for line in transform_error(error, path=path, format_exception=_describe)
     ]

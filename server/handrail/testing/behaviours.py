@@ -33,20 +33,20 @@ class Says(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
     """
-    What becomes of one edit.
+    How a client reacts to one edit.
 
     Attributes:
         opens: Nothing happens before this.
-        before: What the user does before the edit is applied.
-        applies: The edit is applied when this opens, although it is answered already.
+        before: The user's action before the edit is applied.
+        applies: The edit is applied when this opens, although it has already been answered.
         is_forced: Whether it is then applied whatever version of the text it is for.
         only: How many of the text edits of each document are applied, if not all.
-        formats: What a formatter makes of the changed documents at once.
+        formats: The formatter that runs on the changed documents at once.
         is_apart: Whether that is told in a message of its own.
-        after: What the user does before the server is told of the edit.
-        tells: The server is told of the edit when this opens, although it is answered already.
-        later: What the user does after that.
-        says: What is answered.
+        after: The user's action before the server is told about the edit.
+        tells: The server is told about the edit when this opens, although it has already been answered.
+        later: The user's action after that.
+        says: The answer.
     """
 
     opens: asyncio.Event | None = None
@@ -216,5 +216,5 @@ def act_after(action: Action) -> Behaviour:
 
 
 def act_within(action: Action) -> Behaviour:
-    """The user does something after the edit is applied; the server is told of both in one message."""
+    """The user does something after the edit is applied; the server is told about both in one message."""
     return Reaction(after=action)

@@ -74,7 +74,9 @@ class Buffers:
             self.tell()
 
     def undo(self, uri: str) -> None:
-        """The user takes the last thing back that happened to a document; told later unless at once."""
+        """
+        Undo the last change of a document, as the user does; the server is told later, unless *at once*.
+        """
         document = self.documents[uri]
         document.replace_text(document.past.pop(), self.encoding)
         if self.profile.tells_at_once:
@@ -98,7 +100,7 @@ class Buffers:
         Give a document's file another name, and keep what is not saved; returns the new URI.
 
         Args:
-            tells: Whether the server is told of pending changes first.
+            tells: Whether the server is told about pending changes first.
         """
         if tells:
             self.tell(loudly=True)
@@ -159,7 +161,7 @@ class Buffers:
     # ---- What the server asks for -----------------------------------------------------------------
 
     def is_stale(self, given: Json) -> bool:
-        """Whether a versioned edit is for a text that is not held any more."""
+        """Whether a versioned edit is for a text that is no longer held."""
         return any(self._is_stale(change) for change in self._text_edits(given))
 
     def _is_stale(self, change: Json) -> bool:

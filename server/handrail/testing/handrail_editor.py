@@ -48,7 +48,9 @@ class HandrailEditor(ScriptedEditor):
         await super().greet(options, folders)
 
     async def request(self, name: str, **params: Any) -> Any:
-        """Send a request of the handrail protocol: a custom one from an extension, else a command."""
+        """
+        Send a request of the handrail protocol: a custom request from an extension; otherwise a command.
+        """
         if self.profile.has_extension:
             return await self.call("handrail/" + name.replace(".", "/"), params)
         return await self.command(f"handrail.{name}", params)

@@ -34,7 +34,7 @@ class ServerProcess:
         Args:
             folder: Where it runs.
             log: The file for its standard error.
-            environment: Variables beside those of this process.
+            environment: Variables in addition to those of this process.
         """
         with log.open("ab") as errors:
             process = await asyncio.create_subprocess_exec(

@@ -90,12 +90,12 @@ class Buffer:
     An open document.
 
     Attributes:
-        version: Of the text; the next one is beyond `ticks` as well.
-        pending: The changes that the server has not been told of.
-        told: The text that it has been told of.
-        is_silent: Whether it is told of nothing for the time being.
+        version: Of the text; the next one is beyond `ticks` too.
+        pending: The changes that the server has not been told about.
+        told: The text that it has been told about.
+        is_silent: Whether it is told nothing for the time being.
         past: The texts to which undoing leads back, the latest last.
-        saved_eol: What is written for a line end, if it is not the one that stands in the text.
+        saved_eol: What is written for a line end, if it is not the one in the text.
     """
 
     uri: str

@@ -25,7 +25,7 @@ class Manner:
     One way to talk.
 
     Attributes:
-        tells_after_s: How long after an edit was applied the server is told of it.
+        tells_after_s: How long after an edit was applied the server is told about it.
         answers_after_s: How long after an edit was applied it is answered.
         answers_null: Whether an edit that was applied is answered with null.
     """

@@ -74,7 +74,7 @@ def _signal(
 
 
 def find_marked(mark: str) -> list[int]:
-    """The running processes that carry *mark*, those in a session of their own as well; Linux only."""
+    """The running processes that carry *mark*, including those in a session of their own; Linux only."""
     if not FINDS_ALL:
         return []
     wanted, result = f"{MARK}={mark}".encode(), list[int]()

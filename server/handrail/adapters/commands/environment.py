@@ -46,7 +46,7 @@ class Environ(Mapping[str, str]):
         return len(self._environment)
 
     def add(self, names: Collection[str]) -> None:
-        """From now on, commands that do not run unasked get the variables *names* as well."""
+        """From now on, commands that were asked about get the variables *names* too."""
         self.added = tuple(names)
 
 

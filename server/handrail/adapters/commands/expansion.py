@@ -20,7 +20,7 @@ LIMIT_STEPS = 5_000_000  # of comparing names with patterns: about a second
 
 
 class TooManyError(Exception):
-    """Files cannot be told for a pattern; the text says what it is."""
+    """The files of a pattern cannot be determined; the text says which pattern."""
 
 
 @dataclass(kw_only=True)

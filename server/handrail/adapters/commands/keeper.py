@@ -101,7 +101,7 @@ class _Command:
             self.is_alone = ADOPTS
 
     def end(self, grace_s: float) -> Iterator[None]:
-        """End everything; tell how much of it still ran. What is given is to be waited for a little."""
+        """End everything; report how many processes still ran. They get up to *grace_s* to end."""
         self.reap()
         running = self._running_pids()
         self.tell(f"left {len([pid for pid in running if pid != self.pid])}")

@@ -30,7 +30,7 @@ SAID_BYTES = 10_000  # what bubblewrap says of a command at most
 @dataclass(kw_only=True)
 class LineRun:
     """
-    What runs of one line.
+    Runs one line, and has its processes.
 
     Attributes:
         environments: What its commands see: those that are known, and (None) all others.

@@ -65,7 +65,7 @@ class Processes:
             self._containment.note_folders(uris)
 
     def allow(self, uris: Sequence[str]) -> None:
-        """What is at these URIs is there with leave; see the port."""
+        """Notes that what is at these URIs may be there; see the port."""
         if self._containment is not None:
             self._containment.allow(uris)
 
@@ -226,7 +226,7 @@ class Processes:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """
-    What a command is ended for.
+    The limits of a command.
 
     Attributes:
         stop: It is wanted no more.

@@ -21,7 +21,7 @@ BEYOND = 4  # times as many: then it is ended, although what has started does no
 
 
 async def wait_for_too_many_processes(mark: str) -> None:
-    """Wait until the command that carries *mark* has too many processes; for ever, unless it is root's."""
+    """Wait until the command that carries *mark* has too many processes; forever, unless it runs as root."""
     if not FINDS_ALL or os.geteuid() != 0:
         await asyncio.Event().wait()
     began: int | None = None

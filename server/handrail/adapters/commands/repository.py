@@ -72,7 +72,7 @@ def _is_other(named: str, asked: Callable[..., subprocess.CompletedProcess[bytes
 
 
 def _split(raw: bytes) -> tuple[str, ...]:
-    """Names that end with a zero byte each; those of commits are followed by a line end as well."""
+    """Names that end with a zero byte each; those of commits are followed by a line end too."""
     names = (each.strip(b"\n") for each in raw.split(b"\0"))
     return tuple(dict.fromkeys(os.fsdecode(each) for each in names if each))
 

@@ -150,7 +150,7 @@ def _redirects(node: Node) -> Iterator[Redirect]:
 
 
 def _word(node: Node) -> str | None:
-    """What a word comes to; None if only the shell can tell."""
+    """Returns the value of a word; None if only the shell can determine it."""
     text = _text(node)
     match node.type:
         case "word" | "number":

@@ -99,7 +99,7 @@ def _repository(folder: Path) -> Path | None:
 
 
 def _common(repository: Path) -> Path:
-    """Where a work tree beside others keeps what it shares with them."""
+    """Returns the folder in which a linked work tree has what it shares with others."""
     path = repository / "commondir"
     if _why_not(path, POINTER_BYTES) or not path.exists():
         return repository

@@ -29,7 +29,7 @@ OF_THE_USER = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_NOSYSTEM", "GIT_ATTR_NOSYSTEM")
 
 
 class LateError(Exception):
-    """A git that did not end within its time, and was ended; the text says which."""
+    """A git did not end within its time, and was stopped; the text says which one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

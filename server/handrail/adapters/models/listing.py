@@ -29,7 +29,7 @@ Json = Mapping[str, Any]
 
 async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
     """
-    The models that stand beside the chosen one, by name; none if it has no server.
+    Returns the models of the chosen model's server, by name; none if it has no server.
 
     Raises:
         ProviderError: The server does not tell, is not there, or wants another key.

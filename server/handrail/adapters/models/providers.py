@@ -37,11 +37,11 @@ class Providers:
         return made
 
     def forget(self) -> None:
-        """Make each provider anew, with keys that are looked for again."""
+        """Make each provider again, and look for its keys again."""
         self._known = None
 
     async def models(self, choice: ModelChoice) -> tuple[KnownModel, ...]:
-        """The models beside the chosen one. Raises ProviderError; see `listing`."""
+        """Returns the models of the chosen model's server. Raises ProviderError; see `listing`."""
         from handrail.adapters.models import listing  # noqa: PLC0415  # its HTTP client is slow to import
 
         return await listing.models(choice, self._keys)

@@ -35,7 +35,7 @@ class Record:
     async def complete(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece]:
-        """Ask the inner provider. Raises ProviderError, also if the file cannot be written."""
+        """Ask the inner provider. Raises ProviderError, even if only the file cannot be written."""
         async with aclosing(self._inner.complete(messages, tools)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Response):

@@ -53,7 +53,10 @@ class Remote:
         secrets: Callable[[], Sequence[str]] = tuple,
         worker: ModelWorker | None = None,
     ) -> None:
-        """The model is sent none of the *secrets*; the SDK runs *apart*, if given, else here."""
+        """
+        The model is sent none of the *secrets*; the SDK runs in *worker*, if given; otherwise in this
+        process.
+        """
         self._address, self._silence_s, self._secrets = address, silence_s, secrets
         self._worker = worker
         self._engine: Ready | None = None

@@ -122,7 +122,10 @@ def _picture(picture: Picture) -> wire.BinaryContent:
 
 
 def _give_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
-    """A message as the model had sent it, with our names for its calls; None if it must be written anew."""
+    """
+    Returns a message as the model had sent it, with our names for its calls; None if it must be written
+    again.
+    """
     made, _, raw = message.private.partition("\n")
     if not raw or made != origin:
         return None
@@ -167,5 +170,5 @@ def _readable(arguments: str) -> str:
 
 
 def _refuse(constant: str) -> object:
-    """NaN and the infinities are no JSON, though Python reads them."""
+    """Refuses NaN and the infinities, which Python reads although they are not JSON."""
     raise ValueError(constant)

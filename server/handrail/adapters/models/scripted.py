@@ -27,7 +27,7 @@ from handrail.ports import ProviderError
 
 
 class Scripted:
-    """Provider port that replays a file; it is read anew for every answer."""
+    """Provider port that replays a file; it is read again for every answer."""
 
     def __init__(self, script: Path) -> None:
         self._script = script

@@ -151,7 +151,7 @@ class Engine:
             yield self._response(streamed)
 
     async def _in_time(self, coming: Awaitable[T]) -> T:
-        """What is *coming*; bytes that say nothing, such as comments, do not count as an answer."""
+        """Yields what is *coming* in time; bytes that say nothing, such as comments, do not count."""
         try:
             async with asyncio.timeout(self._silence_s):
                 return await coming

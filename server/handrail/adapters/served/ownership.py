@@ -87,7 +87,7 @@ def _furnish(folder: Path) -> None:
 
 
 def read(folder: Path, name: str, limit_bytes: int = LIMIT_BYTES) -> str | None:
-    """The text of a file in *folder*; None if there is none, if it is no plain file, or too large."""
+    """The text of a file in *folder*; None if it does not exist, is not a plain file, or is too large."""
     try:
         handle = os.open(folder / name, os.O_RDONLY | NOFOLLOW | getattr(os, "O_NONBLOCK", 0))
     except OSError:

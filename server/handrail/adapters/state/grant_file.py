@@ -36,7 +36,7 @@ class GrantFile:
         return frozenset(await in_thread(_read, self._file))
 
     async def add(self, grants: frozenset[Grant]) -> None:
-        """Allow this as well from now on."""
+        """Allow this too from now on."""
         await in_thread(_write, self._file, grants, frozenset())
 
     async def remove(self, grants: frozenset[Grant]) -> None:

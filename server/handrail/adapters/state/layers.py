@@ -46,7 +46,7 @@ class KeptLayer:
 
 
 class LayerAction(StrEnum):
-    """What became of one path of a layer, in the words in which people are told."""
+    """The action for one path of a layer, in the words that users see."""
 
     WRITTEN = "written"
     REMOVED = "removed"
@@ -55,7 +55,7 @@ class LayerAction(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerChange:
-    """A path of a layer, relative to its folder, and what became of it; *why* it was left out."""
+    """A path of a layer, relative to its folder, and the action for it; *why* it was left out."""
 
     path: str
     action: LayerAction
@@ -95,7 +95,7 @@ def take_over(lies_in: Path, target: Path) -> Iterator[LayerChange]:
     Write what a layer holds into *target*, path by path; tells of each as `changes` does.
 
     Raises:
-        OSError: The target is no folder, or cannot be written.
+        OSError: The target is not a folder, or cannot be written.
     """
     target.mkdir(parents=True, exist_ok=True)
     with _of_layer(os.fspath(lies_in), None) as handle, _of_target(os.fspath(target), None) as there:
@@ -131,12 +131,12 @@ def _of_layer(name: str, folder: int | None) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class _Walk:
-    """Goes through a layer beside the folder that it is taken over to, and does so unless it *is_dry*."""
+    """Goes through a layer and its target folder in parallel, and takes the layer over unless it *is_dry*."""
 
     is_dry: bool
 
     def walk(self, handle: int, there: int | None, above: str, depth: int) -> Iterator[LayerChange]:
-        """An open folder of the layer; *there* is None where there is no such folder."""
+        """An open folder of the layer; *there* is None if the target has no such folder."""
         names = sorted(os.listdir(handle))
         if there is not None and _is_opaque(handle):
             for name in sorted(set(os.listdir(there)).difference(names)):

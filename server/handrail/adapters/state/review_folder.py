@@ -128,7 +128,7 @@ def _list(folder: Path) -> Listed | None:
 
 
 def _stamps(folder: Path) -> dict[str, Stamp] | None:
-    """The files of a folder; None if that cannot be told."""
+    """The files of a folder; None if they cannot be listed."""
     result = dict[str, Stamp]()
     try:
         names = [name for name in os.listdir(folder) if name.endswith(ENDING)]

@@ -143,7 +143,7 @@ class SessionLog:
         return None
 
     def _file(self, session: str) -> Path | None:
-        """The journal of a session; None for an id that is none of ours, and might lead elsewhere."""
+        """The journal of a session; None for an id that is not one of ours, and might lead elsewhere."""
         return self._folder() / f"{session}.jsonl" if ID.fullmatch(session) else None
 
 
@@ -203,7 +203,7 @@ def _remove(file: Path) -> bool:
 
 
 def _entries(file: Path, beginning: tuple[bytes, ...] = (b"",)) -> Iterator[Entry]:
-    """The entries of a file whose lines begin so; a line at a time, since others run beside this thread."""
+    """The entries of a file whose lines begin so; one line at a time, since other threads run too."""
     try:
         raw = file.read_bytes()
     except OSError as error:

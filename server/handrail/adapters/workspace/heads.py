@@ -27,7 +27,7 @@ Stamp = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is remembered of a file, while its stamp is the same."""
+    """The remembered beginning of a file, valid while its stamp is the same."""
 
     stamp: Stamp
     head: Head

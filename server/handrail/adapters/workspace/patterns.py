@@ -37,7 +37,9 @@ class LinearPattern(GitIgnoreSpecPattern):
 
 
 def spec(lines: Iterable[str]) -> GitIgnoreSpec:
-    """The rules in *lines*; a line that is no pattern, or too long for one, is left out, as git does."""
+    """
+    The rules in *lines*; a line that is not a pattern, or is too long for one, is left out, as git does.
+    """
     kept = [line for line in lines if len(line) <= LIMIT_PATTERN_CHARS][:LIMIT_PATTERNS]
     try:
         return _compile(kept)
@@ -62,7 +64,7 @@ def linear(regex: str) -> str:
 
 
 def _atomic(block: str) -> str:
-    """What stands between two `**/`, each star but the last in a group that is not entered again."""
+    """Returns the pattern between two `**/`, with each star but the last in an atomic group."""
     first, *others = block.split(STAR)
     if not others:
         return block

@@ -64,7 +64,7 @@ async def find(
     Search the file or folder *where*, or *text* instead of what it holds.
 
     Returns:
-        All matches in the order of their paths, the paths as sources, and whether the search was ended
+        All matches in the order of their paths, the paths as sources, and whether the search was stopped
         early because there are too many. Raises NotDoneError, SlowError.
     """
     options = ["--line-number", "--column", "--with-filename", "--null", "--no-heading", "--crlf"]

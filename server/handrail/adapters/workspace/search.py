@@ -147,7 +147,9 @@ class _Seeker:
         return lines, cut
 
     def _wanted_lines(self, start: Path, matches: Sequence[scan.Match]) -> list[Line]:
-        """What was found on disk, without what is held unsaved, protected, or not meant."""
+        """
+        Returns the matches on disk, without those in unsaved documents, in protected files, or not asked for.
+        """
         glob, shown = listing.Glob(self.wanted.glob), dict[str, str | None]()
         for source in {each.source for each in matches}:
             path, place = Path(source), self.ground.resolve(source)

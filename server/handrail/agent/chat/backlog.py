@@ -16,7 +16,7 @@ LIMIT = 5_000  # events and entries; of the events the latest
 @dataclass(kw_only=True)
 class Backlog:
     """
-    What was written down and what has happened since.
+    Entries and events of a session that its reader has not seen yet.
 
     Attributes:
         heard: What was written to the journal; it may be in there already when that is read.
@@ -43,7 +43,7 @@ class Backlog:
             self.events.append((turn, event))
 
     def entries_since(self, read: Sequence[Entry]) -> list[Entry]:
-        """What was written after the journal was read as *read*."""
+        """Returns the entries that were written after the journal was read as *read*."""
         heard = list(self.heard)
         known = next((n for n in range(len(heard), 0, -1) if list(read[-n:]) == heard[:n]), 0)
         return heard[known:]

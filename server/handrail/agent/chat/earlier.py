@@ -32,7 +32,7 @@ def tell_turns(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
             so that no part of a key stays.
 
     Returns:
-        The text; empty if no turn counts any more.
+        The text; empty if no turn counts.
     """
     texts = [_text(each, redact) for each in _rounds(entries)]
     room, kept = LIMIT_CHARS, list[str]()

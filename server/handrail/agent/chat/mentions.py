@@ -39,7 +39,7 @@ class Mention:
     Something that a message names.
 
     Attributes:
-        name: What stands behind the `@`, without lines; *full* with them, as it may be part of the name.
+        name: The text behind the `@`, without lines; *full*: with them, since they may be part of the name.
         first, last: The lines, counted from 1, both included; 0 for all.
     """
 
@@ -81,10 +81,10 @@ def _without_code(text: str) -> str:
 
 def unfinished_mention(before: str) -> tuple[str, int] | None:
     """
-    What is being named at the end of a line.
+    Finds the name that is being typed at the end of a line.
 
     Returns:
-        The name so far, and how many characters it takes with what stands before it; None if nothing is.
+        The name so far, and its number of characters with the `@` before it; None if no name is being typed.
     """
     found = _OPEN.search(before)
     if found is None:

@@ -84,10 +84,10 @@ class Call:
 
     Attributes:
         path, line: The place that it is about, as the model wrote it, and counted from 0; or empty.
-        todos: The list of what is to be done, if that is what it gives.
-        output: What it has printed so far, while it runs.
+        todos: The list of things to do, if the call sets one.
+        output: Its output so far, while it runs.
         has_begun: Whether it runs, or has run, in this server.
-        result: What it came to; None while it runs.
+        result: Its result; None while it runs.
     """
 
     id: str
@@ -155,7 +155,7 @@ class Transcript:
     A session.
 
     Attributes:
-        title: As the user has named it, else the first line of its first prompt.
+        title: The title that the user gave, or the first line of its first prompt.
         mode: That of its latest turn.
         usage: Of all turns.
     """

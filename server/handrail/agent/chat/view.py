@@ -88,13 +88,13 @@ class Shown:
 @dataclass(kw_only=True)
 class View:
     """
-    Shows a transcript; what has not changed since the last time is not made anew.
+    Shows a transcript; parts that have not changed since the last time are reused.
 
     Attributes:
-        facts: What stands below the title: the model, the mode of the next turn if the user has chosen one,
-            how full the model's context is.
-        question: The open question of an id as Markdown; None if it is open no longer.
-        redactor: What takes the keys out of texts that are known by now.
+        facts: The lines below the title: the model, the mode of the next turn if the user has chosen one, how
+            full the model's context is.
+        question: The open question of an id as Markdown; None if it is no longer open.
+        redactor: Removes the keys that are known by now from a text.
     """
 
     facts: Callable[[], tuple[str, str, str]]
@@ -193,7 +193,7 @@ class View:
                 yield from self._render_question(item)
 
     def _todos(self, call: Call) -> Iterator[str]:
-        """The list of what is to be done as it stands."""
+        """Returns the current list of things to do."""
         yield f"- {surfaces.code(self.redact(call.title), TITLE_CHARS)}"
         for each in call.todos:
             text = surfaces.markdown(self.redact(each.text))
@@ -243,7 +243,7 @@ class View:
 
 
 def headline(result: ToolResult, redact: Callable[[str], str]) -> tuple[str, str]:
-    """The first line of what a call came to, without the code of its failure, and what follows."""
+    """Returns the first line of a call's result, without the code of its failure, and the rest."""
     text = redact(result.text.removeprefix(sanitize.PREFIX).strip())
     first, _, more = text.partition("\n")
     if result.failure is not None:
@@ -276,7 +276,7 @@ def escape(text: str) -> Iterator[str]:
 
 def _spans(row: str) -> list[str] | None:
     """
-    A row with what is not code in it taken apart; None if it cannot be told by itself what is code.
+    A row with what is not code in it taken apart; None if the row alone does not show what is code.
 
     Then the same goes for what follows in its paragraph: a span may go on there.
     """
@@ -319,7 +319,7 @@ def _part(key: str, *rows: str) -> Part:
 
 
 def _inert(part: Part) -> Part:
-    """A part without settings that Vim, Kate or Emacs would obey when the document is opened."""
+    """Returns a part without settings that Vim, Kate or Emacs would apply when the document is opened."""
     if not any(map(surfaces.may_set, part.rows)):
         return part
     rows = ((line.text[:-1], line.is_code) for line in part.lines)

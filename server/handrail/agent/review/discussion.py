@@ -162,7 +162,7 @@ class Discussion:
                 self.waiting.add(each.key)
 
     def comments(self) -> list[Comment]:
-        """What was written and has not been sent."""
+        """The comments that were written and not sent."""
         old = set(self.old())
         return [self._comment(each) for each in on_page.remarks(self.page) if each not in old]
 
@@ -173,7 +173,7 @@ class Discussion:
         return [*self.subjects.values(), *(each for each in pending if each.key not in self.subjects)]
 
     def old(self) -> list[Remark]:
-        """What stands on the page again, or still, although it was sent."""
+        """The comments that are on the page, again or still, although they were sent."""
         sent = {(each.part, each.text) for each in self.sent}
         return [each for each in on_page.remarks(self.page) if (each.part, each.text) in sent]
 
@@ -205,7 +205,7 @@ class Discussion:
         return (latest[0], of[latest[0]]) if latest else (None, set())
 
     def mark_sent(self, comments: Sequence[Comment], turn: str) -> None:
-        """Comments were sent, and *turn* answers them: they are not the user's draft any more."""
+        """Comments were sent, and *turn* answers them: they are no longer the user's draft."""
         self.sent += [
             Sent(
                 key=self.new_id("sent"),
@@ -224,7 +224,9 @@ class Discussion:
         self.sent = [replace(each, state=state) if each.turn == turn else each for each in self.sent]
 
     def take_unread(self, turn: str) -> list[Sent]:
-        """What was sent to a turn that has read none of it is the user's draft again."""
+        """
+        Makes comments drafts again if the turn to which they were sent has read none of them. Returns them.
+        """
         back = [each for each in self.sent if each.turn == turn]
         self.sent = [each for each in self.sent if each.turn != turn]
         for each in back:

@@ -28,7 +28,9 @@ KINDS = {Became.CREATED: Kind.CREATED, Became.DELETED: Kind.DELETED, Became.CHAN
 
 
 def add_edit(known: Pending | None, made: AgentChange, place: Place, new_id: NewId) -> Pending | None:
-    """What is pending in a document after a call has changed its text; None if that is nothing any more."""
+    """
+    Returns the pending changes of a document after a call has changed its text; None if nothing is left.
+    """
     before = rows_of(made.before) if known is None else _known_rows(known.document.rows, made.before)
     after = (
         rows_of(made.after)
@@ -60,7 +62,9 @@ def add_edit(known: Pending | None, made: AgentChange, place: Place, new_id: New
 
 
 def _removal(known: Pending | None, made: AgentChange, place: Place, new_id: NewId) -> Pending:
-    """What is pending in a document that was removed: its removal, and below that what was pending before."""
+    """
+    Returns the pending changes of a removed document: its removal, and below that the changes before it.
+    """
     before = rows_of(made.before)
     earlier = one.observe(known.document, before) if known is not None else Reviewed(rows=before)
     step = Step(turn=made.turn, call=made.call, before=before, after=())
@@ -76,7 +80,7 @@ def _removal(known: Pending | None, made: AgentChange, place: Place, new_id: New
 
 
 def _create_again(known: Pending) -> Pending:
-    """A document that was removed, and is made again by a call: what stood in it has been replaced."""
+    """Returns a removed document that a call created again: its earlier contents count as replaced."""
     before = known.earlier
     if before is None or not before.hunks:
         return replace(known, kind=Kind.CHANGED, earlier=None)
@@ -96,7 +100,7 @@ def _with_step(known: Pending, whose: Step) -> Pending:
 def add_replacement(
     known: Pending | None, change: CommandChange, whose: Step, place: Place, new_id: NewId
 ) -> Pending:
-    """What is pending in a file that is not text, after a command has changed it."""
+    """Returns the pending change of a file that is not text, after a command has changed it."""
     if known is not None and known.kind is Kind.WHOLE:
         return _with_step(known, whose)
     hunk = Hunk(id=new_id(), start=0, rows=(), steps=(whose,))
@@ -129,7 +133,7 @@ async def of_command(
 
 
 async def find_unchanged(ports: Ports, pending: Iterable[Pending]) -> list[Pending]:
-    """The documents that are pending as a whole, but of which nothing is left to be taken back."""
+    """The documents that are pending as a whole, but of which nothing is left to undo."""
     whole = [each for each in pending if each.kind is Kind.WHOLE]
     return [each for each in whole if await _is_as_before(ports, each)]
 

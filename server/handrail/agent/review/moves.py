@@ -187,7 +187,7 @@ def _remove_renamed(now: Pending, origin: Origin, removal: Step) -> Pending:
 
 
 def _is_typed_in(renamed: Reviewed) -> bool:
-    """Whether the user has typed in a document since it was renamed, or beside its only hunk."""
+    """Whether the user has typed in a document since it was renamed, or next to its only hunk."""
     return [hunk.rows for hunk in renamed.hunks] != [renamed.rows] or renamed.hunks[0].is_typed_in
 
 

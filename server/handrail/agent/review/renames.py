@@ -22,7 +22,7 @@ def is_opened_early(known: Pending) -> bool:
 
 async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending | None:
     """
-    What is pending in a document, under its new name.
+    Returns the pending changes of a document under its new name.
 
     Args:
         known: As it was under the old one.
@@ -47,7 +47,7 @@ async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending |
 @dataclass(kw_only=True)
 class RevertedMoves:
     """
-    The agent's moves and removals that a restore, an undo of the editor or another program has taken back.
+    The agent's moves and removals that a restore, an undo of the editor or another program has reverted.
 
     Attributes:
         known: What was pending before that, by the identity of the document.
@@ -57,7 +57,7 @@ class RevertedMoves:
 
     async def find_returned(self, known: Pending, editor: Editor) -> Pending | None:
         """
-        What is pending in a document that was moved or removed and is back as it was.
+        Returns the pending changes of a document that was moved or removed, and is back as it was.
 
         None if it is not back, or is another one by now.
         """
@@ -71,7 +71,9 @@ class RevertedMoves:
         return known.back
 
     async def find_redone(self, editor: Editor) -> list[Pending]:
-        """What is pending once more after a restore has brought back what an earlier one took back."""
+        """
+        Returns changes that are pending again because a restore has redone what an earlier one reverted.
+        """
         pending = list[Pending]()
         for identity, known in list(self.known.items()):
             is_gone = await editor.read_bytes(known.back.uri) is None

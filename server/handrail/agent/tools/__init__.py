@@ -46,7 +46,7 @@ TOOLS: Mapping[str, Tool] = {
 
 
 def kind_of(name: str) -> ToolKind | None:
-    """The kind of the tool called *name*; None if there is no such tool."""
+    """The kind of the tool called *name*; None if it does not exist."""
     tool = TOOLS.get(name)
     return tool.kind if tool is not None else None
 

@@ -152,7 +152,7 @@ class Console:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReport:
     """
-    How a command ended and what it printed, as the model reads it; a failure if it was ended early.
+    How a command ended and what it printed, as the model reads it; a failure if it was stopped early.
 
     Attributes:
         layers: What it changed only in layers; see `RunResult`.

@@ -87,7 +87,7 @@ def _named_file(arguments: call.Arguments) -> str:
 
 
 def named_file(raw: str) -> str:
-    """The one file that arguments name which cannot be read; empty if that cannot be told."""
+    """The one file that arguments name which cannot be read; empty if that is unclear."""
     if named := NAMED_PATH.search(raw):
         return named[1].strip()
     named_files = set(NAMED_FILE.findall(raw.replace("\\n", "\n")))

@@ -81,7 +81,7 @@ class ReadFile:
 
 
 async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
-    """What lies at a place, if it is a picture that a model can take."""
+    """Reads the file at a place, if it is a picture that a model can take."""
     raw = await ports.editor.read_bytes(place.uri) or b""
     media = binary.media_of(raw)
     if not media:

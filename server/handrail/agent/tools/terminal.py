@@ -157,7 +157,7 @@ def _denial_note(output: str, contained: Contained) -> str:
 
 
 def _uncovered_failure(path: str) -> Failure:
-    """Why a command was ended that might have seen what it must not."""
+    """Returns the failure for a command that was stopped because it might have seen what it must not."""
     return Failure(
         code=Code.TOOL_FAILED,
         message=(
@@ -169,7 +169,7 @@ def _uncovered_failure(path: str) -> Failure:
 
 
 def _end_failure(end: End, timeout_s: float, longest_s: float) -> Failure:
-    """Why a command was ended before its end."""
+    """Returns the failure for a command that was stopped early."""
     if end is End.STOPPED:
         return Failure(
             code=Code.CUT_SHORT,

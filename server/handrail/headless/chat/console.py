@@ -113,7 +113,7 @@ class Console:
         )
 
     async def run(self) -> None:
-        """Draw and obey the keys until `close` is called."""
+        """Draw and handle keys until `close` is called."""
         self.screen.attach(self._application)
         try:
             await self._application.run_async(handle_sigint=False)
@@ -135,7 +135,7 @@ class Console:
         return await self._waiting.ask(question)
 
     def refresh(self) -> None:
-        """Draw the state anew."""
+        """Draw the state again."""
         self._application.invalidate()
 
     @property
@@ -174,7 +174,7 @@ class Console:
         self.refresh()
 
     def _offer_answer(self) -> None:
-        """Give the keys to the question, unless a message has been begun meanwhile."""
+        """Give the keys to the question, unless the user has begun a message since."""
         if self._waiting.first is not None and not self._message.text and not self.is_answering:
             terminal.forget_typed()
             self._focus_answer()
@@ -273,7 +273,7 @@ def _accept(event: KeyPressEvent) -> None:
 
 
 def _choose(event: KeyPressEvent) -> None:
-    """Take the completion; a command is obeyed at once."""
+    """Take the completion; a command runs at once."""
     event.current_buffer.complete_state = None
     if event.current_buffer.text.startswith("/"):
         event.current_buffer.validate_and_handle()

@@ -86,7 +86,7 @@ class Conversation:
         return self.server.show
 
     def send(self, text: str) -> None:
-        """Obey a command, or send a message: to the turn that runs, else as the next one."""
+        """Run a command, or send a message: to the running turn, or as the next one."""
         self._may_leave = False
         if not text.strip() or self._is_leaving:
             return
@@ -116,7 +116,10 @@ class Conversation:
             self.show.note(wrong.why)
 
     def interrupt(self, has_begun: bool) -> bool:
-        """Stop the turn, else clear the line, else leave when pressed twice; whether the line is cleared."""
+        """
+        Stop the turn; without one, clear the line; without text, leave when pressed twice. Return whether to
+        clear the line.
+        """
         is_second, self._may_leave = self._may_leave, False
         if self._is_leaving:
             self.console.close()
@@ -146,7 +149,7 @@ class Conversation:
             self._spawn(self._close_after(self._work))
 
     def status(self) -> list[str]:
-        """What stands below the input."""
+        """The text below the input."""
         if self._work is None:
             return [self.current.mode, self.current.model, "/help"]
         if self._is_stopping:
@@ -261,7 +264,7 @@ class Conversation:
         self.console.refresh()
 
     def _on_end(self, work: asyncio.Task[None]) -> None:
-        """Begin what was sent meanwhile."""
+        """Begin the turns of messages that were sent while the last one ran."""
         self._work, self._is_stopping = None, False
         self._on_failure(work)
         if self._next and not self._is_leaving:

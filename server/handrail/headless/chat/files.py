@@ -67,7 +67,9 @@ class Files:
         self._is_stale = True
 
     async def index(self) -> FileIndex:
-        """All that is known; it is waited for only the first time, and later listed anew beside."""
+        """
+        Return all known files; wait for the list only the first time, and later update it in the background.
+        """
         if self._is_stale and self._running is None:
             self._running = asyncio.create_task(self._list())
         if self._known is None and self._running is not None:
@@ -90,5 +92,5 @@ class Files:
         return (self._root / path).is_file()
 
     def forget(self) -> None:
-        """List them anew when they are needed next."""
+        """List them again when they are needed next."""
         self._is_stale = True

@@ -58,7 +58,7 @@ class MessageHistory(History):
 
 
 def _open(file: Path) -> int:
-    """Open a file to read and append, for the owner alone; never through a link, or what is no plain file."""
+    """Open a file to read and append, for the owner alone; never through a link; only a plain file."""
     for folder in (file.parent.parent, file.parent):  # the mode is for the last one that is made
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     extra = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -80,7 +80,7 @@ def _replace(file: Path, raw: bytes) -> None:
 
 
 def _text(line: bytes) -> str:
-    """The message of a line; empty if it is none."""
+    """The message of a line; empty if it is not a message."""
     try:
         value = json.loads(line)
     except ValueError:

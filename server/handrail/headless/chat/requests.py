@@ -33,7 +33,7 @@ async def stop_background(client: Client, name: str, show: Show) -> None:
 
 
 async def list_checkpoints(client: Client, session: str, show: Show) -> None:
-    """Show what turns of a session can be taken back."""
+    """Show which turns of a session can be restored."""
     answer = await client.request("handrail/checkpoint/list", {"session": session}, timeout_s=STORE_TIMEOUT_S)
     show.checkpoints([values.checkpoint(each) for each in (answer if isinstance(answer, list) else ())])
 

@@ -90,7 +90,7 @@ def own_file(text: str) -> str:
 
 
 def mode_problem(mode: str) -> str:
-    """What is wrong with a mode; empty if nothing is."""
+    """Return what is wrong with a mode; empty if nothing."""
     if mode in MODES:
         return ""
     near = difflib.get_close_matches(mode.lower(), MODES, 1, LIKE)

@@ -18,12 +18,12 @@ from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefus
 
 
 async def list_checkpoints(options: Options) -> int:
-    """Show what can be taken back, newest turn first; returns the exit code."""
+    """Show what can be restored, newest turn first; returns the exit code."""
     return await on_stage(options, lambda stage: _list(options, stage))
 
 
 async def restore_checkpoint(options: Options, params: dict[str, Any]) -> int:
-    """Take a turn back; *params* is the request's params; returns the exit code."""
+    """Restore a turn; *params* is the request's params; returns the exit code."""
     return await on_stage(options, lambda stage: _restore(options, params, stage))
 
 

@@ -15,7 +15,7 @@ from handrail.headless.commands.stage import (
 
 
 async def list_rules(options: Options) -> int:
-    """Show the rules that answers have added for good; returns the exit code."""
+    """Show the permanent rules that answers have added; returns the exit code."""
     return await on_stage(options, lambda stage: _list_rules(options, stage))
 
 

@@ -37,7 +37,7 @@ async def rename_session(options: Options, session: str, title: str) -> int:
 
 
 async def delete_sessions(options: Options, sessions: list[str]) -> int:
-    """Remove sessions for good; returns the exit code."""
+    """Permanently remove sessions; returns the exit code."""
     return await on_stage(options, lambda stage: _delete(options, sessions, stage))
 
 

@@ -29,8 +29,8 @@ class RunOptions(Options):
     One turn.
 
     Attributes:
-        prompt: What is asked; `-` reads it from standard input.
-        session: The session to go on with; None begins a new one.
+        prompt: The prompt; `-` reads it from standard input.
+        session: The session to continue; None begins a new one.
         again: Options of the command line that hold for the next turn of the session, too.
     """
 
@@ -40,7 +40,7 @@ class RunOptions(Options):
 
 
 async def run(options: RunOptions) -> int:
-    """Run one turn and show what became of it; returns the exit code."""
+    """Run one turn and show its result; returns the exit code."""
     return await on_stage(options, lambda stage: _run(options, stage))
 
 
@@ -59,11 +59,11 @@ async def _run(options: RunOptions, stage: Stage) -> int:
 
 def exit_code(report: TurnReport, superseded: set[str]) -> int:
     """
-    Say in one number what became of a turn.
+    Return the result of a turn as one number.
 
     Args:
         report: As the server gave it.
-        superseded: Ids of failures that a later step of the turn made good.
+        superseded: Ids of failures that a later step of the turn corrected.
     """
     for outcome in report.outcomes:
         good = outcome.failure is not None and outcome.failure.id in superseded
@@ -73,7 +73,7 @@ def exit_code(report: TurnReport, superseded: set[str]) -> int:
 
 
 async def _resume(client: Client, options: RunOptions, prompt: str) -> dict[str, Any]:
-    """Take a session up again; the params of a turn that goes on with it."""
+    """Resume a session; return the params of a turn that continues it."""
     session = {"session": options.session}
     await client.request("handrail/session/resume", session, timeout_s=STORE_TIMEOUT_S)
     return {"prompt": prompt, **session}

@@ -28,7 +28,7 @@ def is_runnable(pid: int, but: int = 0) -> bool:
 
 
 def _fields(file: Path) -> list[bytes]:
-    """What follows a name, which may hold anything; nothing if there is no such process."""
+    """Return the fields after the name, which may contain anything; none if the process does not exist."""
     try:
         return file.read_bytes().rpartition(b")")[2].split()
     except OSError:

@@ -36,7 +36,7 @@ class ServerProcess:
         Start the process.
 
         Raises:
-            ServerGoneError: There is no such program, or it may not be run.
+            ServerGoneError: The program does not exist, or may not be run.
         """
         try:
             transport, child = await asyncio.get_running_loop().subprocess_exec(

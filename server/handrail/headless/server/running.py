@@ -28,10 +28,10 @@ class RunningServer(Protocol):
         """How it ended, in words."""
 
     def write(self, data: bytes) -> None:
-        """Write to it; once it takes nothing any more, nothing happens."""
+        """Write to it; does nothing once it no longer reads."""
 
     def hang_up(self) -> None:
-        """Write nothing any more, which tells it to end."""
+        """Stop writing, which tells it to end."""
 
     def used_s(self) -> float | None:
         """How long it has had a processor so far; None where that cannot be known."""
@@ -40,7 +40,7 @@ class RunningServer(Protocol):
         """Whether it would go on at once, given a processor or what it reads from the disk."""
 
     async def end(self, patience_s: float) -> None:
-        """Wait for its end; after *patience_s* it is ended by force, where that is possible."""
+        """Wait for its end; after *patience_s*, kill it, where that is possible."""
 
     async def wait_until_silent(self, patience_s: float) -> None:
         """Wait until all that it logged has been read."""

@@ -106,7 +106,7 @@ class ClientLanguages:
         return result
 
     def _others(self, answer: object, uris: Sequence[str]) -> Mapping[str, Report | Unknown]:
-        """What is known of documents besides those that were asked for; older clients never tell."""
+        """Returns the problems of documents other than those asked for; older clients never report them."""
         if not (isinstance(answer, Mapping) and isinstance(answer.get("others"), list)):
             return dict.fromkeys(uris, UNFINISHED) if self._tells_others else {}
         self._tells_others = True
@@ -166,7 +166,7 @@ class ClientLanguages:
         return _spots(answer, "locations", protocol.NameLocation, _spot)
 
     async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:
-        """What is defined in a document, or in all."""
+        """Returns the symbols that are defined in a document, or in all."""
         if SYMBOLS not in self.offers:
             return Unwatched()
         document = self._documents.find(uri) if uri else None

@@ -17,7 +17,7 @@ Handler = Callable[[], Awaitable[object]]
 
 
 class Offered(Wrong):
-    """What is wrong, with commands that the user may choose from; *handlers* has them by their titles."""
+    """An error with actions that the user may choose from; *handlers* has them by their titles."""
 
     def __init__(self, message: str, handlers: Mapping[str, Handler]) -> None:
         super().__init__(message)

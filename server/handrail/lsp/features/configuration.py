@@ -23,7 +23,7 @@ STRICTLY = "handrail uses the defaults, and asks before every edit and command."
 
 
 async def wait_for_settings(state: State) -> None:
-    """Wait, visibly, until the client has told its settings; then go on with what is known."""
+    """Wait, visibly, until the client has told its settings; then continue with what is known."""
     if state.settled.is_set():
         return
     waiting = asyncio.ensure_future(state.settled.wait())
@@ -41,7 +41,7 @@ async def wait_for_settings(state: State) -> None:
 
 
 def give_up(state: State, why: str) -> None:
-    """No turn waits for the settings any more; a late answer counts all the same."""
+    """Ends the wait of turns for the settings; a late answer still counts."""
     state.settled.set()
     state.say(f"The editor {why}. {KNOWN if state.has_settled else STRICTLY}")
 
@@ -96,8 +96,8 @@ def _own(state: State, settings: Settings) -> Settings:
     The settings without an address and a key's name that were set for another provider.
 
     A value belongs to the provider that was chosen when it was set. The user is told once of each that is
-    ignored. Where settings are written in a file or as options, not in an editor's list, what stands there at
-    the start counts for the provider that stands beside it: nobody could set it again. The user is told that.
+    ignored. Where settings are written in a file or as options, not in an editor's list, a value that is
+    there at the start counts for the provider next to it: no one could set it again. The user is told that.
     """
     provider, owners, own = (
         model_settings.provider(settings),
@@ -151,7 +151,7 @@ def _point_out(state: State, settings: Settings, names: Sequence[str], owner: st
 
 
 async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> None:
-    """Pull anew; a client that cannot be asked sends the values along."""
+    """Pull the settings again; a client that cannot be asked sends the values along."""
     if state.client.configuration:
         state.settled.clear()  # a turn that begins now waits for them
         await pull(state)

@@ -97,7 +97,7 @@ def _ranges(edit: lsp.WorkspaceEdit) -> list[lsp.Range]:
 
 
 def _fix_edit(state: State, known: OpenFailure, candidate: int) -> lsp.WorkspaceEdit | None:
-    """What a fix comes to, for a client that takes no edits from us."""
+    """Returns the edit of a fix, for a client that does not take edits from us."""
     document, planned = state.documents.find(known.mutation.uri), offer.plan_at(known, candidate)
     if document is None or known.seen is None or isinstance(planned, Failure):
         return None

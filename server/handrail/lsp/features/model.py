@@ -20,7 +20,7 @@ PATIENCE_S = 120.0  # an editor may ask its user to unlock where it keeps secret
 
 
 async def list_(state: State, params: protocol.ModelListParams) -> list[protocol.ModelInfo]:
-    """The chosen model, and those beside it."""
+    """List the chosen model and the others of its server."""
     await configuration.wait_for_settings(state)
     choice = model_settings.model(_settings(state, params))
     found = [

@@ -30,7 +30,7 @@ PATH_CHARS = 60  # of the old path of a renamed document, in a title
 
 
 async def list_(state: State, params: protocol.ReviewListParams) -> list[protocol.Hunk]:
-    """What is pending, document by document."""
+    """List the pending changes, document by document."""
     reviews = state.host.reviews
     await reviews.refresh()
     hunks = reviews.hunks(HunkSelection(uri=params.uri, turn=params.turn))
@@ -254,7 +254,9 @@ def _marks(state: State, uri: str) -> list[lsp.Diagnostic]:
 
 
 def _find_pending(state: State, uri: str) -> Pending | None:
-    """What is pending in an open document, as it is now; None if nothing is."""
+    """
+    Returns the pending changes of an open document, compared with its current text; None if it has none.
+    """
     reviews, identity = state.host.reviews, state.identify(uri)
     if identity not in reviews.pending:
         return None

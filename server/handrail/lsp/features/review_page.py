@@ -141,7 +141,7 @@ async def _find_session(state: State, session: str | None) -> str | None:
 
 
 async def _show_answer(state: State, begun: str) -> None:
-    """Show what became of the turn that answers; if it has read nothing, the comments are drafts again."""
+    """Show how the turn that answers ended; if it has read nothing, the comments are drafts again."""
     report = await state.host.wait(begun)
     is_unread = report.state is not End.FINISHED and not report.answer and not report.outcomes
     back = state.discussion.take_unread(begun) if is_unread else []

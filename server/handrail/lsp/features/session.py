@@ -64,5 +64,5 @@ async def rename(state: State, params: protocol.SessionRenameParams) -> None:
 
 
 async def delete(state: State, params: protocol.SessionDeleteParams) -> None:
-    """Remove a session for good."""
+    """Permanently remove a session."""
     await state.host.delete(params.session)

@@ -32,7 +32,10 @@ NOTATIONS = (
 async def start(
     state: State, params: protocol.TurnStartParams, excerpts: tuple[Excerpt, ...] = ()
 ) -> protocol.TurnStartResult:
-    """Begin a turn and answer at once; *excerpts* are shown to the model beside what the params point at."""
+    """
+    Begin a turn and answer at once; *excerpts* are shown to the model in addition to the context in the
+    params.
+    """
     return await _begin(state, params, state.host.start, excerpts)
 
 

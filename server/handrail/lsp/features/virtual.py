@@ -65,7 +65,9 @@ async def content(state: State, uri: str) -> str:
 
 
 def _pack(asked: list[str | None]) -> str:
-    """As letters and digits only: VS Code decodes a query and encodes all of it anew, also what parts it."""
+    """
+    As letters and digits only: VS Code decodes a query and encodes all of it again, separators included.
+    """
     return urlsafe_b64encode(json.dumps(asked).encode()).decode().rstrip("=")
 
 

@@ -22,7 +22,7 @@ def on_open(state: State, document: OpenDocument) -> None:
 
 
 def on_change(state: State, document: OpenDocument) -> None:
-    """A document has been changed, by whomever."""
+    """Called when a document has changed, whoever changed it."""
     if state.has_settled and not state.settings.flag(settings.PROMPTS_ON_SAVE):
         document.typed = None
         return

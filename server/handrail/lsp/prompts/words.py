@@ -26,7 +26,7 @@ LABEL_CHARS = 60
 
 
 def of_comment(path: str, prompt: Prompt) -> str:
-    """What a comment asks for, and what becomes of it."""
+    """Returns the prompt for a comment: its request, and what happens to the comment."""
     name, text = surfaces.line(path), surfaces.lines(prompt.text[:LIMIT_PROMPT_CHARS])
     number = prompt.first + 1
     where = f"line {number}" if prompt.last == prompt.first else f"lines {number}-{prompt.last + 1}"

@@ -87,7 +87,7 @@ class QuestionDocuments:
         return document.text.content.replace("\r\n", "\n") == words.document(asked.question)
 
     async def restore(self, asked: OpenQuestion) -> None:
-        """Write the document anew if it was removed or changed on the disk."""
+        """Write the document again if it was removed or changed on the disk."""
         uri = self._uris.get(asked.id)
         if uri is not None and not await self.served.holds(uri, words.document(asked.question)):
             try:

@@ -144,6 +144,6 @@ class ClientSurface:
 
 
 def _take_note(sent: asyncio.Future[object]) -> None:
-    """Take note of an error that no one waits for any more, so that asyncio does not tell of it."""
+    """Retrieve an error that no one waits for, so that asyncio does not report it."""
     if not sent.cancelled():
         sent.exception()

@@ -33,7 +33,7 @@ RULE_CHARS = 100  # of a rule in the title of a code action; the document has al
 
 
 def heading(question: Question) -> str:
-    """What is asked, without the subject."""
+    """Returns the question, without the subject."""
     if question.kind is Kind.TOOL and question.tool != "handrail":
         return "May this tool be used?"
     return HEADINGS[question.kind]
@@ -98,7 +98,7 @@ def document(question: Question) -> str:
 
 
 def closing_words(question: Question, end: QuestionEnd, choice: str | None) -> str:
-    """What the document says when the question is open no longer."""
+    """Returns what the document says once the question is no longer open."""
     match end:
         case QuestionEnd.ANSWERED:
             said = (

@@ -33,10 +33,10 @@ class ReviewSurface:
     What the client is shown of pending changes, as far as it has to ask again.
 
     Attributes:
-        reviews: All that is pending.
+        reviews: All pending changes.
         spelled: Gives the URI by which the client knows a document.
-        begin: Does something beside all else.
-        publish: Shows the diagnostics anew, if changes are among them.
+        begin: Starts a background task.
+        publish: Updates the diagnostics, if changes are among them.
         say: Tells the user something.
         page: The review document.
     """
@@ -78,7 +78,7 @@ class ReviewSurface:
             self._pause()
 
     def on_change(self, identity: str, uri: str) -> None:
-        """What is pending in a document has changed."""
+        """Called when the pending changes of a document have changed."""
         self._changed.add(uri)
         self._soon()
         self._watch_records()
@@ -138,7 +138,7 @@ class ReviewSurface:
             self._show_again()
 
     def _comments(self) -> tuple[Comment, ...]:
-        """The comments that have not been sent, where clients are told of them."""
+        """The comments that have not been sent, where clients are told about them."""
         has_turned, self._has_turned = self._has_turned, False
         return tuple(self.page.discussion().comments()) if has_turned else self._told
 

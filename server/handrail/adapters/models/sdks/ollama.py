@@ -222,7 +222,7 @@ async def _rows(response: httpx2.Response) -> AsyncGenerator[str]:
 
 
 async def _read_beginning(row: str, rows: AsyncIterator[str]) -> str:
-    """What a body begins with that is no answer."""
+    """Returns the beginning of a body that is not an answer."""
     async for each in rows:
         row += f"\n{each}"
         if len(row) > LIMIT_SHOWN_BYTES:

@@ -78,7 +78,7 @@ def ollama_model(
 
 
 def with_cache_key(key: str) -> ModelSettings:
-    """What has a server find what it has read of a conversation before."""
+    """Returns settings with which a server finds the part of a conversation that it has read before."""
     return OpenAIChatModelSettings(openai_prompt_cache_key=key)
 
 

@@ -47,7 +47,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cancel:
-    """No one waits for a request any more; not answered."""
+    """No one waits for a request; has no answer."""
 
     id: int
 
@@ -62,7 +62,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What has come of an answer since the last time."""
+    """The pieces of an answer that came since the last time."""
 
     id: int
     pieces: tuple[Piece, ...]

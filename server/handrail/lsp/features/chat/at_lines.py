@@ -56,7 +56,7 @@ def _answers(state: State, page: ChatPage, key: str) -> Iterator[lsp.CodeAction]
 
 
 def _is_whole(page: ChatPage, key: str) -> bool:
-    """Whether a part stands in the document as we wrote it, and nothing else in it."""
+    """Whether a part is in the document exactly as we wrote it, with nothing else in it."""
     part = next((each for each in page.parts if each.key == key), None)
     lines = page.page.lines
     own = [at for at, line in enumerate(lines) if line.part == key]
@@ -94,7 +94,7 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
 
 
 def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]:
-    """How the command of a call is ended, alone."""
+    """Returns the actions that stop the command of a call, but not its turn."""
     if state.host.background.is_awaited(page.session, call.id):
         wanted = {"session": page.session, "call": call.id}
         yield action("Stop this command", protocol.COMMAND_INTERRUPT, wanted)

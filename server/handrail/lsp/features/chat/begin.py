@@ -14,7 +14,10 @@ LIMIT_TOLD = 10  # of what is wrong with a message, each in a message of its own
 
 
 async def start(state: State, params: protocol.TurnStartParams) -> protocol.TurnStartResult:
-    """As `turn.start`, with all that the prompt names with an `@`; names that stand for nothing are told."""
+    """
+    As `turn.start`, with all that the prompt names with an `@`; the user is told about names that match
+    nothing.
+    """
     wanted, pointed = await _with_mentions(state, params)
     begun = await turn.start(state, wanted, tuple(pointed.excerpts))
     _tell(state, pointed)
@@ -57,7 +60,7 @@ async def _with_mentions(
 
 
 async def _refuse_commands(state: State, prompt: str) -> None:
-    """Keep what is meant as a command from the model, but for those of the project. Raises Wrong."""
+    """Keep commands from the model, except those of the project. Raises Wrong."""
     command = slash.parse(prompt)
     if isinstance(command, str):
         await own_commands.expect(state, prompt)

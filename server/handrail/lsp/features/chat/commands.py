@@ -88,7 +88,7 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answ
 
 
 async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
-    """What can be taken back, this conversation first."""
+    """Shows what can be restored, this conversation first."""
     found = await state.checkpoints.list()
     own = [each for each in found if each.session == page.session]
     others = [each for each in found if each.session != page.session]

@@ -21,7 +21,7 @@ ID_CHARS = 3  # the least of an ID that names its conversation; all begin with `
 
 
 def is_named(name: str) -> bool:
-    """Whether what stands behind an `@` means a conversation."""
+    """Whether the text behind an `@` means a conversation."""
     return name == SESSION or name.startswith(f"{SESSION}:")
 
 
@@ -30,7 +30,7 @@ async def show_session(state: State, name: str, current: str | None) -> Excerpt 
     What the model is shown of a conversation.
 
     Args:
-        name: What stands behind the `@`.
+        name: The text behind the `@`.
         current: The conversation that the message is part of; it is never meant.
 
     Returns:
@@ -72,7 +72,10 @@ async def _others(state: State, current: str | None) -> list[SessionInfo]:
 
 
 def _matching_sessions(known: Sequence[SessionInfo], wanted: str) -> list[SessionInfo]:
-    """Those that a name may mean: that has this ID, else an ID, this title or a title that begins so."""
+    """
+    Returns the sessions that a name may mean: the one with this ID; otherwise those whose ID begins with it,
+    those with this title, or those whose title begins with it.
+    """
     title = wanted.casefold()
     ways = (
         [each for each in known if each.id == wanted],

@@ -37,7 +37,7 @@ class ResolvedMentions:
     Attributes:
         context: Documents, and parts of them.
         excerpts: Other texts.
-        problems: What the user should know of names that stand for nothing.
+        problems: Messages to the user about names that match nothing.
         pictures: How many documents of the context are pictures.
     """
 
@@ -79,7 +79,7 @@ async def resolve_mentions(state: State, text: str, session: str | None = None) 
 
 
 def _unknown(names: Sequence[str]) -> str:
-    """What is said of words with an `@` that may also be names of people, or of the code's."""
+    """Returns the message about words with an `@` that may be names of people, or in code."""
     near = (difflib.get_close_matches(each.lower(), mentions.NAMES, 1, LIKE) for each in names)
     meant = [f"@{each}" for each in dict.fromkeys(each for found in near for each in found)]
     listed = ", ".join(f"@{surfaces.line(each)}" for each in names[:LIMIT_UNKNOWN])
@@ -90,7 +90,7 @@ def _unknown(names: Sequence[str]) -> str:
 
 
 async def _document(state: State, named: Mention, pointed: ResolvedMentions) -> str:
-    """Add a document that is named; why not, if it is not to be had."""
+    """Adds a document that is named; returns why not, if it cannot be read."""
     lines = protocol.Range(
         start=protocol.Position(line=named.first - 1, character=0),
         end=protocol.Position(line=named.last, character=0),
@@ -272,7 +272,7 @@ def _matching_names(sign: str, names: Mapping[str, str], typed: str) -> list[tup
 
 
 def _completion_list(offers: Offers, start: int, params: lsp.CompletionParams) -> lsp.CompletionList:
-    """As a list, of which each takes the place of what stands from *start* on."""
+    """Returns a completion list, in which each item replaces the text from *start* on."""
     end = params.position
     here = lsp.Range(start=lsp.Position(line=end.line, character=start), end=end)
     items = [

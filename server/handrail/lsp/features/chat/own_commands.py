@@ -32,7 +32,7 @@ class OwnCommand:
 
     @property
     def excerpt(self) -> Excerpt:
-        """What the model is shown beside the message."""
+        """The text that the model is shown next to the message."""
         return Excerpt(path=f"Contents of /{self.name} ({self.path})", first_line=1, text=self.text)
 
 

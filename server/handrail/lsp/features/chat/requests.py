@@ -182,7 +182,7 @@ async def _begin(state: State, wanted: protocol.TurnStartParams) -> protocol.Tur
 
 
 async def resend(state: State, params: protocol.ChatResendParams) -> protocol.ChatDocument:
-    """Send an earlier message again as it stands now, in a new session with what was before it."""
+    """Send an earlier message again with its current text, in a new session with what was before it."""
     page = await _page(state, params.uri, params.session)
     async with page.sending:
         if params.text is None:  # not brought up to date: what the user has removed of a message would return
