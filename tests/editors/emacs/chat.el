@@ -23,6 +23,7 @@
     (drive-write page (drive-value 'draft))
     (drive-await "the draft" (string-suffix-p (drive-value 'draft) (drive-text page)))
     (drive-note 'place (- (point-max) (point)))
+    (drive-await "eglot to tell of the draft" (null (buffer-local-value 'eglot--recent-changes page)))
     (drive-let-choose)
     (drive-open-gate)
     (drive-await "the question in the minibuffer" (> (minibuffer-depth) 0))
