@@ -39,12 +39,12 @@ if sys.platform != "win32":
     import termios
 
     def unread_bytes(descriptor: int) -> int:
-        """How many bytes have been written to a pipe or a socket and not been read."""
+        """Returns the number of bytes that have been written to a pipe or a socket and not read."""
         return int.from_bytes(fcntl.ioctl(descriptor, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 class UnsoundError(Exception):
-    """What came is not the beginning of a message."""
+    """The received bytes are not the beginning of a message."""
 
 
 class Parser:

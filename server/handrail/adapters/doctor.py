@@ -105,7 +105,7 @@ def _version(program: str) -> str:
 
 
 def _ask_version(program: str, path: str) -> subprocess.CompletedProcess[bytes]:
-    """What a program says of its version."""
+    """Returns the version that a program prints."""
     if program == GIT:
         return Git(limit_s=TIMEOUT_S, program=path).run(Path(path).parent, "--version")
     return subprocess.run(
@@ -118,7 +118,7 @@ def _ask_version(program: str, path: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def _state_folder(state: Callable[[], Path]) -> tuple[str, bool]:
-    """Where checkpoints are kept, and whether they can be."""
+    """Describes where checkpoints are stored, and whether that is possible."""
     try:
         folder = state()
     except CheckpointError as error:

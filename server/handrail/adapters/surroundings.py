@@ -55,7 +55,7 @@ def branch(folder: Path) -> str:
 
 
 def _head(git: Path) -> str | None:
-    """What git's file HEAD says; *git* is its folder, or a file that names the folder."""
+    """Returns the contents of git's file HEAD; *git* is its folder, or a file that names the folder."""
     if git.is_dir():
         return _line(git / "HEAD")
     link = _line(git)

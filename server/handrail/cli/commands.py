@@ -98,7 +98,9 @@ def _plain(text: str) -> str:
 
 
 def _settings(options: argparse.Namespace) -> dict[str, object]:
-    """What the command's server is told: the options over the user's file; quickly, if there is neither."""
+    """
+    Return the settings for the command's server: the options over the user's file; fast if there are neither.
+    """
     given, approved = getattr(options, "settings", ()), getattr(options, "approved", ())
     file = config_file()
     if not given and not approved and not os.path.lexists(file):
@@ -197,7 +199,7 @@ def _session(options: argparse.Namespace, chosen: Options) -> Coroutine[object, 
 
 
 def _options(options: argparse.Namespace, server: Start) -> Options:
-    """What all commands have in common that work on a folder and run no turn."""
+    """Return the options that all commands have in common that work on a folder and do not run a turn."""
     from handrail.headless.commands.stage import Options
 
     return Options(
@@ -317,7 +319,7 @@ def _doctor() -> int:
 
 
 def _containment_here() -> Available:
-    """What contains commands in the folder that one is in."""
+    """Return what contains commands in the current folder."""
     from handrail.cli.serve import containment_of
 
     with tempfile.TemporaryDirectory() as state:

@@ -242,7 +242,7 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 
 def _turn(parser: argparse.ArgumentParser) -> None:
-    """What a command that runs a turn takes, after the session if there is one."""
+    """Add the arguments of a command that runs a turn, after the session if there is one."""
     parser.add_argument(
         "prompt", metavar="PROMPT", help="what to do, or a pasted reply; - reads it from standard input"
     )
@@ -251,7 +251,7 @@ def _turn(parser: argparse.ArgumentParser) -> None:
 
 
 def _settings(parser: argparse.ArgumentParser) -> None:
-    """What a command takes that decides how its turns are run."""
+    """Add the options that decide how turns are run."""
     parser.set_defaults(settings=())
     for option, name, metavar, does in (
         ("--model", "model", "MODEL", "paste (the default), or a model such as ollama:NAME"),

@@ -158,14 +158,14 @@ def _log_failed_thread(failed: threading.ExceptHookArgs) -> None:
 
 
 def _verifier() -> bool | None:
-    """What the environment says of failure diagnostics: on, off, or nothing."""
+    """Return whether the environment turns diagnostics of failures on or off; None if it does not say."""
     from handrail.headless.summary import VERIFIER
 
     return {"0": False, "1": True}.get(os.environ.get(VERIFIER, "").strip())
 
 
 def _sandbox(value: str | None) -> Sandbox | None:
-    """What the variable says of containment; None if it says nothing, or nothing that is known."""
+    """Return the containment that the variable sets; None if it is unset or unknown."""
     return Sandbox(value) if value in frozenset(Sandbox) else None
 
 

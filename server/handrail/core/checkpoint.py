@@ -46,7 +46,7 @@ class Unsaved:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intended:
     """
-    What a turn is about to leave of a document: kept beforehand, in case no one lives to see what it left.
+    The planned contents of a document, stored before the change in case the server is killed during it.
 
     Attributes:
         raw: The bytes of the file; None for none.

@@ -84,7 +84,7 @@ class Question:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What else there is to know of what is to be done."""
+        """More information about what is to be done."""
         folder = f"It runs in the folder {self.folder}."
         notes = [folder] if self.asks_permission and self.folder not in ("", ".") else []
         return (*notes, *(f"s and a add this rule: {rule}" for rule in self.rules if self.more))

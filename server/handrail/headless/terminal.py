@@ -42,7 +42,7 @@ class Stream(Protocol):
         """Whether it is a terminal."""
 
     def fileno(self) -> int:
-        """What the system calls it."""
+        """Return its file descriptor."""
 
 
 class Interrupts:

@@ -145,7 +145,7 @@ def turn_report(json: Any) -> TurnReport:
 
 
 def _describe_usage(json: Any) -> str:
-    """What turns have used, for people; empty if no model was asked."""
+    """Return the usage of turns, for people; empty if no model was asked."""
     if json is None:
         return ""
     fields = _Fields("usage", json)

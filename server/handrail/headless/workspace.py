@@ -152,7 +152,10 @@ class Workspace:
         return any(document.is_dirty for document in self._open.values())
 
     def _entries(self, operations: Iterable[Operation]) -> list[Path]:
-        """What operations make, move or remove on disk; text edits change documents in memory only."""
+        """
+        Return the paths that operations create, move or remove on disk; text edits change documents in memory
+        only.
+        """
         paths: list[Path] = []
         for operation in operations:
             with _blame(operation):

@@ -27,13 +27,16 @@ UNITS: dict[str, Callable[[str], int]] = {
 
 
 def to_units(row: str, characters: int, encoding: str) -> int:
-    """How many units of *encoding* the first *characters* of a line take."""
+    """Returns the number of units of *encoding* that the first *characters* of a line take."""
     head = row[:characters]
     return len(head) if head.isascii() else UNITS[encoding](head)
 
 
 def from_units(row: str, units: int, encoding: str) -> int:
-    """How many characters of a line lie before *units*; inside a character it is the character's start."""
+    """
+    Returns the number of characters of a line before *units*; inside a character, it is the character's
+    start.
+    """
     if encoding == "utf-32" or row.isascii():
         return min(units, len(row))
     taken, count = 0, UNITS[encoding]

@@ -25,7 +25,7 @@ Json = dict[str, Any]
 
 
 def line_spans(text: str) -> list[tuple[int, int]]:
-    """Where each line's own characters begin and end."""
+    """Return the start and the end of each line, without its terminator."""
     spans, start = [], 0
     for end in LINE_END.finditer(text):
         spans.append((start, end.start()))

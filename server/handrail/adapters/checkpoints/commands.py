@@ -150,7 +150,7 @@ class Commands:
     def _whole(
         self, note: dict[str, Any], later: dict[str, Any], left_out: dict[str, str]
     ) -> Iterator[_Touched]:
-        """What differs between work trees; *left_out* takes what is not known or not kept."""
+        """Yields the differences between work trees; adds to *left_out* what is unknown or not kept."""
         before = TreeState(**note["taken"])
         trees = Trees(self._home / SCRATCH, self._roots)
         after = TreeState(**later["taken"]) if "taken" in later else trees.take(before)
@@ -183,7 +183,7 @@ class Commands:
     def _plain(
         self, before: plain.PlainFiles, after: plain.PlainFiles | None, left_out: dict[str, str]
     ) -> Iterator[_Touched]:
-        """What differs between two copies; *left_out* takes what is not known or not kept."""
+        """Yields the differences between two copies; adds to *left_out* what is unknown or not kept."""
         if after is None:
             raise CheckpointError(
                 "Without git, a folder this large cannot be compared with its earlier state."
@@ -340,7 +340,10 @@ def _images(
 
 
 def _hiding_path(path: Path, left_out: Mapping[str, str]) -> str | None:
-    """What of a snapshot hides whether *path* was there: it, or a folder above it, was left out."""
+    """
+    Returns the left-out path of a snapshot because of which it is unknown whether *path* existed: itself, or
+    a folder above it.
+    """
     above = map(os.fspath, (path, *path.parents))
     return next((each for each in above if each in left_out), None)
 

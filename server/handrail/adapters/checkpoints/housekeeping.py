@@ -104,7 +104,7 @@ def _packs(store: Store) -> list[Path]:
 
 
 def problems(store: Store, turns: Turns) -> tuple[int, list[str]]:
-    """How many turns there are, and what is wrong with them and with the repository."""
+    """Returns the number of turns, and the problems of these and of the repository."""
     if not store.folder.exists():
         return 0, []
     result: list[str] = []
@@ -134,7 +134,7 @@ def _read(store: Store, step: Step) -> None:
 
 
 def _fsck(folder: Path) -> list[str]:
-    """What git says of the repository, if there is a git."""
+    """Returns the errors that `git fsck` reports, if git is installed."""
     if not program.find():
         return []
     given = (f"--git-dir={folder}", "fsck", "--strict", "--no-dangling", "--no-progress")

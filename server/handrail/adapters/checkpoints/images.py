@@ -70,7 +70,9 @@ def resolve_targets(targets: Sequence[Target], roots: Roots) -> Sequence[Resolve
 
 
 def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Image]]:
-    """What each document holds now; raises CheckpointError naming all that cannot be read."""
+    """
+    Returns the current contents of each document; raises CheckpointError naming all that cannot be read.
+    """
     images, problems = [], []
     for spot in spots:
         try:
@@ -110,7 +112,9 @@ def _image(spot: ResolvedTarget) -> Image:
 
 
 def keep_intended(spot: ResolvedTarget, now: Image) -> tuple[StoredImage | None, list[ShaFile]]:
-    """What a document that holds *now* is about to become, as it is stored; None if that is not known."""
+    """
+    Returns the stored form of the planned contents of a document that holds *now*; None if they are unknown.
+    """
     intended = spot.target.intended
     if intended is None:
         return None, []
@@ -121,7 +125,7 @@ def keep_intended(spot: ResolvedTarget, now: Image) -> tuple[StoredImage | None,
 
 
 def keep_after(spot: ResolvedTarget, now: Image, before: StoredImage) -> tuple[StoredImage, list[ShaFile]]:
-    """What a change has left of a document that held *before* and holds *now*, as it is stored."""
+    """Returns the stored form of what a change has left of a document that held *before* and holds *now*."""
     if spot.target.is_untouched:
         return before, []
     after, blobs = keep(now)
@@ -232,7 +236,7 @@ def _restoration_of(store: Store, entries: Sequence[Entry]) -> Restoration:
 
 
 def _identity(entry: Entry) -> str:
-    """What the workspace calls the document: a file by its path."""
+    """Returns the identity of the document: of a file, its path."""
     path = files.path_of(entry.identity)
     return entry.identity if path is None else os.fspath(path)
 

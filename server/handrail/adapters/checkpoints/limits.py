@@ -29,7 +29,7 @@ ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not
 
 
 def used_bytes(folder: Path) -> int:
-    """What a folder takes on the disk."""
+    """Returns the bytes that a folder takes on the disk."""
     total = 0
     for at, _, names in os.walk(folder):
         for name in names:
@@ -58,7 +58,7 @@ class DiskUsage:
     writes: int = field(default=MEASURE_EVERY)
 
     def use_after(self, need: int) -> int:
-        """What will be in use once *need* more bytes are written."""
+        """Returns the bytes that will be in use once *need* more are written."""
         if self.writes >= MEASURE_EVERY:
             self.measure()
         return self.used + need
@@ -84,7 +84,7 @@ class DiskUsage:
 
 
 def bytes_of(objects: Iterable[ShaFile]) -> int:
-    """What a step takes at most that keeps these documents."""
+    """Returns the most bytes that a step with these documents may take."""
     return STEP_BYTES + sum(BLOCK_BYTES + each.raw_length() for each in objects)
 
 

@@ -114,7 +114,7 @@ def _index(ordered: Sequence[Entry], offsets: Sequence[int], digest: bytes) -> b
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
     """
-    What the index of a pack says.
+    The contents of a pack's index.
 
     Attributes:
         names, starts, ends, sums: Of each entry, in the order of the names.
@@ -139,7 +139,7 @@ def list_objects(pack: Path) -> Listed:
 
 @lru_cache(maxsize=64)
 def _list_once(index: Path, size: int, stamp: tuple[int, int, int]) -> Listed:
-    """What a small index says, which is read again once its *stamp* is another one."""
+    """Reads a small index; the result is cached until its *stamp* changes."""
     return _list(index, size)
 
 

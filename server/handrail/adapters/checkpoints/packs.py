@@ -72,7 +72,7 @@ class Packs:
 
     def packs_to_join(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
         """
-        What packs hold that are made one with what is written now.
+        Returns the entries of packs that are joined with what is written now.
 
         These are small packs that hold something of *gone*, all small ones once they are several, or half
         of too many. To write the others again and to remove them would take longer than to write what is new.

@@ -109,7 +109,7 @@ class ShadowRepo:
             return await files.in_thread(self._repository().restore_plan, checkpoint, following=following)
 
     async def kept_documents(self, checkpoint: str) -> tuple[KeptDocument, ...]:
-        """What documents held then, see the port."""
+        """Returns the earlier contents of documents, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._repository().held_documents, checkpoint)
 

@@ -103,7 +103,7 @@ def sync_together(handles: Sequence[int]) -> None:
 @cache
 def _handles_to_sync() -> Handles:
     """
-    What threads take from that stay: to start one takes as long as the disk does.
+    Returns the queue of files to sync, read by threads that stay: to start one takes as long as a sync.
 
     A pool does more for each of its tasks than a sync takes on a fast disk.
     """

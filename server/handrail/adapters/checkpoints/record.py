@@ -185,7 +185,10 @@ def by_document(steps: Sequence[Step]) -> dict[str, list[Entry]]:
 
 
 def gaps(entries: Sequence[Entry]) -> list[tuple[StoredImage, StoredImage]]:
-    """Where a document was not found as the step before had left it: (left, found), in order."""
+    """
+    Returns pairs (left, found), in order, where a step found a document different from what the step before
+    had left.
+    """
     return [
         (one.left, other.before)
         for one, other in pairwise(entries)
@@ -244,7 +247,7 @@ def keep(image: Image) -> tuple[StoredImage, list[ShaFile]]:
 
 
 def _saved_bytes(text: Text) -> bytes | None:
-    """What saving the text would write; None if that would lose some of it."""
+    """Returns the bytes that saving the text would write; None if that would lose some of it."""
     try:
         raw = text.raw
         return raw if raw.decode(text.encoding)[1 if text.bom else 0 :] == text.content else None

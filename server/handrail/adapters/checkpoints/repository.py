@@ -56,7 +56,7 @@ SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, an
 
 @dataclass(kw_only=True)
 class Memory:
-    """What a server remembers of a repository from call to call; all of it can be found out again."""
+    """What a server remembers of a repository from call to call; all of it can be read again."""
 
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
@@ -230,7 +230,7 @@ class CheckpointRepository:
             return images.restorations_of(store, steps)
 
     def held_documents(self, name: str) -> tuple[KeptDocument, ...]:
-        """What all documents held that turns have changed since."""
+        """Returns the earlier contents of all documents that turns have changed since."""
         with self._open() as store, self._reading():
             turns = Turns(store, self.memory.known)
             entries = join_steps(add_later(turns, steps_of(turns, name)))
@@ -391,7 +391,7 @@ class CheckpointRepository:
 
 
 def folders_of(home: Path) -> tuple[Path, ...]:
-    """What the limit of the size is for, of all that is kept of a workspace."""
+    """Returns the folders of a workspace's state that count for the limit of the size."""
     return tuple(home / name for name in (REPOSITORY, SCRATCH, NOTES, SHOWN))
 
 

@@ -245,7 +245,9 @@ class Store:
         self._unlink(held & set(self.loose_objects()))
 
     def _git(self, *args: str) -> str | None:
-        """What git says; None, and a line in the log, if there is no git, it fails or it takes too long."""
+        """
+        Returns the output of git; None, and a line in the log, if git is missing, fails or takes too long.
+        """
         if not program.find() or not self.folder.exists():
             return None
         git = program.Git(limit_s=PACK_S, gives_way=True)

@@ -55,7 +55,10 @@ def _percent(character: str) -> str:
 
 
 def stored_path(real: Path, roots: Sequence[Path], names: Sequence[str]) -> str:
-    """Where a file is kept in a tree: *real* and *roots* with every link resolved, *names* of the roots."""
+    """
+    Returns the path of a file in a tree; *real* and *roots* have every link resolved, *names* are those of
+    the roots.
+    """
     home = inside(os.fspath(real), roots)
     if home is None:
         parts = [OUTSIDE, *(stored_name(part) for part in real.parts if part != "/")]
@@ -67,7 +70,7 @@ def stored_path(real: Path, roots: Sequence[Path], names: Sequence[str]) -> str:
 
 
 def untitled_path(uri: str) -> str:
-    """Where a document that has no file is kept in a tree."""
+    """Returns the path in a tree of a document without a file."""
     return f"{UNTITLED}/{stored_name(uri)}"
 
 

@@ -27,7 +27,7 @@ async def wait_for_low_disk_space(folders: Iterable[Path]) -> None:
 
 
 def _reserves(folders: Iterable[Path]) -> dict[Path, int]:
-    """How much is to stay free, for one folder of each disk."""
+    """Returns the bytes that must stay free, for one folder of each disk."""
     disks: dict[int, Path] = {}
     for folder in folders:
         with suppress(OSError):

@@ -51,7 +51,7 @@ class Environ(Mapping[str, str]):
 
 
 class CommandEnvironment(Mapping[str, str]):
-    """What commands get of an environment at the moment: the user may add names at any time."""
+    """The variables of an environment that commands currently get: the user may add names at any time."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
@@ -79,13 +79,16 @@ class CommandEnvironment(Mapping[str, str]):
 
 
 def of_commands(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """What a command gets of *environment*; as much as the user has added to it, if it is an `Environ`."""
+    """
+    Returns the variables of *environment* that a command gets, with those that the user has added if it is an
+    `Environ`.
+    """
     return CommandEnvironment(environment)
 
 
 def known_environment(environment: Mapping[str, str], kind: Environment, search_path: str) -> dict[str, str]:
     """
-    What a command gets that is known to change nothing.
+    Returns the variables for a command that is known to change nothing.
 
     Args:
         environment: That of other commands.

@@ -25,7 +25,7 @@ class TooManyError(Exception):
 
 @dataclass(kw_only=True)
 class ExpansionBudget:
-    """How much may still be looked at for one line."""
+    """The number of files that may still be read for one line."""
 
     words: int = LIMIT_WORDS
     entries: int = LIMIT_ENTRIES

@@ -204,7 +204,9 @@ def _pipe_of(given: bytes) -> Iterator[int]:
 
 
 def _read_status(descriptor: int) -> bytes:
-    """What bubblewrap has said of a command; nothing if that still runs, since nothing could end it."""
+    """
+    Returns what bubblewrap reported about a command; empty if it still runs, since nothing could end it.
+    """
     try:
         return os.read(descriptor, SAID_BYTES)
     except BlockingIOError:

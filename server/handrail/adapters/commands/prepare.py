@@ -62,7 +62,7 @@ class Programs:
 
 
 def prepare(pipelines: Sequence[Pipeline], folder: Path, programs: Programs) -> Script | NeedsShell:
-    """What *pipelines* run in *folder*, or why only a shell can tell."""
+    """Returns what *pipelines* run in *folder*, or why only a shell can determine it."""
     walk = _Walk(here=os.fspath(folder), programs=programs)
     try:
         return Script(steps=tuple(walk.step(pipeline) for pipeline in pipelines))

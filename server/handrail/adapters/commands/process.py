@@ -54,7 +54,7 @@ class Processes:
         self._named: dict[str, Holding] = {}
 
     async def available(self) -> Available:
-        """What can be contained; see the port."""
+        """Returns how far commands can be contained; see the port."""
         if self._containment is None:
             return Available(why_not="it is not set up here")
         return await self._containment.available()
@@ -198,7 +198,10 @@ class Processes:
     def _environments(
         self, folder: Path, secrets: Sequence[str], mark: str, *, is_held: bool
     ) -> dict[Environment | None, Mapping[str, str]]:
-        """What each kind of command sees; one that is held has folders of its own for temporary files."""
+        """
+        Returns the environment of each kind of command; one that is held has its own folders for temporary
+        files.
+        """
         programs = self._programs(folder)
         environments: dict[Environment | None, Mapping[str, str]] = {
             each: {**self._known_environment(each, programs), MARK: mark} for each in Environment

@@ -42,7 +42,7 @@ async def _has_too_many(mark: str) -> bool:
 
 
 def _count_running() -> int | None:
-    """How many processes and threads there are on the machine; None if that cannot be read."""
+    """Returns the number of processes and threads on the machine; None if it cannot be read."""
     try:
         return int(LOADS.read_text("ascii").split()[3].partition("/")[2])
     except (OSError, ValueError, IndexError):

@@ -48,7 +48,7 @@ class Gate:
         }
 
     def answer(self, call: Call) -> Answer:
-        """What a call is answered with."""
+        """Returns the answer to a call."""
         try:
             return self._calls[call.number](call)
         except NotHandled:
@@ -299,7 +299,7 @@ class Gate:
 
     @contextmanager
     def _open_file(self, call: Call, index: int) -> Iterator[int]:
-        """What the caller has open, if it may be changed. Raises OSError."""
+        """Opens the file that the caller has open, if it may be changed. Raises OSError."""
         handle = os.open(f"/proc/{call.thread}/fd/{call.descriptor(index)}", os.O_PATH | os.O_CLOEXEC)
         try:
             self._check(handle)

@@ -69,11 +69,11 @@ class Containment:
         self._taken_away = Quarantine(state=self.state)
 
     async def available(self) -> Available:
-        """What can be contained in the workspace as it is; it is tried once."""
+        """Returns how far commands can be contained in the current workspace; tries it once."""
         return await in_thread(self._available)
 
     async def hold(self, contained: Contained) -> Holding | None:
-        """How a command is to be held; None if it is free. Raises CannotContainError."""
+        """Returns how to hold a command; None if it is free. Raises CannotContainError."""
         return None if contained.profile is Profile.FREE else await in_thread(self._hold, contained)
 
     def note_folders(self, uris: Sequence[str]) -> None:
@@ -108,7 +108,9 @@ class Containment:
         return Available(by=by, works=not why, why_not=why)
 
     def _container(self) -> tuple[Bubblewrap | Landlock | None, str]:
-        """What contains commands in the workspace; and why it is not bubblewrap, if it is not."""
+        """
+        Returns the means that contains commands in the workspace, and why it is not bubblewrap, if it is not.
+        """
         roots = tuple(self.roots())
         with self._lock:
             if roots not in self._available_for:
@@ -133,7 +135,7 @@ class Containment:
             remove(folder)
 
     def _no_work(self) -> str:
-        """Why nothing may be written in the workspace unasked."""
+        """Returns why no command may write in the workspace unasked; empty if it may."""
         home = self.environ.get("HOME", "")
         if not os.path.isabs(home):
             return "HOME is not set, so handrail does not know what to hide"
@@ -181,7 +183,7 @@ class Containment:
     def _hold_by_landlock(
         self, contained: Contained, landlock: Landlock, roots: Sequence[str], *, is_work: bool
     ) -> Holding:
-        """How Landlock holds a command."""
+        """Returns how Landlock holds a command."""
         marked = self._ground.marked_paths(self.roots())
         folder = self._scratch.of_command()
         with ExitStack() as undo:
@@ -205,7 +207,7 @@ class Containment:
         return self._watch(held, contained, marked) if is_work else held
 
     def _watch(self, holding: Holding, contained: Contained, marked: Sequence[Marked]) -> Holding:
-        """How a command that writes is held, with what must not have appeared when it has ended."""
+        """Returns *holding* with everything that is needed to find paths that must not have appeared."""
         return replace(
             holding,
             needs=contained.needs,
@@ -219,7 +221,7 @@ class Containment:
     def _hold_by_bubblewrap(
         self, contained: Contained, bubblewrap: Bubblewrap, roots: Sequence[str], *, is_work: bool
     ) -> Holding:
-        """How bubblewrap holds a command."""
+        """Returns how bubblewrap holds a command."""
         marked = self._ground.marked_paths(self.roots())
         with ExitStack() as undo:
             layers, kept = self._layers(contained, overlays=bubblewrap.overlays) if is_work else ((), ())

@@ -254,7 +254,9 @@ def numbers_of(table: str, machine: str) -> dict[str, int]:
 
 
 def _error(name: str) -> int:
-    """What a call fails with; programs do without attributes where a file system has none."""
+    """
+    Returns the error with which a call fails; programs work without attributes if a file system has none.
+    """
     return errno.EOPNOTSUPP if "xattr" in name else errno.EPERM
 
 

@@ -130,7 +130,7 @@ class WorkspaceScan:
 
 def _marks_for(entry: os.DirEntry[str], kind: Kind, *, is_folder: bool, root: str) -> Iterator[Marked]:
     """
-    Returns the marked paths of an entry: its own, or those that a link leads to.
+    Yields the marked paths of an entry: its own, or those that a link leads to.
 
     What a link leads to is by its own name, and by that of a secret or of version control.
     """

@@ -164,7 +164,7 @@ def remember_marked(marked: Iterable[Marked]) -> Before:
 
 
 def identities(paths: Iterable[str]) -> dict[str, Identity]:
-    """What each path is now; one that is not there is left out."""
+    """Returns the current identity of each path; paths that do not exist are left out."""
     result = {path: _identity(path) for path in paths}
     return {path: was for path, was in result.items() if was is not None}
 

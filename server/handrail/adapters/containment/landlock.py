@@ -119,7 +119,7 @@ class Landlock:
 
     @property
     def program(self) -> str:
-        """What a command is started with."""
+        """The program with which a command is started."""
         return sys.executable
 
     def arguments(self, view: View, folder: Path) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def find(roots: Sequence[Path], folder: Path, port: int) -> tuple[Landlock | Non
 
 
 def _why_not(landlock: Landlock, roots: Sequence[Path], folder: Path, port: int, *, works: bool) -> str:
-    """Why it cannot be used; empty if it can."""
+    """Returns why it cannot be used; empty if it can."""
     beside = folder / f"beside-{works:d}"
     trial = beside / "trial"
     (trial / "kept").mkdir(parents=True)
@@ -247,7 +247,7 @@ def _ancestors_of_all(paths: Iterable[str], top: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Hides:
-    """What of the workspace is hidden, or closed to writing, and what remains."""
+    """The paths of the workspace that are hidden or closed to writing, and the others."""
 
     hidden: Set[str]
     closed: Set[str]
@@ -261,7 +261,7 @@ class _Hides:
 
     def rights_below(self, path: str, above: Set[str], over: Set[str]) -> Iterator[tuple[str, int]]:
         """
-        Returns the rights to *path* and all below it, except for hidden and closed paths.
+        Yields the rights to *path* and all below it, except for hidden and closed paths.
 
         Args:
             above: The folders above what is hidden.
@@ -283,7 +283,7 @@ class _Hides:
 
 
 def _closed_paths(view: View, kinds: Set[Kind]) -> tuple[set[str], set[str]]:
-    """What of the workspace is hidden from a command, and what else is of these kinds."""
+    """Returns the paths of the workspace that are hidden from a command, and the others of these kinds."""
     marked = [each for each in view.marked if each.path not in view.opened]
     hidden = {each.path for each in marked if _is_hidden(each.kind)}
     return hidden, {each.path for each in marked if each.kind in kinds}
@@ -318,7 +318,7 @@ def _ancestors(path: str, top: str) -> Iterator[str]:
 
 
 def _visible_below(path: str, hidden: Iterable[str], above: set[str]) -> Iterator[tuple[str, int]]:
-    """Returns the parts of *path* that are not hidden."""
+    """Yields the parts of *path* that are not hidden."""
     if path in hidden:
         return
     if path not in above:

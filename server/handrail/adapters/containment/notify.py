@@ -62,7 +62,10 @@ class Call:
         return os.fsdecode(name)
 
     def folder(self, index: int | None) -> str:
-        """Where a relative path begins, by the descriptor in an argument if it takes one. Raises OSError."""
+        """
+        Returns the folder in which a relative path begins, from the descriptor in an argument if the call has
+        one. Raises OSError.
+        """
         descriptor = AT_FDCWD if index is None else self.descriptor(index)
         link = "cwd" if descriptor == AT_FDCWD else f"fd/{descriptor}"
         found = os.readlink(f"/proc/{self.thread}/{link}")
@@ -71,7 +74,7 @@ class Call:
         return found
 
     def umask(self) -> int:
-        """What the caller takes away from the modes of what it makes. Raises OSError."""
+        """Returns the umask of the caller. Raises OSError."""
         with open(f"/proc/{self.thread}/status", encoding="utf-8", errors="replace") as rows:
             return next(int(row.split()[1], 8) for row in rows if row.startswith("Umask:"))
 
@@ -79,7 +82,7 @@ class Call:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """
-    What a call is answered with.
+    The answer to a call.
 
     Attributes:
         error: The number of an error; 0 for none.

@@ -144,7 +144,7 @@ def _home(view: View) -> Iterator[str]:
 
 
 def _names() -> Iterator[str]:
-    """What addresses are looked up with, where it is a link into `/run`."""
+    """Yields the files with which addresses are looked up, where they are links into `/run`."""
     for path in NAMES:
         real = os.path.realpath(path)
         if real != path and os.path.isfile(real):
@@ -152,7 +152,7 @@ def _names() -> Iterator[str]:
 
 
 def _closed_paths(hidden: str) -> Iterator[str]:
-    """What of the system only some may read, and whoever runs this is among them."""
+    """Yields the files of the system that this user may read, but not everybody."""
     files, folders = closed_paths()
     for path in folders:
         yield from ("--perms", "0000", "--tmpfs", path, "--remount-ro", path)

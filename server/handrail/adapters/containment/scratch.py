@@ -123,7 +123,7 @@ class Scratch:
 
 
 def _layers_of(folder: Path) -> Path:
-    """Where the layers of a server are whose folder it is."""
+    """Returns the folder of the layers of the server whose folder this is."""
     return folder.parent.parent / LAYERS / folder.name
 
 

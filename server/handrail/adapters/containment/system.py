@@ -136,7 +136,7 @@ def _toolchains(home: str | None) -> Sequence[str]:
 
 
 def _prefixes(search_path: str, home: str | None) -> Iterator[str]:
-    """What the folders of PATH belong to: a program needs its libraries."""
+    """Yields the folders to which those of PATH belong: a program needs its libraries."""
     for folder in search_path.split(os.pathsep)[:LIMIT_PREFIXES]:
         if os.path.isabs(folder) and os.path.isdir(folder):
             yield from _prefix(os.path.realpath(folder), home)
@@ -162,7 +162,7 @@ def _is_shared(path: str, home: str | None) -> bool:
 
 
 def _bases(settings: Iterable[str], home: str | None) -> Iterator[str]:
-    """Where the Pythons of virtual environments come from."""
+    """Yields the folders from which the Pythons of virtual environments come."""
     for file in settings:
         try:
             with open(file, encoding="utf-8", errors="replace") as lines:

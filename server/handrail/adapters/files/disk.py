@@ -270,7 +270,7 @@ class _Ready:
 
 
 def _read_back(file: Entry, ready: _Ready) -> Text | Failure:
-    """What the file holds once it is written; what someone else has put there may have another encoding."""
+    """Reads back what was written; a file that someone else has put there may have another encoding."""
     state = _find(file)
     if isinstance(state, Failure):
         return state

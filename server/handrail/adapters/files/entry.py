@@ -48,7 +48,7 @@ class Entry:
 
     @property
     def name(self) -> Path | str:
-        """What it is called for the system, relative to `folder`."""
+        """Its name for the system, relative to `folder`."""
         return self.path if self.folder is None else self.path.name
 
     def sibling(self, name: str) -> Entry:

@@ -32,7 +32,7 @@ REASONS: dict[int, tuple[str, str]] = {
 
 
 def reason(error: OSError) -> tuple[str, str]:
-    """Why the system refused, as words for the middle of a sentence, and what to do about it."""
+    """Returns why the system refused, as words for the middle of a sentence, and what to do about it."""
     words = (error.strerror or type(error).__name__).lower()
     return REASONS.get(error.errno or 0, (words, "Fix the cause and try again."))
 
@@ -47,7 +47,7 @@ def not_on_disk() -> Failure:
 
 
 def unreadable(path: Path, error: OSError) -> Failure:
-    """Why there is no text: `no-such-file`, `too-large`, or `bad-arguments` for a folder."""
+    """Returns why there is no text: `no-such-file`, `too-large`, or `bad-arguments` for a folder."""
     name = files.show_name(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
@@ -154,7 +154,7 @@ def other_content(path: Path) -> Failure:
 
 
 def of_search(error: Exception) -> Failure:
-    """What an error of a search means for the model."""
+    """Returns the failure of a search for the model."""
     if isinstance(error, scan.PatternError):
         return Failure(
             code=Code.BAD_ARGUMENTS,

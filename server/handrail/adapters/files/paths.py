@@ -34,7 +34,7 @@ def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
 
 def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
     """
-    What people and the model call a file; `Folders.resolve` knows what is meant.
+    Shows the path of a file to people and models; `Folders.resolve` reads it.
 
     Args:
         real: Its path, with every link resolved.

@@ -91,7 +91,7 @@ class FileWatch(FileSystemEventHandler):
 
 
 def stamp(uri: str) -> Stamp | None:
-    """What tells one state of the file *uri* from another; None if it is not a file."""
+    """Returns a value that changes whenever the file *uri* does; None if it is not a file."""
     path = path_of(uri)
     try:
         status = os.stat(path) if path is not None else None

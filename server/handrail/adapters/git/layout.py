@@ -32,7 +32,7 @@ POINTS = re.compile(r"(?:gitdir|ref): *(.+?)\s*", re.DOTALL)
 
 
 def obstacle(folder: Path) -> str:
-    """Why git must not be asked about the repository that *folder* lies in; empty if there is no reason."""
+    """Returns why git must not be run in the repository of *folder*; empty if it may."""
     found = _repository(folder)
     if found is None:
         return ""
@@ -58,7 +58,7 @@ def are_plain_objects(objects: Path) -> bool:
 
 
 def waits_for(top: Path, names_of_patterns: Set[str] = IN_WORK_TREES) -> str:
-    """What below *top* git would wait for without end when it looks at all; empty if there is nothing."""
+    """Returns a path below *top* at which git would wait forever, such as a pipe; empty if there is none."""
     for at, folders, names in os.walk(top):
         for name in names_of_patterns & set(names):
             if why := of_patterns(Path(at, name)):
@@ -71,7 +71,7 @@ def waits_for(top: Path, names_of_patterns: Set[str] = IN_WORK_TREES) -> str:
 
 
 def of_patterns(path: Path) -> str:
-    """Why git would wait for a file of patterns without end; empty if it would not."""
+    """Returns why git would wait forever for a file of patterns; empty if it would not."""
     why = _why_not(path, OF_PATTERNS_BYTES)
     return f"{why}, and git would block on it" if why else ""
 
@@ -115,7 +115,7 @@ def _pointer(path: Path) -> str:
 
 
 def _why_not(path: Path, limit: int) -> str:
-    """Why a file is not to be read; empty if it may be, or is missing."""
+    """Returns why a file must not be read; empty if it may be, or is missing."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):  # ValueError: a NUL character

@@ -56,7 +56,9 @@ class Git:
     waits_for: Callable[[], str] | None = None
 
     def run(self, at: Path, *args: str, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        """What git says of *args* in the folder *at*. Raises OSError, LateError, StoppedError."""
+        """
+        Runs git with *args* in the folder *at*; returns its output. Raises OSError, LateError, StoppedError.
+        """
         stopping.raise_if_stopped()
         process = subprocess.Popen(
             (self.program, *settings.options(), *args),
@@ -80,7 +82,7 @@ class Git:
         return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
 
     def _communicate(self, process: subprocess.Popen[bytes], given: bytes) -> tuple[bytes, bytes]:
-        """What it says until it ends. Raises TimeoutExpired, LateError, StoppedError."""
+        """Returns its output once it has ended. Raises TimeoutExpired, LateError, StoppedError."""
         until = time.monotonic() + self.limit_s
         if self.waits_for is None or self.limit_s <= PATIENCE_S:
             return _communicate(process, given, until)
@@ -106,7 +108,7 @@ def find() -> str:
 
 
 def _communicate(process: subprocess.Popen[bytes], given: bytes, until: float) -> tuple[bytes, bytes]:
-    """What it says until it ends, unless that is stopped. Raises TimeoutExpired, StoppedError."""
+    """Returns its output once it has ended, unless that is stopped. Raises TimeoutExpired, StoppedError."""
     if not stopping.can_be_stopped():
         return process.communicate(given, timeout=max(0, until - time.monotonic()))
     while True:

@@ -51,7 +51,7 @@ class GitRecords:
         self._tops: dict[Path, Path] = {}  # the work trees of folders
 
     async def recorded_ids(self, uris: Sequence[str], *, again: bool = False) -> Mapping[str, Blobs]:
-        """What the index and HEAD hold of files, by their ids."""
+        """Returns the ids of the contents of files in the index and in HEAD."""
         ids = await in_thread(self._recorded_ids, uris, again)
         for top, why in list(self._unread.items()):  # threads add to it
             if top not in self._told:

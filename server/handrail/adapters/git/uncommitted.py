@@ -53,7 +53,7 @@ def find_uncommitted(top: Path, folder: Path) -> dict[Path, str]:
 
 
 def _prefix(top: Path, folder: Path) -> bytes:
-    """What the names of all files below *folder* begin with."""
+    """Returns the prefix of the names of all files below *folder*."""
     below = Path(os.path.realpath(folder)).relative_to(os.path.realpath(top)).as_posix()
     return b"" if below == "." else os.fsencode(below) + b"/"
 

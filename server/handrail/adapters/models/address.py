@@ -38,7 +38,7 @@ class Address:
 
     @property
     def root(self) -> str:
-        """Where the server's own format begins, if OpenAI's is below `/v1`."""
+        """The address of the server's own API, if OpenAI's is below `/v1`."""
         return self.base_url.rstrip("/").removesuffix("/v1")
 
 
@@ -51,7 +51,7 @@ def key_name(model: str) -> str:
 
 def address(choice: ModelChoice, keys: Keys) -> Address:
     """
-    How a model is reached, whose name is `kind:name`.
+    Returns the address of a model, whose name is `kind:name`.
 
     Without a base URL in the settings, the environment's variable for that kind holds. Asks the keyring.
     """
@@ -73,7 +73,7 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
 
 
 def usable(choice: ModelChoice, keys: Keys) -> Address:
-    """How a model is reached; raises ProviderError if its provider wants a key, and there is none."""
+    """Returns the address of a model; raises ProviderError if its provider wants a key, and there is none."""
     found = address(choice, keys)
     if not found.key and not found.base_url and format_of(found.kind) is not None:
         name = choice.key_name or key_name(choice.model)

@@ -135,7 +135,7 @@ def no_answer(said: str) -> NoAnswer:
 
 
 def _what(body: bytes) -> str:
-    """What came, for people."""
+    """Describes a response, for people."""
     kind = "a web page" if body.startswith(b"<") else "a response that is not a stream"
     said = " ".join(TAG.sub(" ", body[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
     return f"The server sent {kind} instead of an answer: {said!r}. Check the address (handrail.baseUrl)."

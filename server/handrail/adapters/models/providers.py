@@ -69,7 +69,7 @@ def provider(choice: ModelChoice, keys: Keys, worker: ModelWorker | None = None)
 
 
 def unknown_model(model: str) -> str:
-    """Why no model has this name; empty if one may have it."""
+    """Returns why no model can have this name; empty if one may."""
     recorded = RECORD.fullmatch(model)
     if recorded is not None:
         return unknown_model(recorded["model"])

@@ -64,7 +64,7 @@ class Remote:
 
     @property
     def context_tokens(self) -> int:
-        """How much the model can read, as far as that is known."""
+        """The size of the model's context in tokens, if known."""
         return self._engine.context_tokens if self._engine is not None else DEFAULT_CONTEXT
 
     async def complete(

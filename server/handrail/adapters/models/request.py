@@ -101,7 +101,9 @@ def _convert(
 
 
 def _end_before(messages: Sequence[Message | tuple[UserMessage, ...]]) -> int:
-    """Where the request ended that the model's last message answers; -1 if there was none."""
+    """
+    Returns the index at which the request ended that the model's last message answers; -1 if there was none.
+    """
     answers = [at for at, message in enumerate(messages) if isinstance(message, AssistantMessage)]
     asked = range(answers[-1] - 1, -1, -1) if answers else ()
     return next((at for at in asked if isinstance(messages[at], tuple | ToolMessage)), -1)

@@ -130,7 +130,7 @@ class Engine:
     async def _ask(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
     ) -> AsyncGenerator[Piece | None]:
-        """What the model says; None for what adds nothing to what the user sees."""
+        """Returns what the model says; None for an event that adds nothing to what the user sees."""
         offers, settings = [request.tool(offer) for offer in tools], self._settings
         marks = self._format is not None and self._format.marks_cache
         if marks and not offers and (named := request.named_tools(messages)):
@@ -198,7 +198,7 @@ class Engine:
         return ProviderDown(f"{what} {reason}", error.retry_after)
 
     def _reason(self, error: object) -> str:
-        """What an error says, without the key and short."""
+        """Returns the text of an error, shortened and without the key."""
         said = error
         if isinstance(error, exceptions.ModelHTTPError) and isinstance(error.body, dict):
             inner = error.body.get("error")
@@ -208,7 +208,7 @@ class Engine:
 
 
 def _thinking_settings(address: Address, wanted: Reasoning) -> ModelSettings:
-    """How a model is told how much to think; of those that other servers have the SDK knows too few."""
+    """Returns the settings for how much a model thinks; the SDK knows too few models of other servers."""
     effort = EFFORTS[wanted]
     known = format_of(address.kind)
     if known is not None and known.takes_effort(address):
@@ -236,7 +236,7 @@ def _model(address: Address) -> tuple[Model, ModelSettings]:
 
 
 def _refusals() -> tuple[type[Exception], ...]:
-    """What says that there can be no such model: errors of ours, and of the SDKs that have been imported."""
+    """Returns the errors that say that a model cannot exist: ours, and those of the imported SDKs."""
     errors = {each.error for each in FORMATS.values() if each.error[0] in sys.modules}
     theirs = (getattr(sys.modules[sdk], error) for sdk, error in errors)
     return (exceptions.UserError, ImportError, *UNREADABLE, *theirs)
@@ -246,7 +246,7 @@ def _refusals() -> tuple[type[Exception], ...]:
 
 
 def _piece(event: object) -> Piece | None:
-    """What an event adds to what the user sees."""
+    """Returns the piece that an event adds to what the user sees."""
     match event:
         case wire.PartStartEvent(part=wire.TextPart(content=text)) if text:
             return Delta(text=text)
@@ -266,7 +266,9 @@ def _call(part: wire.ToolCallPart) -> ToolCall:
 
 
 def _private(response: wire.ModelResponse, origin: str) -> str:
-    """What the model's server wants to have back as it was: reasoning, signatures, names of its own."""
+    """
+    Returns the parts that the model's server needs back unchanged: reasoning, signatures, its own names.
+    """
     parts = response.parts
     if not any(isinstance(part, wire.ThinkingPart) or part.provider_details for part in parts):
         return ""
@@ -275,7 +277,7 @@ def _private(response: wire.ModelResponse, origin: str) -> str:
 
 
 def usage_of(response: wire.ModelResponse, *, has_price: bool) -> Usage:
-    """What an answer has used, with its price where a list knows it."""
+    """Returns the usage of an answer, with its price if a list has it."""
     usage = response.usage
     try:
         cost = float(response.cost().total_price) if has_price else None

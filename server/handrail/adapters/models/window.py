@@ -27,14 +27,19 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """How many tokens a model reads; what is not final may be less once the model is loaded."""
+    """
+    The size of a model's context in tokens; a size that is not final may shrink once the model is loaded.
+    """
 
     tokens: int
     is_final: bool = True
 
 
 async def read_from_list(address: Address) -> Window | None:
-    """How much a model reads, by its server's list of models. Raises httpx2.TransportError."""
+    """
+    Returns the context size of a model according to its server's list of models. Raises
+    httpx2.TransportError.
+    """
     return await _read(address, _from_list)
 
 

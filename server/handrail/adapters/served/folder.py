@@ -160,7 +160,7 @@ class ServedFolder:
         return Written(uri=uri_of(folder / name), note=note)
 
     def _folder(self, *, says: bool = True) -> tuple[Path, str]:
-        """Where to write now, and what to say of it, if anything is to be said."""
+        """Returns the folder to write to now, and a message to the user about it, if any."""
         roots = self.roots()
         state = workspace_folder(self.state, roots)
         state.mkdir(parents=True, exist_ok=True, mode=0o700)

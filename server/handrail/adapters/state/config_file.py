@@ -29,7 +29,7 @@ class ConfigError(Exception):
 
 
 def config_file() -> Path:
-    """Where the file is, or would be; `XDG_CONFIG_HOME` decides on every system."""
+    """Returns the path of the file, even if it does not exist; `XDG_CONFIG_HOME` decides on every system."""
     given = os.environ.get("XDG_CONFIG_HOME", "")
     folder = Path(given) if os.path.isabs(given) else platformdirs.user_config_path()
     return folder / "handrail" / "config.toml"

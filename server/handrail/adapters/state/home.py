@@ -14,18 +14,21 @@ from handrail.adapters.files.paths import fold_case
 
 
 def state_folder() -> Path:
-    """Where programs keep their state for this user; `XDG_STATE_HOME` decides on every system."""
+    """
+    Returns the folder in which programs keep their state for this user; `XDG_STATE_HOME` decides on every
+    system.
+    """
     given = os.environ.get("XDG_STATE_HOME", "")
     return Path(given) if os.path.isabs(given) else platformdirs.user_state_path()
 
 
 def own_folder(state: Path) -> Path:
-    """Where handrail keeps its state below *state*, of all workspaces."""
+    """Returns handrail's folder below *state*, for all workspaces."""
     return state / "handrail"
 
 
 def workspace_folder(state: Path, roots: Sequence[Path]) -> Path:
-    """Where the state of a workspace is kept below *state*: named for its main folder, unlike any other's."""
+    """Returns the folder of a workspace's state below *state*: named after its main folder, unique."""
     if not roots:
         return own_folder(state) / "no-folder"
     real = os.path.realpath(roots[0])

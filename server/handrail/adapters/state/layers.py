@@ -83,7 +83,7 @@ def kept_layers(home: Path) -> tuple[KeptLayer, ...]:
 
 
 def changes(lies_in: Path, target: Path) -> Iterator[LayerChange]:
-    """What taking a layer over into *target* would do, which need not be there. Raises OSError."""
+    """Yields what taking over a layer into *target*, which need not exist, would do. Raises OSError."""
     with ExitStack() as opened:
         handle = opened.enter_context(_of_layer(os.fspath(lies_in), None))
         there = opened.enter_context(_of_target(os.fspath(target), None)) if target.exists() else None

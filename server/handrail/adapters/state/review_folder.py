@@ -47,7 +47,7 @@ class ReviewFolder:
         self._seen: Listed | None = None  # the folder when nothing in it was new
 
     async def news(self) -> tuple[Pending | str, ...]:
-        """What others have written since it was last asked."""
+        """Returns what other servers have written since the last call."""
         if self._seen is not None and self._seen == _list(self._folder()):
             return ()
         pending, bad = await in_thread(self._news)

@@ -233,7 +233,7 @@ class Folders:
 
 
 def _kind_of(real: Path, written: Path) -> tuple[PlaceKind, str]:
-    """What a path in a folder is, and why: the stricter of where it leads and how it is written."""
+    """Returns the kind of a path in a folder, and why: the stricter one of its target and its name."""
     if _is_internal(real.parts + written.parts):
         return PlaceKind.VERSION_CONTROL, ""
     if any(plain_name(part) == OWN_FOLDER for part in real.parts + written.parts):

@@ -164,7 +164,7 @@ def holds_secrets(path: str) -> bool:
 
 
 def kind_of(path: Path) -> Kind:
-    """What *path*, relative to its workspace folder, is for a contained command."""
+    """Returns what kind of path *path*, relative to its workspace folder, is for a contained command."""
     name = plain_name(path.name)
     if name in VERSION_CONTROL:
         return Kind.KEPT

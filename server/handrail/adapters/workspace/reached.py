@@ -70,7 +70,7 @@ class ProtectedFiles:
         self, folder: Path, root: Path, below: Below, decision: Callable[[str], Decision | None]
     ) -> list[Path]:
         """
-        What below *folder* is asked about by the user's rules, a few at most, or one that they block.
+        Returns files below *folder* that the user's rules ask about, a few at most, or one that they block.
 
         Args:
             folder: In *root*.

@@ -94,7 +94,7 @@ def _match(line: bytes, folder: Path, is_text: bool) -> Match | None:
 
 
 async def _run(command: Sequence[str], folder: Path, given: str | None = None) -> tuple[bytes, bool]:
-    """What a command says, and whether that is not all of it."""
+    """Returns the output of a command, and whether it is incomplete."""
     process = await asyncio.create_subprocess_exec(
         *(*_limit_options(), *command),
         cwd=folder,
@@ -125,7 +125,7 @@ async def _run(command: Sequence[str], folder: Path, given: str | None = None) -
 
 
 def _limit_options() -> Sequence[str]:
-    """What keeps it from taking all memory: an ignore file is read whole, and may have no end."""
+    """Returns a command that runs it with limited memory: it reads ignore files as a whole, however large."""
     bounded = f'ulimit -v {LIMIT_MEMORY_KB} 2>/dev/null; exec "$@"'
     return (SHELL, "-c", bounded, "sh") if os.access(SHELL, os.X_OK) else ()
 

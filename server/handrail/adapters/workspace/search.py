@@ -29,7 +29,7 @@ LIMIT_FOUND = 2_000  # lines, before those of protected files are left out
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchScope:
     """
-    Where is searched.
+    The files to search.
 
     Attributes:
         roots: The workspace folders.

@@ -97,7 +97,10 @@ class Git:
         self.compare_with(None)
 
     def compare_with(self, commit: str | None) -> None:
-        """What `status` compares the index with: a commit, or nothing; the more alike, the less it says."""
+        """
+        Sets what `status` compares the index with: a commit, or nothing; the more alike, the shorter its
+        output.
+        """
         _write(self.folder / "HEAD", "ref: refs/heads/none\n" if commit is None else f"{commit}\n")
 
     @property
@@ -107,7 +110,7 @@ class Git:
 
     def changes(self, paths: Sequence[str]) -> tuple[Sequence[tuple[bytes, bytes]], Sequence[bytes]]:
         """
-        What differs from the index, all in one walk; what git finds out is kept in the index.
+        Finds the differences from the index in one walk; git stores what it finds out in the index.
 
         Returns:
             Two letters of git's with each path, `??` for new and `!!` for ignored ones; and the folders that
@@ -120,7 +123,7 @@ class Git:
         return own, CLOSED.findall(ended.stderr)
 
     def run(self, *args: str, given: bytes = b"") -> bytes:
-        """What a command of git says. Raises CheckpointError."""
+        """Runs a command of git; returns its output. Raises CheckpointError."""
         return self._run_to_end(*args, given=given).stdout
 
     def add(self, *args: str, names: Sequence[bytes]) -> Sequence[bytes]:
@@ -185,7 +188,7 @@ class Git:
 
 
 def split(raw: bytes) -> Sequence[bytes]:
-    """What git has ended with a zero byte each."""
+    """Splits output of git in which each item ends with a zero byte."""
     return raw.split(b"\0")[:-1]
 
 

@@ -66,7 +66,7 @@ def begin(git: Git, user: UserRepository, above: Iterable[Path]) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
     """
-    What a tree lists.
+    The files that a tree lists.
 
     Attributes:
         names: Of its files.
@@ -148,7 +148,7 @@ def reread_doubtful(git: Git, user: UserRepository, *, has_attributes: bool) -> 
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:
-    """What `split` finds, a piece at a time."""
+    """Yields what `split` returns, a piece at a time."""
     at = 0
     while at < len(raw):
         end = raw.index(b"\0", min(at + PIECE_BYTES, len(raw) - 1)) + 1
@@ -158,7 +158,7 @@ def _lines(raw: bytes) -> Iterator[bytes]:
 
 def _forget_stat(entry: _Entry, blob: bytes) -> Iterator[bytes]:
     """
-    Returns an index entry without times, so that git reads the file again; until then it counts as *blob*.
+    Yields an index entry without times, so that git reads the file again; until then it counts as *blob*.
     """
     if entry.mode == LINK or entry.stage != b"0":
         yield b"0 " + NOTHING + b"\t" + entry.path

@@ -36,7 +36,7 @@ class PlainFiles:
     left_out: dict[str, str] = field(default_factory=dict)
 
     def image(self, path: str) -> Image:
-        """What a path held."""
+        """Returns the image of a path."""
         if path not in self.files:
             return Image(raw=None)
         raw, mode = self.files[path]

@@ -64,7 +64,7 @@ class TreeState:
         return stat.S_IMODE(found[0]) if found else self.modes.get(os.fspath(path))
 
     def stat_of(self, path: Path) -> Sequence[int] | None:
-        """What a file looked like from outside, see `stats`; None if that is not known."""
+        """Returns the status of a file at that time, see `stats`; None if it is unknown."""
         for top, seen in self.seen.items():
             if seen and path.is_relative_to(top) and (found := seen.get(os.path.relpath(path, top))):
                 return found
@@ -153,7 +153,7 @@ class Trees:
         return user.top, user
 
     def differences(self, before: TreeState, after: TreeState) -> Iterator[tuple[Git, Sequence[Difference]]]:
-        """What differs in each work tree, with the repository that has the blobs."""
+        """Yields the differences in each work tree, with the repository that has the blobs."""
         for top in {**before.trees, **after.trees}:
             git = self._git(Path(top))
             trees = [each.trees.get(top) or _empty(git) for each in (before, after)]
@@ -223,20 +223,22 @@ class Trees:
         return not (is_nested and user.objects.is_relative_to(user.top))
 
     def _paths(self, top: Path) -> Sequence[str]:
-        """What git is to look at in *top*: all, unless only folders below it are of the workspace."""
+        """
+        Returns the paths in *top* that git must read: all, unless only folders below it are in the workspace.
+        """
         if any(top.is_relative_to(root) for root in self._roots):
             return ()
         return ("--", *(os.path.relpath(root, top) for root in self._roots if root.is_relative_to(top)))
 
     def _excluded_folders(self, top: Path) -> Iterator[Path]:
-        """Returns the folders in *top* that git must not read, except those on the way to others."""
+        """Yields the folders in *top* that git must not read, except those on the way to others."""
         for root in self._roots:
             if root.is_relative_to(top):
                 yield from (folder for folder in root.parents if folder.is_relative_to(top))
 
 
 def _tree(git: Git) -> Path:
-    """Where it is kept which tree the index makes; not there while that changes."""
+    """Returns the file that names the tree of the index; it does not exist while that changes."""
     return git.folder / "tree"
 
 
@@ -258,7 +260,10 @@ def _unique(names: Sequence[bytes]) -> Sequence[bytes]:
 
 
 def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[bytes]]:
-    """What may have changed since the tree before, is new, or is ignored; and the folders that are closed."""
+    """
+    Returns the names that may have changed since the tree before, are new, or are ignored; and the closed
+    folders.
+    """
     try:
         found, closed = git.changes(paths)
     except LateError:
@@ -357,7 +362,7 @@ def _is_beyond_link(path: Path, top: Path, links: dict[str, bool]) -> bool:
 
 
 def _obstacle(path: Path, status: os.stat_result, limit: int) -> str:
-    """Why a path cannot be kept; empty if it can."""
+    """Returns why a path cannot be kept; empty if it can."""
     if stat.S_ISREG(status.st_mode):
         if status.st_size > limit:
             return f"{status.st_size:,} bytes are too large"

@@ -20,7 +20,7 @@ SECOND_NS = 10**9
 
 
 def read_stats(top: Path, names: Sequence[bytes]) -> Stats | None:
-    """What the files *names* of a work tree look like; None if they are too many."""
+    """Returns the status of the files *names* of a work tree; None if there are too many."""
     if len(names) > LIMIT_FILES:
         return None
     each_stat = ((os.fsdecode(name), _stat(top, os.fsdecode(name))) for name in names)

@@ -70,7 +70,7 @@ def user_repository(folder: Path) -> UserRepository | None:
 
 
 def _ask(folder: Path, *args: str) -> bytes | None:
-    """What the user's git says of their repository; it is only ever asked for paths and settings."""
+    """Asks git about the user's repository; only for paths and settings."""
     try:
         ended = program.Git(limit_s=ASK_S, reads_users=True).run(folder, *args)
     except (OSError, program.LateError):

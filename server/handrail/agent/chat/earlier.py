@@ -25,7 +25,7 @@ class _Round:
 
 def tell_turns(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
     """
-    What the turns of a journal said, oldest first, within `LIMIT_CHARS`.
+    Quotes the turns of a journal, oldest first, within `LIMIT_CHARS`.
 
     Args:
         redact: Takes the values of keys out of a text; used before anything is cut,

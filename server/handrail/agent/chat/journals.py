@@ -44,7 +44,7 @@ class WatchedSessions:
         return await self.journals.read(session, since)
 
     def uri(self, session: str) -> str | None:
-        """Where the journal of a session is."""
+        """Returns the URI of a session's journal."""
         return self.journals.uri(session)
 
     async def list(self, limit: int | None = None) -> tuple[SessionInfo, ...]:

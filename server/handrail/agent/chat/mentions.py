@@ -57,7 +57,7 @@ class Mention:
 
 
 def mentions(text: str) -> tuple[Mention, ...]:
-    """What *text* names, each once, in its order."""
+    """Returns the names in *text*, each once, in order."""
     return tuple(dict.fromkeys(_find(text)))[:LIMIT]
 
 

@@ -322,7 +322,7 @@ class Transcript:
             each.changes += 1
 
     def unread(self) -> list[str]:
-        """What the user has said to turns that have ended without reading it; told once."""
+        """Returns the user's messages to turns that have ended without reading them; each only once."""
         texts = [text for each in self.rounds if not each.is_running for text in each.steered]
         for each in (each for each in self.rounds if not each.is_running):
             each.changes += bool(each.steered)
@@ -344,7 +344,7 @@ class Transcript:
 
     @staticmethod
     def _question(round_: Round, question: str, subject: str) -> PendingQuestion:
-        """What a turn shows of a question."""
+        """Returns the item that a turn shows for a question."""
         asked = (
             each for each in round_.items if isinstance(each, PendingQuestion) and each.question == question
         )
@@ -377,7 +377,7 @@ def _how(end: QuestionEnd, choice: str | None) -> str:
 
 
 def _describe(call: ToolCall) -> Call:
-    """What a call does, and where."""
+    """Returns a title for a call, and the place that it is about."""
     described, tool = Call(id=call.id, tool=call.name, title=call.name), TOOLS.get(call.name)
     try:
         arguments = json.loads(call.arguments or "{}")

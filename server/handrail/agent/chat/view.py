@@ -47,7 +47,7 @@ OURS_LIKE = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|>|(?:=+|-{2,}|\*\*\*+|___+)\
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """
-    What a command of the user's has to say, as Markdown.
+    The result of a command of the user, as Markdown.
 
     Attributes:
         checkpoint, session, model: What it is about, if it is about one.
@@ -193,7 +193,7 @@ class View:
                 yield from self._render_question(item)
 
     def _todos(self, call: Call) -> Iterator[str]:
-        """Returns the current list of things to do."""
+        """Yields the current list of things to do."""
         yield f"- {surfaces.code(self.redact(call.title), TITLE_CHARS)}"
         for each in call.todos:
             text = surfaces.markdown(self.redact(each.text))

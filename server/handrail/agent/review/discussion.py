@@ -167,7 +167,10 @@ class Discussion:
         return [self._comment(each) for each in on_page.remarks(self.page) if each not in old]
 
     def commented_subjects(self) -> list[Subject]:
-        """What comments are on, to be kept: after a crash, a pending change may be gone with unsaved text."""
+        """
+        Returns the subjects of comments, to be stored: after a crash, a pending change may be gone with
+        unsaved text.
+        """
         written = {each.part for each in on_page.remarks(self.page)} | self.waiting
         pending = [each for key, each in self.shown.subjects.items() if key in written]
         return [*self.subjects.values(), *(each for each in pending if each.key not in self.subjects)]
@@ -189,7 +192,7 @@ class Discussion:
 
     async def session(self, comments: Sequence[Comment]) -> tuple[str | None, set[str]]:
         """
-        Where comments are to be answered: the latest session that made one of the changes.
+        Chooses the session that answers comments: the latest one that made one of the changes.
 
         Returns:
             The session, None for a new one; and its turns.

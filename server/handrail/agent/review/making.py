@@ -148,7 +148,7 @@ async def _is_as_before(ports: Ports, known: Pending) -> bool:
 
 
 def as_text(step: StepId, call: str, restoration: Restoration) -> AgentChange | None:
-    """What a command has made of a text file; None if the file is not text, or too large."""
+    """Returns the change of a text file by a command; None if the file is not text, or too large."""
     after = restoration.after
     if after is None or restoration.is_unfollowed:
         return None
@@ -171,7 +171,7 @@ def rows_of(text: Text | None) -> Rows:
 
 
 def whole_step(turn: str, call: str) -> Step:
-    """What a call did to a document as a whole, of which the rows do not count."""
+    """Returns the step of a call that changed a document as a whole, without rows."""
     return Step(turn=turn, call=call, before=(), after=())
 
 

@@ -124,7 +124,7 @@ async def _never(_: str, __: str, ___: str) -> bool:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Console:
     """
-    What a command has to do with while it runs.
+    The connections of a running command with its turn and the user.
 
     Attributes:
         tell: Takes its output as it comes.

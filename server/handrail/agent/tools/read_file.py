@@ -112,7 +112,7 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
 
 
 def _describe_encoding(path: str, text: Text) -> str:
-    """How a document is written, in one line."""
+    """Describes the encoding and the indentation of a document in one line."""
     eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line endings, mostly {EOL_NAMES[text.eol]}"
     mark = " with byte order mark" if text.bom else ""
     final = "" if not text.rows or text.eols[-1] else ", no final newline"

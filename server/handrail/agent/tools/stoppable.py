@@ -16,7 +16,7 @@ LEFT: set[asyncio.Future[Any]] = set()  # a task without a reference would be co
 
 
 async def unless_stopped(work: Coroutine[Any, Any, T], stop: asyncio.Event) -> T | None:
-    """What *work* gives; None if it was stopped before it ended."""
+    """Returns the result of *work*; None if it was stopped before it ended."""
     running = asyncio.ensure_future(work)
     stopping = asyncio.ensure_future(stop.wait())
     try:

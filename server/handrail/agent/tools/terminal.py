@@ -105,7 +105,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
 
 
 def _time_s(wanted_s: int | None, ports: Ports) -> float:
-    """How long the command may take: what the model asks for, as far as the user allows it."""
+    """Returns how long the command may take, in seconds: what the model asks for, up to the user's limit."""
     if wanted_s is None:
         return ports.terms.timeout_s
     return min(wanted_s, max(ports.terms.timeout_s, ports.terms.longest_s))
@@ -113,7 +113,7 @@ def _time_s(wanted_s: int | None, ports: Ports) -> float:
 
 def _show(ran: RunResult, times_s: tuple[float, float], console: Console) -> CommandReport:
     """
-    How the command ended, then what it printed, unless that is read apart from it.
+    Returns how the command ended and its output, unless the output is read separately.
 
     Args:
         times_s: The time that it had, and the most that it could have had.
@@ -143,7 +143,9 @@ def _show(ran: RunResult, times_s: tuple[float, float], console: Console) -> Com
 
 
 def _denial_note(output: str, contained: Contained) -> str:
-    """What containment may have denied a command that failed; empty if nothing looks like that."""
+    """
+    Returns a note about what containment may have denied a failed command; empty if nothing suggests that.
+    """
     if contained.profile is not Profile.WORK:
         return ""
     if not any(need not in contained.needs and signs.search(output) for need, signs in SIGNS.items()):

@@ -352,7 +352,7 @@ class Executor:
         return Done(result=output.result_of(call, ran.answer), outcomes=outcomes)
 
     def _effects_of(self, call: ToolCall, effects: CommandEffects, order: int) -> tuple[Outcome, ...]:
-        """What a command has changed, as outcomes of its call."""
+        """Returns the changes by a command as outcomes of its call."""
         self.checkpoint = effects.checkpoint or self.checkpoint
         pattern = self._mutation(call, order)
         return tuple(command.outcome(change, pattern, self.ports) for change in effects.changes)

@@ -91,7 +91,7 @@ def notice(call: ToolCall, text: str, ports: Ports, *, is_warning: bool) -> Noti
 
 
 def failures(done: Done, tool: str, ports: Ports) -> Iterator[CallFailed]:
-    """Returns the failures of a call, with harmless, short texts. A user's no is not a failure."""
+    """Yields the failures of a call, with harmless, short texts. A user's no is not a failure."""
     for failure in [outcome.failure for outcome in done.outcomes] or [done.result.failure]:
         if failure is not None and failure.code is not Code.DENIED:
             said = redact.redact("\n".join((failure.message, *failure.steps)), ports.secrets())

@@ -74,7 +74,7 @@ class ContextBudget:
 
     @property
     def target(self) -> int:
-        """What it is brought down to."""
+        """The size to which it is reduced."""
         return int(self.trigger * TARGET_SHARE)
 
 
@@ -97,7 +97,7 @@ class Gauge:
         return int(self.factor * (sum(map(_size, messages)) + sum(map(_offer_size, offers))))
 
     def chars(self, tokens: float) -> int:
-        """How many characters make so many tokens."""
+        """Returns the number of characters that make so many tokens."""
         return int(tokens * CHARS_PER_TOKEN / self.factor)
 
     def correct(self, estimated: int, reported: int) -> Gauge:
@@ -289,7 +289,7 @@ def withdrawn(message: UserMessage, note: str = WITHDRAWN) -> UserMessage:
 
 def cut(messages: Sequence[Message], gauge: Gauge, context: int, enough: int = 0) -> Cut | None:
     """
-    Where to cut; None if nothing lies between the first request and the protected tail.
+    Returns where to cut; None if nothing is between the first request and the protected tail.
 
     Args:
         enough: The cut is made so early that this many tokens are left, if possible.

@@ -56,7 +56,7 @@ class RecentSteps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """Why the turn should not simply go on; `subject` in few words, `detail` as a sentence."""
+    """A reason why the turn should not simply continue; `subject` in few words, `detail` as a sentence."""
 
     subject: str
     detail: str

@@ -163,7 +163,7 @@ class JournalContents:
 
 
 def replay(entries: Iterable[Entry], until: str | None = None) -> JournalContents:
-    """What *entries* come to; only up to the end of the turn *until*, if given."""
+    """Rebuilds a session from its *entries*; only up to the end of the turn *until*, if given."""
     turns: dict[int, JournalTurn] = {}
     numbers: dict[str, int] = {}  # the latest of each name
     touched: tuple[str, ...] = ()

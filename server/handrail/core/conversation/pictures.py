@@ -14,7 +14,7 @@ CANNOT_SEE = (
 
 
 def describe_pictures(messages: Sequence[Message]) -> Sequence[Message]:
-    """What a model reads of a conversation that does not see."""
+    """Returns a conversation for a model that cannot see pictures."""
     return [unshown(message) for message in messages]
 
 

@@ -128,7 +128,7 @@ def system_text(
     skills: Sequence[Skill] = (),
 ) -> str:
     """
-    What a model is told before the conversation.
+    Returns the system text for a model, which precedes the conversation.
 
     Args:
         rules: Texts of `handrail.prompts`, in order.

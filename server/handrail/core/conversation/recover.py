@@ -137,7 +137,7 @@ SMALLER = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streak:
     """
-    What went wrong in a row.
+    Repeated trouble in the latest answers.
 
     Attributes:
         trouble, count: The class of the last answer, and how many answers in a row were of it.
@@ -380,7 +380,7 @@ def retry(attempt: int, wanted_s: float | None) -> Retry | None:
 
 
 def reason_to_give_up(reason: str, attempts: int, wanted_s: float | None) -> str:
-    """Why a turn ends whose provider failed for that *reason*; arguments as for `retry`."""
+    """Returns why a turn ends whose provider failed for *reason*; arguments as for `retry`."""
     said = reason if reason.endswith((".", "!", "?")) else f"{reason}."
     if wanted_s is not None and wanted_s > PATIENCE_S:
         return f"{said} It asks handrail to wait {wanted_s / 60:.0f} minutes. Start a new turn after that."

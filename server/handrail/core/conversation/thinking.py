@@ -64,7 +64,7 @@ class Stream:
         return self._tell(len(self._pending))
 
     def _tag(self) -> tuple[int, int] | None:
-        """Where the next tag stands."""
+        """Returns the span of the next tag."""
         if self._is_thought:
             close = CLOSE.search(self._pending)
             return close.span() if close is not None else None
@@ -75,7 +75,7 @@ class Stream:
         return None
 
     def _held_count(self) -> int:
-        """How many characters of the end may become a tag."""
+        """Returns how many characters at the end may become a tag."""
         if self._is_thought:
             least = max(len(self._pending) - LONGEST, 0)
             at = max(self._pending.rfind(sign, least) for sign in "<[")

@@ -51,5 +51,5 @@ def media_of(raw: bytes) -> str:
 
 
 def kind_of(raw: bytes) -> str:
-    """What a file of these bytes is, in words; empty if that is not known."""
+    """Returns the kind of a file with these bytes, in words; empty if it is unknown."""
     return next((kind for pattern, kind in KINDS if pattern.match(raw)), "")

@@ -56,7 +56,10 @@ def extents(before: Rows, after: Rows, rounds: int = ROUNDS) -> list[Block]:
 
 
 def distance(before: Rows, after: Rows) -> int | None:
-    """How many rows the smallest way deletes and inserts; None if finding that takes too long."""
+    """
+    Returns the number of rows that the smallest difference deletes and inserts; None if finding it takes too
+    long.
+    """
     reached = _reach(before, after)
     return None if reached is None else len(reached) - 1
 
@@ -90,7 +93,7 @@ def _anchors(before: Rows, after: Rows) -> list[tuple[int, int]]:
 
 
 def _single(rows: Rows) -> dict[Hashable, int]:
-    """Where each row is that occurs once, ascending."""
+    """Returns the positions of rows that occur once, ascending."""
     last = {row: at for at, row in enumerate(rows)}
     first: dict[Hashable, int] = {}
     for at, row in enumerate(rows):
@@ -126,7 +129,9 @@ def _sure(before: Rows, after: Rows) -> list[Run] | None:
 
 
 def _reach(before: Rows, after: Rows) -> Reach | None:
-    """How far down each diagonal one gets without a change, with one, and so on to the end of both."""
+    """
+    Yields how far one gets down each diagonal without a change, with one, and so on, until the end of both.
+    """
     height, width = len(before), len(after)
     reach: Reach = []
     last: dict[int, int] = {}
@@ -148,7 +153,7 @@ def _reach(before: Rows, after: Rows) -> Reach | None:
 
 
 def _lone_runs(stretches: Sequence[tuple[int, int, int]]) -> Iterator[Run]:
-    """Where only one diagonal is to be followed."""
+    """Yields the runs that only one diagonal covers."""
     changes: dict[int, tuple[int, int]] = {}
     for number, (start, end, _) in enumerate(stretches):
         for at, by in ((start, 1), (end + 1, -1)):

@@ -256,7 +256,7 @@ def by_lines(text: Text, edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
 
 
 def _apply_within(text: Text, span: Span, edits: Sequence[TextEdit]) -> str:
-    """What *edits* make of the text in *span*."""
+    """Returns the text in *span* after *edits*."""
     moved = [
         TextEdit(span=Span(start=each.span.start - span.start, end=each.span.end - span.start), new=each.new)
         for each in edits
@@ -265,7 +265,10 @@ def _apply_within(text: Text, span: Span, edits: Sequence[TextEdit]) -> str:
 
 
 def carry(span: Span, made: Sequence[TextEdit]) -> Span:
-    """Where *span* lies after the edits *made*: text put at its ends stays outside, a lost end is clamped."""
+    """
+    Returns the position of *span* after the edits *made*: text put at its ends stays outside, a lost end is
+    clamped.
+    """
     start = _carry_offset(span.start, made, behind=True)
     return Span(start=start, end=max(start, _carry_offset(span.end, made, behind=False)))
 
@@ -282,7 +285,7 @@ def _carry_offset(offset: int, made: Sequence[TextEdit], *, behind: bool) -> int
 
 
 def conflict_texts(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[str, str] | None:
-    """What the lines of the first edit in conflict read in *base*, and what in *now*; see `rebase`."""
+    """Returns the lines of the first conflicting edit as they are in *base*, and in *now*; see `rebase`."""
     later = edits_between(base.content, now)
     for edit in planned:
         if _rebase_one(base, edit, later).conflict:

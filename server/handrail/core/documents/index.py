@@ -82,7 +82,9 @@ class Joined:
         return sorted({self._line(self._number(at) - 1) for at in offsets})
 
     def _number(self, at: int) -> int:
-        """How many line ends stand before the offset *at*: the number of the row that one there opens."""
+        """
+        Returns the number of line ends before the offset *at*: the number of the row that one there opens.
+        """
         stretch = at // STRETCH
         return self._ends[stretch] + self.text.count("\n", stretch * STRETCH, at)
 
@@ -138,7 +140,9 @@ class Index:
         return self._headers[header]
 
     def near(self, ask: Callable[[Sequence[str]], str], line: int) -> str:
-        """What *ask* tells of the rows around *line*; it is asked once for all lines of a stretch."""
+        """
+        Returns the answer of *ask* for the rows around *line*; it is called once for all lines of a stretch.
+        """
         number = line // NEAR_ROWS
         if (ask, number) not in self._near:
             start, end = max(0, (number - 1) * NEAR_ROWS), (number + 2) * NEAR_ROWS

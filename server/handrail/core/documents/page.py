@@ -262,7 +262,7 @@ def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
 
 
 def _common_head(one: Sequence[Line], other: Sequence[Line]) -> int:
-    """How many lines at the beginning are the same ones, each with its end and none of them the last."""
+    """Returns how many lines at the beginning are the same, each with its end and none of them the last."""
     at, size = 0, min(len(one), len(other)) - 1
     while at < size and _is_same(one[at], other[at]):
         at += 1

@@ -136,7 +136,7 @@ def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) ->
 
 
 def _foremost(content: str, inserted: TextEdit) -> int:
-    """Where an insertion can have been made first: the same text may stand before it."""
+    """Returns the first offset at which an insertion may have been made: the same text may be before it."""
     start, new = inserted.span.start, inserted.new
     while inserted.span.start == inserted.span.end and content.endswith(new, 0, start):
         start -= len(new)
@@ -181,7 +181,7 @@ def which_are_intact(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[b
 
 def with_blanks_of(base: Text, edits: Sequence[TextEdit], now: str) -> str:
     """
-    What *edits* make of *base*, with blanks as *now* has them in the rows that they touch.
+    Returns *base* after *edits*, with the blanks of *now* in the rows that they touch.
 
     A formatter that follows an edit at once changes the edit's rows; what else *now* has is others'.
     """
@@ -239,7 +239,10 @@ def _which_grew(
 
 
 def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fate | None]:
-    """Which edits are intact, or have something added, once no text has blanks; None for all others."""
+    """
+    Returns the fates of edits that are intact, or have something added, when blanks are ignored; None for all
+    others.
+    """
     expected, ours = _apply_edits(base, edits)
     bare: list[TextEdit] = []
     indexes: list[int] = []  # of those edits that are more than blanks
@@ -303,7 +306,7 @@ def _differences(one: str, other: str) -> list[TextEdit]:
 
 
 def _effort(differences: Sequence[TextEdit]) -> int:
-    """How many keys must be pressed for them; to delete is no more than to select and to delete."""
+    """Returns how many keys must be pressed for them; a deletion counts as selecting and deleting."""
     return sum(min(2, each.span.end - each.span.start) + len(each.new) for each in differences)
 
 

@@ -30,7 +30,7 @@ class Remark:
 
 
 def remarks(page: Page) -> list[Remark]:
-    """What the user has written, place by place."""
+    """Returns what the user has written, place by place."""
     result = (_remark(above, lines) for above, lines in _runs(page) if above is not None)
     return [each for each in result if each is not None]
 
@@ -57,7 +57,7 @@ def _runs(page: Page) -> Iterator[tuple[Line | None, list[Line]]]:
 
 
 def _remark(above: Line, lines: Sequence[Line]) -> Remark | None:
-    """What a run of the user's lines says; None for nothing."""
+    """Returns the remark in a run of the user's lines; None if they are empty."""
     text = textwrap.dedent("\n".join(line.typed for line in lines)).strip("\n")
     if not text.strip("> \t\n") or above.part is None:  # a quote of nothing is nothing
         return None

@@ -125,7 +125,7 @@ def _sort_edits(edits: Iterable[TextEdit]) -> list[TextEdit]:
 
 
 def _undos(base: Rows, left: Rows, now: Rows) -> list[Undo]:
-    """What makes *base* of *left* again, in *now*."""
+    """Returns the edits of *now* that turn *left* back into *base*."""
     undos: list[Undo] = []
     back: list[Block] = []  # what is undone already, amid other changes
     to_base = to_now = 0  # how many rows further down the same row is

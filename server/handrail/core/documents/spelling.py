@@ -84,7 +84,7 @@ def _opcodes(old: str, new: str) -> Iterator[tuple[int, int, int, int, bool]]:
 
 
 def common_length(one: str, other: str) -> int:
-    """How many characters at the start are the same; by halves, at the speed of comparing strings."""
+    """Returns the length of the common beginning; compares halves, at the speed of comparing strings."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2
@@ -148,7 +148,7 @@ def _offsets_there(old: str, there: str) -> list[int]:
 
 
 def _unit(text: str, at: int, other: str) -> int:
-    """How many characters of *text* stand for the one character *other* of another spelling."""
+    """Returns how many characters of *text* spell the one character *other*."""
     if text[at] == other:
         return 1
     for spelled in ("...", "--"):

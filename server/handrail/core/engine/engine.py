@@ -51,7 +51,7 @@ Request = Replace | Patch
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """
-    What came of a request.
+    The result of a request.
 
     Attributes:
         status: LANDED if anything changed, ALREADY if the text already has all of it, FAILED if nothing was
@@ -188,7 +188,7 @@ def _with_names(each: FilePatch, names: Mapping[str, str], seen: set[str]) -> Fi
 def _plan(
     patch: FilePatch, named: FilePatch, files: Mapping[str, bytes], *, is_alone: bool
 ) -> _File | Failure:
-    """What *patch* comes to, its paths spelled as in *named*; or the first reason why it cannot be made."""
+    """Returns the plan of *patch*, with paths spelled as in *named*; or the first failure."""
     raw = files.get(named.path)
     text = Text.parse(raw) if raw is not None else None
     if isinstance(text, Failure):

@@ -62,7 +62,10 @@ def _lines(text: Text, old: str) -> Sequence[int]:
 
 
 def _on_line(text: Text, hunk: Hunk, line: int, pattern: re.Pattern[str]) -> Iterator[Match | None]:
-    """What *pattern* finds between tokens of a row; None for a place that does not mean the same."""
+    """
+    Yields the span that *pattern* finds between tokens of a row; None for a place that does not mean the
+    same.
+    """
     row = text.rows[line]
     if len(row) > LIMIT_ROW_CHARS:
         yield None

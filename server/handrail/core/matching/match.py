@@ -149,5 +149,5 @@ def _without_overlap(matches: Sequence[Match]) -> tuple[Match, ...] | Failure:
 
 
 def count(text: Text, wanted: Sequence[str]) -> int:
-    """How often *wanted* rows stand in *text*, indentation and punctuation aside."""
+    """Returns how often the *wanted* rows occur in *text*, ignoring indentation and punctuation."""
     return len(text.index.plain.find([plain(row) for row in wanted]))

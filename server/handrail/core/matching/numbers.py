@@ -164,7 +164,7 @@ def without_new_numbers(text: Text, match: Match) -> Hunk:
 
 
 def _signs(numbered: _Numbered, rows: Sequence[str], there: Sequence[str], line_number: int) -> list[bool]:
-    """What speaks for row numbers: the place, a row that stays, and indentation that fits."""
+    """Returns the evidence for row numbers: the place, a row that stays, and matching indentation."""
     return [
         numbered.first == line_number and not any(numbered.mark in row for row in there),
         len(rows) > 1 and bool({row for row in rows if row.strip()} & set(there)),

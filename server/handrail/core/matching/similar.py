@@ -183,5 +183,5 @@ def _candidate(text: Text, window: Window) -> Candidate:
 
 
 def likeness(one: str, other: str) -> float:
-    """How alike two texts are, from 0 to 1."""
+    """Returns the similarity of two texts, from 0 to 1."""
     return fuzz.ratio(one[:SCORED_CHARS], other[:SCORED_CHARS]) / 100

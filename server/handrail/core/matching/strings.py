@@ -136,7 +136,7 @@ def find_respelled(text: Text, old: str) -> list[Span]:
 
 
 def find_all(haystack: str, needle: str) -> list[int]:
-    """Where *needle* begins in *haystack*, ascending; not more than LIMIT_PLACES."""
+    """Returns the offsets of *needle* in *haystack*, ascending; at most LIMIT_PLACES."""
     result: list[int] = []
     at = haystack.find(needle)
     while at >= 0 and len(result) < LIMIT_MATCHES:

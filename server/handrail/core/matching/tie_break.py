@@ -39,7 +39,7 @@ LIMIT_COMPARED = 1_000_000  # rows of all places; more are not compared with tho
 
 
 def choose(text: Text, hunk: Hunk, spans: Sequence[Span], bounds: Bounds) -> list[int]:
-    """Which of the *spans* (by number) are left once all evidence is heard; never none."""
+    """Returns the numbers of the *spans* that remain after all evidence; at least one."""
     left = list(range(len(spans)))
     for evidence in (_in_scope, _at_end, _by_hint, _by_shape):
         if len(left) > 1:

@@ -41,7 +41,9 @@ def spellings(patch: FilePatch) -> tuple[str, ...]:
 
 
 def readings(path: str) -> tuple[str, ...]:
-    """What the file name *path* may mean besides: without the marks around it, and without git's prefix."""
+    """
+    Returns other readings of the file name *path*: without the marks around it, and without git's prefix.
+    """
     bare = path.removesuffix("***").strip().removesuffix(":")
     bare = bare[2:-2] if bare.startswith("**") and bare.endswith("**") else bare
     names = dict.fromkeys((bare, re.sub(r"^[ab]/", "", bare)))

@@ -308,7 +308,7 @@ class _Reader:
 
 
 def _rows_left(left: tuple[int, int], line: str) -> tuple[int, int]:
-    """How many old and new rows of a hunk are still to come behind *line*."""
+    """Returns how many old and new rows of a hunk are still to come after *line*."""
     if counts := COUNTS.match(line):
         return int(counts[1] or 1), int(counts[2] or 1)
     if RANGE.match(line):

@@ -92,7 +92,7 @@ def _spelling(line: str) -> tuple[str, ...]:
 
 
 def _envelope(lines: list[str]) -> _Envelope | Failure:
-    """Where the sections of a patch begin and end, its indentation removed."""
+    """Returns where the sections of a patch begin and end, after removing its indentation."""
     while lines and not lines[-1].strip():
         lines.pop()
     start = next((at for at, line in enumerate(lines) if _opens(line.strip())), None)
@@ -206,5 +206,5 @@ def _update(path: str, lines: Sequence[str], body: tuple[int, int]) -> FilePatch
 
 
 def _header(line: str) -> str:
-    """What a line that begins with `@@`, and may end with it, names; empty if nothing."""
+    """Returns the header in a line that begins with `@@`, and may end with it; empty if there is none."""
     return line.rstrip().removeprefix(HEADER).removesuffix(HEADER).rstrip().removeprefix(" ")

@@ -193,7 +193,7 @@ class _Change:
 
 
 def _code(rows: Sequence[str]) -> Iterator[str]:
-    """Returns the rows that are neither blank, nor brackets, nor comments."""
+    """Yields the rows that are neither blank, nor brackets, nor comments."""
     for row in map(str.strip, rows):
         if WORD.search(row) and not OPENING.match(row) and _remark(row) is None:
             yield row

@@ -130,7 +130,7 @@ def _may_be_rows_of(there: Sequence[str], rows: Sequence[str], signs: str) -> bo
 
 
 def _context(signs: str) -> Iterator[tuple[int, int]]:
-    """Returns the number of each context row among the old rows, and among the new ones."""
+    """Yields the number of each context row among the old rows, and among the new ones."""
     old = new = 0
     for sign in signs:
         if sign in KEPT:

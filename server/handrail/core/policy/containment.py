@@ -136,7 +136,7 @@ GIT_TAKES_NEXT = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace
 
 
 def needs(commands: Iterable[Sequence[str | None]]) -> frozenset[Need]:
-    """What *commands*, each as its words, are known to need; of what is not known, nothing."""
+    """Returns the known needs of *commands*, each given as words; unknown commands add none."""
     return frozenset(need for words in commands for need in _needs(words))
 
 

@@ -117,7 +117,7 @@ def read(value: object) -> tuple[str, ...] | str:
 
 
 def inherited_variables(environment: Mapping[str, str], added: Collection[str] = ()) -> dict[str, str]:
-    """What a program that we start gets of *environment*; *added* are names that the user gave."""
+    """Returns the variables of *environment* for a program that we start; *added* are names from the user."""
     full = {name.upper() for name in added if "*" not in name}
     patterns = [wildcard.text_regex(name.upper()) for name in added if "*" in name]
     return {

@@ -28,7 +28,9 @@ class Grant:
     subject: str
 
     def in_words(self, kind: ToolKind | None) -> str:
-        """What it allows, for people; *kind* is its tool's, None for what is not a tool."""
+        """
+        Returns what it allows, for people; *kind* is that of its tool, None for something other than a tool.
+        """
         if self.tool == SAVES:
             return "documents may be saved before a command runs"
         if not self.subject:
@@ -49,7 +51,7 @@ class Rights:
 
 
 def _in_words(held: Sequence[str]) -> str:
-    """How a line that was allowed is contained, for people."""
+    """Returns how an allowed line is contained, for people."""
     if not held:
         return ""
     profile, *opened = held

@@ -20,7 +20,7 @@ class PlaceKind(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
     """
-    Where a path leads once links and `..` are followed.
+    The target of a path after following links and `..`.
 
     Attributes:
         uri: What the document is called towards the editor.

@@ -71,7 +71,9 @@ def read(value: object) -> tuple[Rule, ...] | str:
 
 
 def decision_for_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: str) -> Decision | None:
-    """What the rules say of a tool's use on *path*, relative to its folder or absolute outside all."""
+    """
+    Returns the rules' decision on a tool's use of *path*: relative to its folder, or absolute outside all.
+    """
     for rule in reversed(rules):
         if rule.is_for(tool, kind) and path_pattern(rule.match).fullmatch(path):
             return rule.decision
@@ -80,7 +82,7 @@ def decision_for_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: st
 
 def decision_for_part(rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part) -> Decision | None:
     """
-    What the rules say of one part of a command.
+    Returns the rules' decision on one part of a command.
 
     A rule that allows covers only what is written: it does not apply if a variable is set, or if only the
     shell can determine a word. Other rules apply to every spelling of the name.
@@ -102,7 +104,7 @@ def decision_for_line(
     rules: Sequence[Rule], tool: str, kind: ToolKind, command: ParsedCommand
 ) -> Decision | None:
     """
-    What the rules say of a whole line.
+    Returns the rules' decision on a whole line.
 
     One that is written out allows it. Others ask or block only: those that are for more than one part, and
     all if the line cannot be taken apart.

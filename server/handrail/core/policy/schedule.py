@@ -16,7 +16,7 @@ from functools import cached_property
 @dataclass(frozen=True, kw_only=True)
 class Touch:
     """
-    What one call touches.
+    The paths that one call reads and changes.
 
     Attributes:
         reads: Identities of documents, and of folders whose documents it reads.
@@ -46,7 +46,7 @@ class Touch:
 
 def next_batch(left: Sequence[tuple[int, Touch]], asked: Collection[int]) -> tuple[int, ...]:
     """
-    Which calls can run now.
+    Chooses the calls that can run now.
 
     Args:
         left: The calls that have not run, in call order, each with its index.

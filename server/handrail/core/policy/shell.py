@@ -121,7 +121,7 @@ class Appeared:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
     """
-    What came of a command.
+    The result of a command.
 
     Attributes:
         code: Its exit code, below 0 for a signal; None if it did not end by itself.
@@ -148,7 +148,7 @@ class RunResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAside:
     """
-    What a command that still runs has made and must not be there: it was moved away.
+    Files that a running command made, that must not be there, and that were moved away.
 
     Attributes:
         appeared, unsearched, uncovered: As in `RunResult`.
@@ -182,7 +182,7 @@ def why_not_read_only(
     command: ParsedCommand, script: Script | None, allowed: Set[int] = frozenset()
 ) -> str | None:
     """
-    Why *command* is not known to be read-only; None if it is, and then *script* is all that it runs.
+    Returns why *command* is not known to be read-only; None if it is, and then *script* is all that it runs.
 
     What it reads is judged by its places, not here.
 
@@ -218,7 +218,7 @@ def named_files(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _names_in(word: str) -> Iterator[str]:
-    """Returns what a word may name: itself, an option's value, the text behind a colon (`HEAD:path`)."""
+    """Yields what a word may name: itself, an option's value, the text behind a colon (`HEAD:path`)."""
     if word.startswith("-"):
         yield word.partition("=")[2]
         yield "" if word.startswith("--") else word[2:]

@@ -155,7 +155,9 @@ def verdict(request: Request, rights: Rights) -> Verdict:
 
 
 def script_of(request: Request, judged: Verdict) -> Script | None:
-    """What a call that may run starts in place of a shell: all that runs unasked, or changes nothing."""
+    """
+    Returns the script that a call runs without a shell: for everything that runs unasked or changes nothing.
+    """
     if isinstance(judged, Allow) and judged.script is not None:
         return judged.script
     script = None if request.is_background else request.script
@@ -164,7 +166,7 @@ def script_of(request: Request, judged: Verdict) -> Script | None:
 
 def containment_of(request: Request, script: Script | None) -> Contained:
     """
-    How a command that may run is contained.
+    Returns how a command that may run is contained.
 
     Args:
         script: What is run in place of a shell.
@@ -288,7 +290,7 @@ class _Opening:
 
 
 def _openings(request: Request, held: Grant) -> Iterator[_Opening]:
-    """Returns what is opened for a command in *work*; nothing if it has all rights."""
+    """Yields what is opened for a command in *work*; nothing if it has all rights."""
 
     def grant_of(what: str) -> Grant:
         return replace(held, subject=f"{held.subject}{OPENED_MARK}{what}")
@@ -303,14 +305,14 @@ def _openings(request: Request, held: Grant) -> Iterator[_Opening]:
 
 
 def _of_background(request: Request, *, is_work: bool) -> list[str]:
-    """Why a command is asked about although others like it are not."""
+    """Returns why a command is asked about although similar ones are not."""
     if not request.is_background:
         return []
     return [IN_BACKGROUND] if is_work else [IN_BACKGROUND, UNCONTAINED]
 
 
 def _holding_text(request: Request, *, is_work: bool) -> str:
-    """How a line is contained, which a yes to it covers; nothing where it has all rights."""
+    """Returns the containment that a yes to a line covers; empty if the line has all rights."""
     if not is_work:
         return f"{OPENED_MARK}{Profile.LOOK}" if request.looks else ""
     if Need.MACHINE in request.needs:
@@ -319,7 +321,7 @@ def _holding_text(request: Request, *, is_work: bool) -> str:
 
 
 def _needs_of_work(request: Request) -> frozenset[Need]:
-    """What a contained command gets: the repository too where a file of it is named."""
+    """Returns the needs of a contained command, with the repository if the line names a file of it."""
     named = any(place.kind is PlaceKind.VERSION_CONTROL for place in _asked_of_work(request))
     return request.needs | {Need.REPOSITORY} if named else request.needs
 
@@ -338,7 +340,7 @@ def _why_asked_for(request: Request) -> Iterator[str]:
 
 
 def _asked_of_work(request: Request) -> Iterator[Place]:
-    """What a contained command names that would be hidden from it, or kept as it is."""
+    """Yields places that a contained command names and that would be hidden from it or protected."""
     for place in request.places:
         # What else lies outside is not there for the command, or the system's, which stays as it is.
         if place.kind is PlaceKind.OUTSIDE and place.identity != request.folder:
@@ -348,7 +350,7 @@ def _asked_of_work(request: Request) -> Iterator[Place]:
 
 
 def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
-    """What rules ask or block of the words that a line runs, and of the files that it reads."""
+    """Yields the rules' decision on the words that a line runs, and on the files that it reads."""
     if request.script is None:
         return
     words = [Part(text=" ".join(stage.words), words=stage.words) for stage in request.script.stages]

@@ -163,7 +163,7 @@ def _forms(secret: str) -> Iterator[str]:
 
 def _meanings(secret: str) -> Iterator[str]:
     """
-    What *secret* is once its escapes are read.
+    Yields *secret* with its escapes resolved.
 
     What it holds itself may look like an escape: that is read with the others, unless it was escaped.
     """
@@ -182,7 +182,9 @@ def _pair(character: str) -> str:
 
 
 def _base64_cores(raw: bytes) -> Iterator[str]:
-    """What base64 makes of *raw* whatever stands around it: one for each place within three bytes."""
+    """
+    Yields the base64 of *raw* that is the same whatever is around it: one for each offset within three bytes.
+    """
     for before in range(3):
         encoded = base64.b64encode(bytes(before) + raw).decode("ascii")
         yield encoded[-(-before * 8 // 6) : (before + len(raw)) * 8 // 6]
@@ -218,7 +220,7 @@ def _unescape_one(escape: re.Match[str]) -> str:
 
 
 def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
-    """Where keys stand, in order; what overlaps is one span."""
+    """Returns the spans of keys, in order; overlapping ones are joined."""
     spans: list[Span] = []
     meant = _without_escapes(text) if views else ""
     for view in views:
@@ -247,7 +249,7 @@ def _replace(text: str, spans: Sequence[Span]) -> str:
 
 
 def _begin_of_key(text: str, views: Sequence[View]) -> int:
-    """Where at the end of *text* begins what may become a key; its length if nothing does."""
+    """Returns the offset near the end of *text* at which a key may begin; its length if none does."""
     longest = max(len(key) for view in views for key in view.keys)
     first = max(len(text) - HELD * longest, 0)
     tail = text[first:]
@@ -267,7 +269,7 @@ def _plain_reading(text: str) -> Reading:
 
 
 def _beginnings(text: str, keys: Sequence[str]) -> Iterator[int]:
-    """Where the end of *text* begins to be one of *keys*, but is not all of it; the first for each."""
+    """Yields offsets from which the end of *text* is an incomplete one of *keys*; the first for each."""
     for key in keys:
         at = max(len(text) - len(key) + 1, 0)
         while (at := text.find(key[0], at)) >= 0:

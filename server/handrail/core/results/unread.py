@@ -28,7 +28,7 @@ class Unread:
     _lost: int = 0
 
     def __len__(self) -> int:
-        """How many characters are kept."""
+        """Returns the number of stored characters."""
         return self._chars
 
     def add(self, text: str) -> None:

@@ -121,7 +121,7 @@ class BlockIndex:
         return [*([(0, 0, 0, growth)] if growth else []), *self.blocks_at(start, end)]
 
     def rows_after(self, start: int, end: int, *, is_wide: bool = False) -> tuple[int, int]:
-        """Where rows are after the change; *is_wide* with the new rows at their borders."""
+        """Returns the rows' position after the change; *is_wide* with the new rows at their borders."""
         growth = self.growths[bisect_left(self.ends, start)]
         return _rows_after(start, end, self.blocks_at(start, end), growth, is_wide=is_wide)
 
@@ -129,7 +129,7 @@ class BlockIndex:
 def _rows_after(
     start: int, end: int, blocks: Sequence[Block], growth: int, *, is_wide: bool
 ) -> tuple[int, int]:
-    """Where rows are after a change; *is_wide* with the new rows at their borders."""
+    """Returns the rows' position after a change; *is_wide* with the new rows at their borders."""
     first, last = None, None
     for i, j, k, m in blocks:
         is_before = j < start or (j == start and (i < j or not is_wide) and not i == j == start == end)

@@ -81,7 +81,7 @@ class Subject:
 
     @property
     def diff(self) -> str:
-        """What of it people and models are shown."""
+        """The part of the change that people and models are shown."""
         if not self.is_change:
             rows = [_bare(row) for row in self.rows]
         else:
@@ -260,14 +260,14 @@ def _bare(row: str) -> str:
 
 
 def as_json(subjects: Sequence[Subject], sent: Sequence[Sent]) -> str:
-    """What comments are on, and those that were sent, as JSON."""
+    """Returns the subjects of comments, and the comments that were sent, as JSON."""
     return json.dumps(
         {"subjects": [asdict(each) for each in subjects], "sent": [asdict(each) for each in sent]}
     )
 
 
 def read(text: str) -> tuple[list[Subject], list[Sent]]:
-    """What `as_json` has written; nothing if it is nothing of the kind."""
+    """Reads what `as_json` has written; returns nothing if the JSON is something else."""
     try:
         value = json.loads(text)
         return [_subject(each) for each in value["subjects"]], [_read_sent(each) for each in value["sent"]]

@@ -93,7 +93,7 @@ def _blocks(before: Sequence[str], now: Sequence[str]) -> list[Block]:
 
 
 def _common_head(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many rows at the beginning of both are the same."""
+    """Returns how many rows at the beginning of both are the same."""
     at, size = 0, min(len(one), len(other))
     step = CHUNK_ROWS
     while at < size and tuple(one[at : at + step]) == tuple(other[at : at + step]):

@@ -61,7 +61,7 @@ class Hunk:
 
     @property
     def before(self) -> Rows:
-        """What would be there without it."""
+        """The rows that would be there without it."""
         return self.steps[0].before
 
     @property
@@ -87,7 +87,7 @@ class Hunk:
 
     @property
     def previous_state(self) -> Hunk | None:
-        """What it is if its rows are those before one of its steps: one without the later steps."""
+        """The hunk without its later steps, if its rows are those before one of its steps."""
         at = next((at for at, step in enumerate(self.steps) if step.before == self.rows), None)
         return None if at is None else replace(self, steps=self.steps[:at])
 
@@ -127,7 +127,7 @@ def _pack(rows: Sequence[str]) -> str:
 
 
 def base_of(rows: Sequence[str], hunks: Sequence[Hunk]) -> list[str]:
-    """What a document would hold if all its *hunks* were undone; they ascend, as everywhere here."""
+    """Returns the rows of a document if all its *hunks* were undone; hunks ascend, as everywhere here."""
     result, done = list[str](), 0
     for hunk in hunks:
         result += (

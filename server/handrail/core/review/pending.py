@@ -109,7 +109,7 @@ def _hunk_json(hunk: Hunk) -> dict[str, object]:
 
 
 def read(text: str) -> Pending | None:
-    """What `as_json` has written; None if it is nothing of the kind."""
+    """Reads what `as_json` has written; returns None if the JSON is something else."""
     try:
         value = json.loads(text)
         document, earlier, origin = _read_document(value), value["earlier"], value.get("origin")

@@ -37,12 +37,12 @@ class FileIndex:
         return [self.paths[number] for number in result]
 
     def _names(self, wanted: str) -> Iterator[int]:
-        """Where the last names begin that begin with *wanted*."""
+        """Yield the positions of the names that begin with *wanted*."""
         if "/" not in wanted:
             yield from (each.start() for each in re.finditer(rf"/{re.escape(wanted)}[^/\n]*\n", self._text))
 
     def _find(self, wanted: str) -> Iterator[int]:
-        """Where the lines have *wanted*, each once; a line end in it is that before the line."""
+        """Yield a position in each line that contains *wanted*; a line end in it is that before the line."""
         at = self._text.find(wanted) if wanted else -1  # all begin with nothing
         while 0 <= at < len(self._text) - 1:
             first = at + wanted.startswith("\n")

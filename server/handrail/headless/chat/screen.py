@@ -34,7 +34,7 @@ class Screen:
         return True
 
     def fileno(self) -> int:
-        """What the system calls it."""
+        """Return its file descriptor."""
         return self._output.fileno()
 
     def write(self, text: str) -> None:

@@ -99,7 +99,7 @@ def mode_problem(mode: str) -> str:
 
 
 def help_lines(own: Iterable[str] = ()) -> list[str]:
-    """What there is, line by line, readable on a narrow terminal; *own* are commands of the project's."""
+    """Return the help, line by line, readable on a narrow terminal; *own* are commands of the project."""
     lines = ["Commands:"]
     for name, takes, does in COMMANDS:
         lines += [f"  /{name}{' ' if takes else ''}{takes}", f"    {does}"]

@@ -101,7 +101,7 @@ async def client_of(options: Options, stage: Stage) -> AsyncIterator[Client]:
 
 
 async def read_line(prompt: str, stage: Stage) -> str | None:
-    """What the person types; an interrupt is None, and cancels the turn too."""
+    """Read a line from the user; an interrupt returns None, and cancels the turn too."""
     stage.show.pause()
     try:
         return await stage.interrupts.guard(terminal.ask(visible(prompt)))

@@ -13,7 +13,7 @@ AT_WORK = frozenset(b"RD")  # could run, or waits for the disk
 
 
 def used_s(pid: int) -> float | None:
-    """How long a process has had a processor so far; None where that cannot be known."""
+    """Return how long a process has used a processor, in seconds; None if that is unknown."""
     fields = _fields(PROCESSES / str(pid) / "stat")
     return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK") if fields else None
 

@@ -67,7 +67,7 @@ class HostedServer:
             self._writing.close()
 
     def used_s(self) -> float | None:
-        """How long all threads but this one have had a processor so far."""
+        """Return how long all threads but this one have used a processor, in seconds."""
         return time.process_time() - time.thread_time()
 
     def is_runnable(self) -> bool:

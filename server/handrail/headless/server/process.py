@@ -75,7 +75,7 @@ class ServerProcess:
         self._stdin.close()
 
     def used_s(self) -> float | None:
-        """How long it has had a processor so far; None where that cannot be known."""
+        """Return how long it has used a processor, in seconds; None if that is unknown."""
         return activity.used_s(self._transport.get_pid())
 
     def is_runnable(self) -> bool:

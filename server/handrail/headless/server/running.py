@@ -34,7 +34,7 @@ class RunningServer(Protocol):
         """Stop writing, which tells it to end."""
 
     def used_s(self) -> float | None:
-        """How long it has had a processor so far; None where that cannot be known."""
+        """Return how long it has used a processor, in seconds; None if that is unknown."""
 
     def is_runnable(self) -> bool:
         """Whether it would go on at once, given a processor or what it reads from the disk."""

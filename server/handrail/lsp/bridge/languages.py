@@ -72,7 +72,7 @@ class ClientLanguages:
 
     @property
     def offers(self) -> frozenset[str]:
-        """What the client has opted in to."""
+        """The services to which the client has opted in."""
         return frozenset(tool for service, tool in SERVICES.items() if service in self.client.services)
 
     async def problems(
@@ -181,7 +181,7 @@ class ClientLanguages:
         return urlsplit(uri).scheme == "file" or self._documents.find(uri) is not None
 
     async def _ask(self, method: str, params: object, wait_s: float) -> object:
-        """What the client answers; None if that takes too long, or is an error."""
+        """Returns the client's answer; None if it takes too long, or is an error."""
         if wait_s <= 0:
             return None
         name = f"bridge-{uuid.uuid4().hex[:12]}"

@@ -66,7 +66,7 @@ class EditorModel:
         return _Named(models=self, name=name)
 
     def context_tokens(self, name: str) -> int:
-        """How much that model can read, as far as the client has said."""
+        """Returns the context size of that model, if the client has said it."""
         return self._contexts.get(name, CONTEXT)
 
     def hear(self, token: object, value: object) -> None:

@@ -91,7 +91,7 @@ class Items:
         return items
 
     def _wanted_items(self, transcript: Transcript, now: LiveState) -> Iterator[_Wanted]:
-        """Returns the name of each item, what it depends on, and the function that creates it."""
+        """Yields the name of each item, what it depends on, and the function that creates it."""
         for one in transcript.rounds:
             yield from self._round(one, now)
         begun = {one.turn for one in transcript.rounds}

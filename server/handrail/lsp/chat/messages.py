@@ -41,7 +41,7 @@ def keep_left(part: Part, there: Sequence[Line]) -> Part:
 
 
 def owned_lines(page: Page) -> Iterator[tuple[str, Line]]:
-    """Returns each line with the key of the part that it is in."""
+    """Yields each line with the key of the part that it is in."""
     key, below = "", drafts.draft_start(page.lines)
     for at, line in enumerate(page.lines):
         key = ASK if at == below else line.part or (line.over.part if line.over is not None else None) or key

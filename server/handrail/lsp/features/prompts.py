@@ -83,7 +83,7 @@ async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
 
 
 def source_place(state: State, uri: str) -> Place:
-    """Where a document is. Raises Wrong if its text is not sent."""
+    """Returns the place of a document. Raises Wrong if its text must not be sent."""
     place = state.workspace.resolve(uri)
     if isinstance(place, Failure):
         raise Wrong(f"{surfaces.line(uri)}: {place.message}")
@@ -96,7 +96,7 @@ def source_place(state: State, uri: str) -> Place:
 
 
 async def _text(state: State, uri: str, place: Place) -> tuple[str, str]:
-    """What a document holds, unsaved changes included, and its language. Raises Wrong."""
+    """Returns the current text of a document, unsaved changes included, and its language. Raises Wrong."""
     read = await state.editor.read(uri)
     if isinstance(read, Failure):
         raise Wrong(f"{surfaces.line(place.path)} cannot be read: {read.message}")

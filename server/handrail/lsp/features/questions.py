@@ -51,7 +51,7 @@ def tell(state: State, document: protocol.ServedDocument) -> None:
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     """
-    What can be done about open questions.
+    Returns the code actions for open questions.
 
     The document of a question has its choices, no first; every document has *Show* and *No* for each
     question. A yes is offered only where the whole question is in front of the user.

@@ -155,7 +155,7 @@ def show(state: State, hunk: protocol.Hunk) -> None:
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """What can be done with the changes at the cursor, and with all of the document."""
+    """Returns the code actions for the changes at the cursor, and for all of the document."""
     known = _find_pending(state, params.text_document.uri)
     if known is None or not actions.wants_fixes(params):
         return []

@@ -50,7 +50,7 @@ async def comment(state: State, params: protocol.ReviewCommentParams) -> protoco
 
 
 async def _room(state: State, key: str, text: str) -> protocol.ReviewPlace:
-    """Where *text* was written below a part, or where there is room for it."""
+    """Writes *text* below a part, or makes room for it; returns its place."""
     await state.review_page.refresh()
     line = on_page.room(state.discussion.page, key)
     uri = await state.review_page.refresh(lambda page: on_page.with_remark(page, key, text))
@@ -184,7 +184,7 @@ def show_comment_line(state: State, place: protocol.ReviewPlace) -> None:
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """What can be done at a line of the review document."""
+    """Returns the code actions at a line of the review document."""
     if not actions.wants_fixes(params) or not state.review_page.has_uri(params.text_document.uri):
         return []
     state.review_page.observe()

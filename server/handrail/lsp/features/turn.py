@@ -119,7 +119,7 @@ async def cancel(state: State, params: protocol.TurnCancelParams) -> None:
 
 
 async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple[Picture, ...]:
-    """What the user shows. Raises Wrong."""
+    """Returns the pictures that the user shows. Raises Wrong."""
     if not images:
         return ()
     await configuration.wait_for_settings(state)
@@ -182,7 +182,7 @@ def _redact_excerpts(state: State, excerpts: Sequence[Excerpt]) -> tuple[Excerpt
 
 
 async def _excerpts(state: State, context: Sequence[protocol.TurnContext]) -> tuple[Excerpt, ...]:
-    """What the user points at; a document that cannot be read is left out."""
+    """Returns excerpts of what the user points at; a document that cannot be read is left out."""
     result = []
     for each in context:
         place = state.workspace.resolve(each.uri)

@@ -127,7 +127,7 @@ class ClientSurface:
         return DENY if title == no else None
 
     async def _request(self, method: str, params: object) -> object:
-        """What the client answers, None for an error; the request is cancelled with this task."""
+        """Returns the client's answer, None for an error; the request is cancelled with this task."""
         number = str(uuid.uuid4())
         sent = self.server.protocol.send_request_async(method, params, msg_id=number)
         sent.add_done_callback(_take_note)

@@ -40,7 +40,7 @@ def heading(question: Question) -> str:
 
 
 def title_of_no(question: Question) -> str:
-    """What the no is called."""
+    """Returns the title of the button that says no."""
     return NO if question.asks_permission else NO_ANSWER
 
 
@@ -57,7 +57,7 @@ def title(question: Question) -> str:
 
 
 def status(waiting: Sequence[OpenQuestion], seconds_left: float) -> str:
-    """What the status of a turn says while it waits for the user; nothing if it does not."""
+    """Returns the status of a turn that waits for the user; empty if it does not wait."""
     if not waiting:
         return ""
     more = f" (and {len(waiting) - 1} more)" if len(waiting) > 1 else ""

@@ -62,7 +62,7 @@ class ReviewPage(ServedPage):
         return on_page.remove_remarks(page, self.discussion().old())
 
     def as_json(self) -> str:
-        """What comments are about, and those that were sent."""
+        """Returns the subjects of comments, and the comments that were sent, to be stored."""
         discussion = self.discussion()
         return comments.as_json(discussion.commented_subjects(), discussion.sent)
 

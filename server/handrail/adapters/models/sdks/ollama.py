@@ -236,7 +236,7 @@ def _count(said: Json, name: str) -> int:
 
 
 def _error(said: object) -> str:
-    """What an object says of an error; empty if it tells of none."""
+    """Returns the error that an object reports; empty if it does not."""
     error = said.get("error") if isinstance(said, dict) else None
     if isinstance(error, dict):
         error = error.get("message")
@@ -264,7 +264,7 @@ def _messages(messages: Sequence[wire.ModelMessage]) -> Iterator[Json]:
 
 
 def _answer_json(message: wire.ModelResponse) -> Json:
-    """What the model has said, with its calls."""
+    """Returns a message of the model, with its calls, as JSON."""
     parts = message.parts
     fields: Json = {
         "role": "assistant",
@@ -286,7 +286,7 @@ def _answer_json(message: wire.ModelResponse) -> Json:
 
 def _request_json(message: wire.ModelRequest) -> Iterator[Json]:
     """
-    What the model is told.
+    Yields the messages of a request to the model, as JSON.
 
     Templates show pictures of a user's message alone, so those of results follow as one.
     """

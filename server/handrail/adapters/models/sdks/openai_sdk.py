@@ -83,5 +83,5 @@ def with_cache_key(key: str) -> ModelSettings:
 
 
 def with_effort(effort: Literal["none", "low", "medium", "high"]) -> ModelSettings:
-    """How much the model thinks."""
+    """Returns the setting for how much the model thinks."""
     return OpenAIChatModelSettings(openai_reasoning_effort=effort)

@@ -31,7 +31,7 @@ GATHER_S = 0.04  # people do not see text move more often
 
 @dataclass(kw_only=True)
 class Gathered:
-    """What of one answer was not sent yet."""
+    """The part of one answer that has not been sent yet."""
 
     pieces: list[Piece] = field(default_factory=list)
     sent_at: float = float("-inf")

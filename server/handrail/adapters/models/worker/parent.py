@@ -125,7 +125,7 @@ class Model:
     _opened: tuple[Running, int] | None = None
 
     async def open(self) -> tuple[Running, int]:
-        """Where it is, and its number there. Raises ProviderError."""
+        """Returns the process that has the model, and the model's number there. Raises ProviderError."""
         running = await self.worker.ensure_running()
         if self._opened is None or self._opened[0] is not running:
             number = self.worker.number()

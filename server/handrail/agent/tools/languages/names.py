@@ -63,7 +63,7 @@ class Asking:
                 return await spots.list_spots(found, ports)
 
     def _offset(self, text: Text) -> int | Failure:
-        """Where the name begins; of a name such as `a.b` its last part, since that is what is asked about."""
+        """Returns the offset of the name; of a name such as `a.b`, that of its last part, which is meant."""
         pattern = re.compile(rf"(?<!\w){re.escape(self.name)}(?!\w)")
         lines = [at for at, row in enumerate(text.rows) if self.name in row and pattern.search(row)]
         wanted = lines[0] if self.line_number is None and lines else (self.line_number or 0) - 1

@@ -66,7 +66,7 @@ def _describe_hidden(hidden: Sequence[str]) -> str:
 
 
 async def _places(uris: Sequence[str], ports: Ports) -> dict[str, Place]:
-    """Where URIs lead, as far as they lead to files; links are looked up on the disk."""
+    """Returns the places of those URIs that lead to files; links are resolved on the disk."""
     names = list(dict.fromkeys(uris))[: LIMIT_DOCUMENTS + LIMIT_HIDDEN]
     resolved = await asyncio.gather(*(asyncio.to_thread(ports.workspace.resolve, uri) for uri in names))
     return {uri: place for uri, place in zip(names, resolved, strict=True) if isinstance(place, Place)}

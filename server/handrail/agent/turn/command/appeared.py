@@ -120,7 +120,7 @@ async def ask(
 async def _return(
     moved: Sequence[Appeared], ports: Ports, step: StepId
 ) -> tuple[CommandEffects, Sequence[Appeared]]:
-    """What it changes that these are there again; and those that are not."""
+    """Puts files back; returns the changes that this makes, and the files that could not be put back."""
     try:
         snapshot = await ports.checkpoints.before_command(step)
     except CheckpointError:  # then it could not be undone

@@ -63,7 +63,7 @@ class Checker:
     async def problems(
         self, uris: Sequence[str], wait_s: float, others: Sequence[str] = ()
     ) -> Mapping[str, Report | Unwatched | Unknown]:
-        """What the check says of documents as they are now; it is not run on *others*."""
+        """Runs the check on the current texts of documents, but not on *others*; returns its reports."""
         targets = {uri: await self._target(uri) for uri in uris}
         wanted = [each for each in targets.values() if each is not None]
         if self._out is None:
@@ -76,11 +76,11 @@ class Checker:
         }
 
     def earlier(self, uri: str, text: str) -> tuple[Problem, ...] | None:
-        """What the check has found in a text that a document had, if that is known by now."""
+        """Returns the problems that the check found in an earlier text of a document, if they are known."""
         return self._known_problems(uri, text)
 
     def latest(self) -> Mapping[str, tuple[Problem, ...]]:
-        """What the check has found last in each document."""
+        """Returns the latest problems that the check found in each document."""
         done = (each.task.result() for each in self._runs if each.task.done())
         return {
             uri: result for results in done for uri, result in results.items() if isinstance(result, tuple)
@@ -163,7 +163,7 @@ class Checker:
         return next(runs, None)
 
     def _known_problems(self, uri: str, text: str) -> tuple[Problem, ...] | None:
-        """What the check has found in a text of a document; None if that is not known."""
+        """Returns the problems that the check found in a text of a document; None if they are unknown."""
         known = self._run_of(uri, text)
         report = known.task.result()[uri] if known is not None and known.task.done() else None
         return report if isinstance(report, tuple) else None

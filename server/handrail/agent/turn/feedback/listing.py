@@ -39,7 +39,7 @@ class Listing:
         return result
 
     async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
-        """Where a name is defined or used."""
+        """Returns where a name is defined or used."""
         return await self.inner.spots(tool, target, wait_s)
 
     async def symbols(self, uri: str, query: str, wait_s: float) -> Spots | Unwatched | None:

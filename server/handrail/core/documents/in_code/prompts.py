@@ -168,7 +168,7 @@ class _Search:
 
 
 def _blanks(content: str, start: int) -> int:
-    """Where the blanks that begin at *start* end."""
+    """Returns the end of the blanks that begin at *start*."""
     match = BLANKS.match(content, start)
     return match.end() if match is not None else start
 

@@ -95,7 +95,7 @@ class TypedPrompts:
 
 
 def _equal_ends(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:
-    """How many values two lists have in common at their beginnings, and then at their ends."""
+    """Returns how many values two lists have in common at their beginnings, and then at their ends."""
     least = min(len(one), len(other))
     head = next((at for at in range(least) if one[at] != other[at]), least)
     rest = least - head

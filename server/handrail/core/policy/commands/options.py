@@ -126,7 +126,7 @@ class UnknownError(Exception):
 
 
 def parse_arguments(row: Row, arguments: Sequence[str]) -> Arguments:
-    """What *arguments* mean by *row*. Raises UnknownError."""
+    """Returns the meaning of *arguments* according to *row*. Raises UnknownError."""
     if row.forbidden and (found := next((w for w in arguments if re.search(row.forbidden, w)), None)):
         raise UnknownError(f"`{found}`")
     given, operands, behind, end = _split_arguments(row, arguments)

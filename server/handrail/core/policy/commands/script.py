@@ -13,7 +13,7 @@ from handrail.core.policy.commands.line import Redirect
 
 
 class Environment(StrEnum):
-    """What a command sees that is known to change nothing."""
+    """The environment of a command that is known to change nothing."""
 
     BARE = "bare"  # the language, the time zone, and a PATH without the workspace
     GIT = "git"  # the same, with git's settings

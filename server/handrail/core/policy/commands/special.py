@@ -43,7 +43,7 @@ CONVERSION = re.compile(r"%%|%[^a-zA-Z]*([a-zA-Z])")
 
 
 def find(arguments: Sequence[str]) -> tuple[Read, ...]:
-    """What `find` sees. Raises UnknownError, as all of these."""
+    """Returns what `find` reads. Raises UnknownError, like all functions here."""
     left = list(arguments)
     while left and left[0] in ("-H", "-P"):
         left.pop(0)

@@ -42,7 +42,10 @@ async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAske
 
 
 async def _quote(state: State, params: protocol.ChatAskParams) -> str:
-    """What the words are about: a document, or a selection as the editor holds it. Raises Wrong."""
+    """
+    Returns the text that names what a message is about: a document, or a selection as the editor holds it.
+    Raises Wrong.
+    """
     uri = params.uri or ""
     place = prompts.source_place(state, uri)
     document = await state.editor.read(uri)

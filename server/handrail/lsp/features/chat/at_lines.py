@@ -23,7 +23,7 @@ CARRY_OUT, PLAN = "Carry out this plan", "Carry out this plan."
 
 
 def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """What can be done at a line of a conversation."""
+    """Returns the code actions at a line of a conversation."""
     page = state.chats.of_uri(params.text_document.uri)
     if page is None or not actions.wants_fixes(params):
         return []
@@ -94,7 +94,7 @@ def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.C
 
 
 def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]:
-    """Returns the actions that stop the command of a call, but not its turn."""
+    """Yields the actions that stop the command of a call, but not its turn."""
     if state.host.background.is_awaited(page.session, call.id):
         wanted = {"session": page.session, "call": call.id}
         yield action("Stop this command", protocol.COMMAND_INTERRUPT, wanted)
@@ -104,7 +104,7 @@ def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]
 
 
 def _plan(page: ChatPage) -> tuple[protocol.Request, dict[str, object]] | None:
-    """How the plan is carried out that the latest turn has made."""
+    """Returns the request that carries out the plan of the latest turn."""
     rounds = page.transcript.rounds
     if not rounds or rounds[-1].mode != Mode.PLAN or rounds[-1].state != "finished":
         return None
@@ -124,7 +124,7 @@ def _may_retry(page: ChatPage, one: Round) -> bool:
 def _of_conversation(
     state: State, page: ChatPage
 ) -> Iterator[tuple[str, protocol.Request, dict[str, object]]]:
-    """What can be chosen for all of a conversation: each a title, a request and its argument."""
+    """Yields the actions for a whole conversation: each a title, a request and its argument."""
     session = page.session
     mode = page.mode or state.settings.text(settings.MODE)
     for other in (each.value for each in Mode if each.value != mode):

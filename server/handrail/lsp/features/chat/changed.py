@@ -20,7 +20,7 @@ PENDING, UNCOMMITTED = "Changes that are pending", "Changes that are not committ
 
 
 async def show_changes(state: State) -> Excerpt | None:
-    """What the model is shown; None if nothing has changed."""
+    """Returns the text for the model; None if nothing has changed."""
     await state.host.reviews.refresh()
     texts = [
         f"{each.path}:{each.line_numbers}\n{each.diff}\n"
@@ -59,7 +59,10 @@ async def _open(state: State, files: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _difference(state: State, place: Place, raw: bytes, *, is_new: bool) -> str:
-    """How a document differs from what is committed of it; empty if it does not, or is not a text."""
+    """
+    Returns the difference of a document from its committed contents; empty if there is none, or it is not
+    text.
+    """
     now = await state.editor.read(place.uri)
     before = Text.parse(raw, now.text.encoding if isinstance(now, Document) else None)
     if isinstance(before, Failure):

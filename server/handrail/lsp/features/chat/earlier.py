@@ -27,7 +27,7 @@ def is_named(name: str) -> bool:
 
 async def show_session(state: State, name: str, current: str | None) -> Excerpt | str:
     """
-    What the model is shown of a conversation.
+    Finds the conversation that a message names, and shows it to the model.
 
     Args:
         name: The text behind the `@`.

@@ -96,7 +96,9 @@ def _failure_targets(state: State) -> Edited:
 
 
 def _call_targets(state: State, turn: str, call: str) -> tuple[list[Target], list[Target]]:
-    """Where the changes of a call landed, and the nearest places of its failures, as its turn has told."""
+    """
+    Returns where the changes of a call landed, and the nearest places of its failures, as its turn reported.
+    """
     landed, missed = list[Target](), list[Target]()
     ended = state.host.turns.get(turn)
     for each in ended.outcomes if ended is not None else ():
@@ -110,7 +112,9 @@ def _call_targets(state: State, turn: str, call: str) -> tuple[list[Target], lis
 
 
 def _current_target(state: State, outcome: Outcome, span: Span) -> Target:
-    """Where a place of an outcome's text is in the open document now; else where it was."""
+    """
+    Returns the current position of a place of an outcome's text in the open document, or its earlier one.
+    """
     document, text = state.documents.find(outcome.mutation.uri), outcome.text
     uri = state.client_uri(outcome.mutation.uri)
     if text is None:

@@ -49,7 +49,8 @@ class ResolvedMentions:
 
 async def resolve_mentions(state: State, text: str, session: str | None = None) -> ResolvedMentions:
     """
-    What *text* names with an `@`, and the command of the project's that it begins with. Raises Wrong.
+    Resolves the names with an `@` in *text*, and the command of the project with which it begins. Raises
+    Wrong.
 
     Args:
         session: The conversation that the text is part of, if it has begun.
@@ -211,7 +212,7 @@ def note_selection(state: State, params: lsp.CodeActionParams) -> None:
 
 
 async def completion(state: State, params: lsp.CompletionParams) -> lsp.CompletionList | None:
-    """What may be meant by an unfinished `@name` or `/command` of a draft."""
+    """Returns completions of an unfinished `@name` or `/command` in a draft."""
     page, position = state.chats.of_uri(params.text_document.uri), params.position
     document = state.documents.find(params.text_document.uri)
     if page is None or document is None or position.line >= len(document.lines):
@@ -247,7 +248,7 @@ class Offers:
 
 
 async def complete_mention(state: State, before: str, *, is_first: bool) -> Offers | None:
-    """What may be meant at the end of a line of a message, of which it may be the first one."""
+    """Returns completions at the end of a line of a message, which may be its first one."""
     if before.startswith("/") and is_first:
         own = [each for each in await own_commands.names(state) if each[0] not in slash.NAMES]
         known = dict([*slash.NAMES.items(), *own])

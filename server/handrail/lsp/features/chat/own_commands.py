@@ -61,7 +61,7 @@ async def expect(state: State, message: str) -> None:
 
 
 async def _read(state: State, path: str, problem: str) -> str | None:
-    """What a command's file says; None if there is none. Raises Wrong."""
+    """Returns the text of a command's file; None if the file does not exist. Raises Wrong."""
     place = state.workspace.resolve(path)
     if not isinstance(place, Place) or _FILE.fullmatch(path) is None:
         return None
@@ -78,7 +78,7 @@ async def _read(state: State, path: str, problem: str) -> str | None:
 
 
 def _fill_in(content: str, arguments: str) -> str:
-    """What a file says, without its front matter, and with the arguments in their places."""
+    """Returns the text of a file without its front matter, and with the arguments filled in."""
     content = content.replace("\r\n", "\n")
     front = _FRONT.match(content)
     body = content[front.end() :] if front is not None else content

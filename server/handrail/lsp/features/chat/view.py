@@ -96,7 +96,7 @@ async def choose(state: State, params: protocol.ChatChooseParams) -> None:
 
 
 async def complete(state: State, params: protocol.ChatCompleteParams) -> protocol.ChatOffers:
-    """What may be meant by the end of a message that is being written."""
+    """Returns completions for the end of a message that is being written."""
     first, _, rest = params.before.rpartition("\n")
     completions = await mentioned.complete_mention(state, rest, is_first=not first.strip())
     if completions is None:
