@@ -36,9 +36,9 @@ def typed(page: Page, text: str) -> Page:
     return page_reading.observe(page, split_lines(text))
 
 
-def stored(page: Page) -> Page | None:
-    """Returns the page as it is after a restart."""
-    return page_json.read(json.loads(json.dumps(page_json.as_json(page))))
+def stored(page: Page, parts: Sequence[Part] = ()) -> Page | None:
+    """Returns the page as it is after a restart, when it has these parts."""
+    return page_json.read(json.loads(json.dumps(page_json.as_json(page))), parts)
 
 
 def remarks(page: Page) -> list[tuple[str, str]]:
@@ -291,10 +291,11 @@ class Both:
 @given(STEPS)
 def test_nothing_of_the_users_is_touched_whatever_the_two_do(steps: list[tuple[str, object, object]]) -> None:
     both = Both()
+    parts = [part(key, f"## {key}", "", f"+{key}0", "```", "") for key in "abcde"]  # as `show` makes them
     for name, first, second in steps:
         before = both.words
         getattr(both, name)(first, second)
         assert name == "remove" or before <= both.words
-        assert stored(both.page) == both.page
+        assert stored(both.page) == stored(both.page, parts) == both.page
         said = {word for each in on_page.remarks(both.page) for word in each.text.split()}
         assert {word for word in said if word.startswith("mine")} == both.words

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SANDBOX = "HANDRAIL_SANDBOX"  # in the environment: decides how commands are contained
+LIMITS_GC = 20_000, 20, 20  # lines of a long page come by tens of thousands, and all of them stay
 SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answers the editor
 
 
@@ -67,6 +68,7 @@ def join(
 
         set_up_server(server, _backend(keys, clock, patience, closing))
         gc.freeze()  # none of it need be looked at whenever garbage is collected
+        gc.set_threshold(*LIMITS_GC)
         gc.enable()
         sys.setswitchinterval(SWITCH_S)
 

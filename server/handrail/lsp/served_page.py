@@ -350,12 +350,17 @@ class ServedPage(ABC):
         """Loads its stored state."""
         if self.is_loaded:
             return
+        if self.is_derived:  # the stored state may be older than the document
+            await self.prepare(self.page)
+            self._sent.append(pages.update(Page(), self.parts))
+        parts = self.parts if self.is_derived else ()
         note = await self.served.kept_note(self.name)
         page: Page | None = None
         try:
             latest, saved, said = json.loads(note or "")
-            page = page_json.read(latest)
-            self._saved = page if saved is None else page_json.read(saved)
+            page = page_json.read(latest, parts)
+            self._saved = page if saved is None else page_json.read(saved, parts)
+            self._note = note or ""
             self.load_state(said)
         except (ValueError, TypeError, RecursionError):
             page = None
@@ -367,9 +372,6 @@ class ServedPage(ABC):
             self.page = Page(
                 lines=tuple(Line(text=row, part=FOREIGN, number=number) for number, row in enumerate(rows))
             )
-        if self.is_derived:  # the stored state may be older than the document
-            await self.prepare(self.page)
-            self._sent.append(pages.update(Page(), self.parts))
         self.is_loaded = True  # not earlier: typing during the wait is examined once, now
         document = self._open()
         if document is not None:

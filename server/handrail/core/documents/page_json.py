@@ -9,11 +9,11 @@ with the entry of that one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain, groupby
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
-from handrail.core.documents.page import Line, Page
+from handrail.core.documents.page import Line, Page, Part
 
 Entry = list[Any]
 
@@ -38,24 +38,35 @@ def _entry(lines: list[Line]) -> Entry:
     return [first.part, first.number, [line.text for line in lines], code, *over]
 
 
-def read(value: object) -> Page | None:
-    """Converts what `as_json` has returned to the page again; None if it is something else."""
+def read(value: object, parts: Sequence[Part] = ()) -> Page | None:
+    """
+    Converts what `as_json` has returned to the page again; None if it is something else.
+
+    Args:
+        value: What `json` has read.
+        parts: Parts as they are now. The lines of those that are the same are not made again.
+    """
     if not isinstance(value, list):
         return None
+    known = {part.key: part for part in parts if not part.numbers}
     try:
-        return Page(lines=tuple(chain.from_iterable(map(_lines, value))))
+        return Page(lines=tuple(line for entry in value for line in _lines(entry, known)))
     except (ValueError, TypeError, RecursionError):
         return None
 
 
-def _lines(entry: Entry) -> Iterator[Line]:
+def _lines(entry: Entry, known: Mapping[str, Part]) -> Iterable[Line]:
     part, first, texts, positions, *rest = entry
     if not (isinstance(part, str | None) and isinstance(texts, list)):
         raise TypeError("not an entry of a page")
-    over = next(_lines(rest[0])) if rest else None
-    code = frozenset(positions)
-    for at, text in enumerate(texts):
-        if not isinstance(text, str):
-            raise TypeError("not the text of a line")
-        number = first if part is None else first + at
-        yield Line(text=text, part=part, number=number, is_code=at in code, over=over)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("not the texts of lines")
+    same = known.get(part or "")
+    if same is not None and first == 0 and not rest and tuple(texts) == same.rows:
+        return same.lines
+    over = next(iter(_lines(rest[0], {}))) if rest else None
+    code, step = frozenset(positions), 0 if part is None else 1
+    return [
+        Line(text=text, part=part, number=first + at * step, is_code=at in code, over=over)
+        for at, text in enumerate(texts)
+    ]
