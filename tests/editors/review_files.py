@@ -40,6 +40,7 @@ def _write(path: str, content: str) -> dict[str, object]:
     return {"name": "write_file", "arguments": {"path": path, "content": content}}
 
 
+COPY = {"name": "terminal", "arguments": {"command": "cp other.bin dot.bin"}}
 MESSAGES: list[dict[str, object]] = [
     {
         "calls": [
@@ -54,8 +55,10 @@ MESSAGES: list[dict[str, object]] = [
             _write("blank.txt", "filled\n"),
         ]
     },
-    {"calls": [{"name": "terminal", "arguments": {"command": "cp other.bin dot.bin"}}]},
+    {"calls": [COPY]},
     {"text": "All is changed."},
+    {"calls": [COPY]},  # a later turn
+    {"text": "It is copied again."},
 ]
 RULES = [{"tool": "terminal", "match": "cp *", "verdict": "allow"}]
 LEFT = {**DISK, "price.txt": DISK["price.txt"].replace(b"tax", b"TAX"), "blank.txt": b"filled\n"}

@@ -56,14 +56,20 @@ export class Bases implements Disposable {
   /** Where nothing is pending, a document does not differ from its base. */
   private async text(base: Uri): Promise<string> {
     const { uri, turn } = ofBase(base);
+    if (this.isOtherThanText(uri)) return ""; // VS Code would keep a document that is read here open for minutes, and it could not be undone
     const isPending = this.pending.of(uri).some(({ turns }) => turn === undefined || turns.includes(turn));
     if (!isPending) return textNow(uri);
     const params = { uri: uri.toString(), ...(turn === undefined ? {} : { turn }) };
     try {
       return (await this.connection.request(REVIEW_BASE, params)).text;
     } catch {
-      return textNow(uri); // what was pending has gone, or is not text
+      return textNow(uri); // what was pending has gone
     }
+  }
+
+  /** Whether a file that is not text is pending: it is compared with nothing. */
+  private isOtherThanText(uri: Uri): boolean {
+    return this.pending.of(uri).some(({ kind }) => kind === "whole");
   }
 
   /**
@@ -84,7 +90,7 @@ export class Bases implements Disposable {
     const source: { quickDiffProvider?: QuickDiffProvider | undefined } = this.source;
     source.quickDiffProvider = undefined;
     source.quickDiffProvider = {
-      provideOriginalResource: (uri) => (this.pending.of(uri).length > 0 ? baseOf(uri) : undefined),
+      provideOriginalResource: (uri) => (this.pending.of(uri).length > 0 && !this.isOtherThanText(uri) ? baseOf(uri) : undefined),
     };
   }
 }

@@ -26,6 +26,7 @@ function baseOf(name) {
 const click = (row, id) => user({ sees: scenario.prompt, does: [["clickInRow", row, titleOf(id)]] });
 
 let poem;
+let session;
 
 module.exports = {
   "a turn changes files of every kind": async () => {
@@ -33,7 +34,8 @@ module.exports = {
     const editor = await show("poem.txt");
     poem = editor.document;
     await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), "zero\n"));
-    const { turn } = await command("handrail.turn.start", { prompt: scenario.prompt });
+    const { turn, session: begun } = await command("handrail.turn.start", { prompt: scenario.prompt });
+    session = begun;
     assert.equal((await command("handrail.turn.wait", { turn })).state, "finished");
     assert.deepEqual(await listed(), steps.map((step) => step.split(":")[0]));
   },
@@ -100,6 +102,7 @@ module.exports = {
     await command("handrail.client.undoChange");
     await until("it is back", () => exists("gone.txt"));
     assert(!(await listed()).includes("gone.txt"));
+    await until("the row is gone", async () => !(await user({ sees: scenario.prompt, reads: { rows: ROWS } })).rows.some((row) => row.includes("gone.txt")));
     await command("workbench.action.closeActiveEditor");
   },
   "all changes are compared in one editor, which follows what is undone and kept": async () => {
@@ -152,5 +155,18 @@ module.exports = {
     await command("handrail.client.showLog");
     await until("it is shown", () => vscode.workspace.textDocuments.some(({ uri }) => uri.scheme === "output"));
     await user({ sees: "Output", picture: "log" });
+  },
+  "of a file that is not text, but is open as text, no rows are counted, and the undo says that closing it helps": async () => {
+    const { turn } = await command("handrail.turn.start", { prompt: scenario.prompt, session });
+    await command("handrail.turn.wait", { turn });
+    await command("vscode.open", uriOf("dot.bin"));
+    await user({ sees: "Open Anyway", does: [["clickText", "Open Anyway"]], picture: "not-text" });
+    await user({ sees: "Select editor for", does: [["press", "Enter"]] });
+    await until("it is shown as text", () => vscode.window.activeTextEditor?.document.fileName.endsWith("dot.bin"));
+    await user({ sees: "✎ not a text file: Keep", picture: "open-as-text" });
+    await click("not a text file", "handrail.client.undoListed");
+    await user({ sees: "only while it is closed. Close it, then try again.", picture: "close-it" });
+    assert.deepEqual(await listed(), ["dot.bin"]);
+    assert.equal(onDisk("dot.bin"), onDisk("other.bin"));
   },
 };
