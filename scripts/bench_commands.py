@@ -34,7 +34,7 @@ from handrail.core.conversation.message import Message, Piece, ToolCall, ToolOff
 from handrail.core.policy import verdict
 from handrail.core.policy.containment import FREE, Contained, Profile
 from handrail.core.policy.grants import Rights
-from handrail.core.policy.shell import CommandResult, Run
+from handrail.core.policy.shell import Run, RunResult
 from handrail.ports import Ports
 
 ROUNDS = 40
@@ -71,7 +71,7 @@ class Contains:
         """Run `true`."""
         wanted = Run(line="true", folder=uri_of(self.root), timeout_s=60, contained=contained)
         ran = await self.processes.run(wanted, asyncio.Event(), lambda text: None)
-        assert isinstance(ran, CommandResult), ran
+        assert isinstance(ran, RunResult), ran
         assert ran.code == 0, ran
 
 
