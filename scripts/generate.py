@@ -365,17 +365,17 @@ a client that did not opt in.
 
 ## Questions
 
-The server asks with `handrail/approval/request`. It asks a client that did not opt in to this with
+The server asks with `handrail/approval/request`. If a client did not opt in to this, the server asks with
 `window/showMessageRequest`, which offers only *No* and *Show*, so that a stray key such as a digit or Return
 can never say yes. *Show* opens a document with the whole question, and the document's code actions answer it.
 While a question is open, the code actions of every open document include *Show* and *No*, `approval.list`
 lists it, and `approval.answer` answers it.
 
-All of these belong to one question: the first valid answer counts and ends it everywhere. Only an offered
-choice, spelled exactly, is an answer, or any text if the question takes text. `null`, an error and an unknown
-choice leave the question open, so a notification that disappears is never an answer. The question ends as a
-no after the setting `handrail.questions.timeout`, and when its turn or the connection ends. Several questions
-can be open at once.
+All of these belong to one question: the first valid answer counts and ends it everywhere. An answer is one of
+the offered choices, spelled exactly, or, if the question takes text, any text. `null`, an error and an
+unknown choice leave the question open, so a notification that disappears is never an answer. The question ends as a
+no after the time in the setting `handrail.questions.timeout`, and when its turn or the connection ends.
+Several questions can be open at once.
 
 ## Commands that edit
 
@@ -391,7 +391,7 @@ Cancelling `turn.wait` does not stop the turn. Commands that the turn started in
 
 ## Commands in the background
 
-The user is asked about a background command as about any other, but can allow it only this once. It has its
+The user is asked about every background command, and can allow it for this call only. The command has its
 own id (such as `b1`) and keeps running after its tool call has a result. It runs until it ends by itself, the
 model stops it, `command.stop` does, its session is deleted, or the server ends. While its turn is running,
 the command's output is reported with the id of its tool call. Its changes are part of its turn's checkpoint;
@@ -402,9 +402,9 @@ running.
 
 A session can be shown as a document (`chat.open`), or as values in a client's own view. `chat.read` returns
 all items of a conversation; from then on, `handrail/chat/changed` tells a client with the service `chat` what
-was added, changed or removed, ten times a second at most. Both have the same source, so a message or an
-answer in one appears in the other. Text from the model and remarks are Markdown, everything else is plain
-text. Never act on any of it: no HTML, no `command:` links, no remote pictures.
+was added, changed or removed, ten times a second at most. The document and the view show the same
+conversation, so a message or an answer in one appears in the other. Text from the model and remarks are
+Markdown, everything else is plain text. Never act on any of it: no HTML, no `command:` links, no remote pictures.
 
 ## Checkpoints
 
@@ -432,7 +432,8 @@ Several processes may change the files of one workspace: the server of each edit
    folded where the system ignores it); on Windows, lock its byte 2^30. If its name then leads to another
    file, start again. Delete it before you release the lock. This keeps out the processes of one user on one
    machine.
-4. Wait for all of these for two seconds at most, then give up and say why: never write without a lock.
+4. Wait at most two seconds for all of these locks together, then give up and say why: never write without a
+   lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
    edit again or refuse it. Replace the file by renaming, check what it holds, then release the lock. While
    you hold the lock, never wait for a person, a model or another process.

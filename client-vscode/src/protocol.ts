@@ -181,7 +181,7 @@ export interface CheckpointPath {
 
 /** What documents held before a turn changed them. */
 export interface Checkpoint {
-  /** What it was taken before: a `turn` (of a model, or of edits given by another program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore. */
+  /** The kind of change before which it was taken: a `turn` (of a model, or of edits given by another program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore. */
   kind: CheckpointKind;
   /** The checkpoint's id, which is the id of its turn. */
   id: string;
@@ -499,7 +499,7 @@ export interface CheckpointRestoreParams {
   files?: boolean;
   /** Undo only what the turn changed in these lines of the current text; `uris` must then name exactly one document. */
   range?: Range;
-  /** Whether to change nothing, and only return the report that the restore would have now. An editor that refuses an edit, or a file that cannot be written, shows only in a real restore. */
+  /** Whether to change nothing, and only return the report that the restore would have now. Only a real restore finds out that the editor refuses an edit or that a file cannot be written. */
   dryRun?: boolean;
 }
 
@@ -531,7 +531,7 @@ export interface CheckpointText {
 
 /** Which checkpoints to remove. */
 export interface CheckpointPruneParams {
-  /** Ids of the checkpoints to remove, even if the limits allow them; null removes those that exceed the limits. */
+  /** Ids of the checkpoints to remove, even if they are within the limits; null removes those that exceed the limits. */
   checkpoints?: string[];
 }
 
@@ -1139,7 +1139,7 @@ export interface ChatQuestion {
 export interface ChatTranscript {
   /** The session's id. */
   session: string;
-  /** The number from which the revisions in `handrail/chat/changed` count on. */
+  /** The current revision; the next `handrail/chat/changed` has this number plus one. */
   revision: number;
   /** The state of the conversation. */
   status: ChatStatus;
@@ -1629,7 +1629,7 @@ export interface SaveResult {
   saved: string[];
 }
 
-/** Asks for a key that the client may keep. */
+/** Asks for a key that the client may have stored. */
 export interface SecretParams {
   /** Name of the key, such as `OPENAI_API_KEY`. */
   name: string;
@@ -1746,7 +1746,7 @@ export const TURN_QUEUE = "handrail/turn/queue";
 /** Waits for the end of a turn and returns its report. */
 export const TURN_WAIT = "handrail/turn/wait";
 
-/** Applies edits without asking a model, as a turn of a new session: verified, and reviewed and restored like any other. Answers when the edits are made; cancelling the request stops the turn. */
+/** Applies edits without asking a model, as a turn of a new session. The edits are verified, and can be reviewed and restored like those of any other turn. Answers when the edits are made; cancelling the request stops the turn. */
 export const TURN_APPLY = "handrail/turn/apply";
 
 /** Sends a message to a running turn; the model reads it at its next step, with what the message names with an `@`. */

@@ -133,9 +133,10 @@ APPROVALS = Setting(
         '"match": "npm *", "verdict": "allow"}`. `tool` is the name of a tool, `read`, `edit` or `*`; '
         "`match` is a pattern for the path, or for one part of a command; `verdict` is `allow`, `ask` or "
         "`block`. The last rule that matches decides. Without rules, the agent may read and edit files in "
-        "the workspace, and run commands that are known to change nothing. handrail asks about protected "
-        "files (keys, settings of editors and agents, CI definitions), anything outside the workspace, and "
-        "all other commands. No rule can unblock version control's own files."
+        "the workspace, and run commands in the sandbox. handrail asks about protected files (keys, settings "
+        "of editors and agents, CI definitions), anything outside the workspace, commands that need more "
+        "access, and commands in the background; if bubblewrap does not contain commands, also about all "
+        "that are not known to be read-only. No rule can unblock version control's own files."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -180,8 +181,8 @@ CONTEXT_WINDOW = Setting(
     does=(
         "The size of the model's context in tokens, including its answer. 0: the size that its server "
         "reports (Ollama, vLLM, LM Studio, llama.cpp) or that is known for the model, otherwise 128,000. "
-        "handrail summarises a conversation before it becomes longer. Ollama loads `ollama:NAME` with this "
-        "size; without the setting it often uses 4,096."
+        "handrail summarises a conversation before it outgrows this size. Ollama loads `ollama:NAME` with "
+        "this size; without the setting it often uses 4,096."
     ),
 )
 CONTEXT_RESERVE = Setting(
@@ -216,7 +217,10 @@ PICTURES = Setting(
     default="auto",
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
-    does="Whether the model is shown pictures. `auto`: if handrail knows from its name that it accepts them.",
+    does=(
+        "Whether the model is shown pictures. `auto`: yes, if handrail knows from the model's name that the "
+        "model accepts pictures."
+    ),
 )
 TERMINAL_TIMEOUT = Setting(
     name="terminal.timeout",
@@ -241,12 +245,12 @@ TERMINAL_ENVIRONMENT = Setting(
     reads=environment.read,
     scope=Scope.MACHINE,
     does=(
-        "Names of environment variables that a command inherits once you have allowed it, in addition to "
-        "the usual ones (paths, language, terminal, toolchains), such as `MY_TOOL_HOME` or the pattern "
-        "`MY_TOOL_*`. A pattern never matches a variable that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` "
-        "and the like) or that changes how programs start; write such a name in full. Commands that run "
-        "without a question because they only read inherit none of them, and no command inherits the "
-        "model's key."
+        "Names of environment variables, such as `MY_TOOL_HOME` or the pattern `MY_TOOL_*`. A command that "
+        "you have allowed inherits them in addition to the usual ones (paths, language, terminal, "
+        "toolchains). A pattern never matches a variable that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` "
+        "and the like) or that changes how programs start; write such a name in full. Read-only "
+        "commands, which run without a question, inherit none of them, and no command inherits the model's "
+        "key."
     ),
 )
 CHECKS = Setting(
@@ -255,9 +259,10 @@ CHECKS = Setting(
     reads=checks.read,
     scope=Scope.MACHINE,
     does=(
-        "Commands that check the documents that a turn edits, for a terminal and for editors that do not "
-        "share the diagnostics of their language servers, such as "
+        "Commands that check the documents that a turn edits, such as "
         '`{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}`. '
+        "They are for a terminal, and for editors that do not share the diagnostics of their language "
+        "servers. "
         "The model is told about problems that did not exist before its edits. The command runs in the "
         "workspace folder of the documents, and `{files}` stands for their paths in it. `format` says what "
         "it prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
@@ -288,8 +293,8 @@ CHECKPOINTS_AGE = Setting(
     scope=Scope.MACHINE,
     bounds=(1, 36_500),
     does=(
-        "The number of days after which a turn's checkpoint is removed, and its pending changes count as "
-        "kept."
+        "The number of days after which a turn's checkpoint is removed. A document's pending changes count "
+        "as kept after as many days without a new one."
     ),
 )
 
@@ -337,8 +342,8 @@ REVIEW_MARKS = Setting(
     default=False,
     scope=Scope.WINDOW,
     does=(
-        "Show pending changes as diagnostics of severity *hint*, for editors that can only list and step "
-        "through diagnostics. They are separate from failed edits."
+        "Show pending changes as diagnostics of severity *hint*, for editors in which diagnostics are the "
+        "only marks that you can list and step through. They are separate from failed edits."
     ),
 )
 PROMPTS_ON_SAVE = Setting(
@@ -347,9 +352,9 @@ PROMPTS_ON_SAVE = Setting(
     scope=Scope.MACHINE,
     does=(
         "Send comments that begin with `handrail:` when you save the document, each comment once. Only "
-        "comments that you typed since you opened the document are sent, never those from the file, the "
-        "agent or another program. If your editor saves automatically, a comment may be sent before you "
-        "have finished it."
+        "comments that you typed since you opened the document are sent, never those that were already in "
+        "the file, or that the agent or another program wrote. If your editor saves automatically, a comment "
+        "may be sent before you have finished it."
     ),
 )
 FOLLOW = Setting(

@@ -69,8 +69,8 @@ class CheckpointRestoreParams:
         files: Whether to restore documents. It may be false only with `conversation` and without `uris`.
         range: Undo only what the turn changed in these lines of the current text; `uris` must then name
             exactly one document.
-        dry_run: Whether to change nothing, and only return the report that the restore would have now. An
-            editor that refuses an edit, or a file that cannot be written, shows only in a real restore.
+        dry_run: Whether to change nothing, and only return the report that the restore would have now.
+            Only a real restore finds out that the editor refuses an edit or that a file cannot be written.
     """
 
     checkpoint: str
@@ -133,8 +133,8 @@ class CheckpointPruneParams:
     Which checkpoints to remove.
 
     Attributes:
-        checkpoints: Ids of the checkpoints to remove, even if the limits allow them; null removes those that
-            exceed the limits.
+        checkpoints: Ids of the checkpoints to remove, even if they are within the limits; null removes those
+            that exceed the limits.
     """
 
     checkpoints: list[str] | None = None

@@ -243,7 +243,7 @@ class ChatTranscript:
 
     Attributes:
         session: The session's id.
-        revision: The number from which the revisions in `handrail/chat/changed` count on.
+        revision: The current revision; the next `handrail/chat/changed` has this number plus one.
         status: The state of the conversation.
         items: The parts of the conversation, in order.
     """

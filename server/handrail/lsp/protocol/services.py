@@ -109,7 +109,7 @@ class SaveResult:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretParams:
     """
-    Asks for a key that the client may keep.
+    Asks for a key that the client may have stored.
 
     Attributes:
         name: Name of the key, such as `OPENAI_API_KEY`.

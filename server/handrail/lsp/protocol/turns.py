@@ -206,8 +206,9 @@ TURN_APPLY = Request(
     params=TurnApplyParams,
     result=TurnApplied,
     does=(
-        "Applies edits without asking a model, as a turn of a new session: verified, and reviewed and "
-        "restored like any other. Answers when the edits are made; cancelling the request stops the turn."
+        "Applies edits without asking a model, as a turn of a new session. The edits are verified, and can "
+        "be reviewed and restored like those of any other turn. Answers when the edits are made; cancelling "
+        "the request stops the turn."
     ),
 )
 

@@ -231,8 +231,8 @@ class Checkpoint:
         session: The session's id; empty for a quick fix and for changes undone in a review.
         turn: Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their
             own.
-        kind: What it was taken before: a `turn` (of a model, or of edits given by another program), a
-            `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore.
+        kind: The kind of change before which it was taken: a `turn` (of a model, or of edits given by another
+            program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore.
         label: A short title for people, such as the first line of the turn's prompt.
         time: When the checkpoint was started, as an RFC 3339 time.
         root: Absolute path of the first workspace folder; empty if there was none.
