@@ -373,9 +373,9 @@ lists it, and `approval.answer` answers it.
 
 All of these belong to one question: the first valid answer counts and ends it everywhere. An answer is one of
 the offered choices, spelled exactly, or, if the question takes text, any text. `null`, an error and an
-unknown choice leave the question open, so a notification that disappears is never an answer. The question ends as a
-no after the time in the setting `handrail.questions.timeout`, and when its turn or the connection ends.
-Several questions can be open at once.
+unknown choice leave the question open, so a notification that disappears is never an answer. The question
+ends as a no after the time in the setting `handrail.questions.timeout`, and when its turn or the connection
+ends. Several questions can be open at once.
 
 ## Commands that edit
 
@@ -404,7 +404,8 @@ A session can be shown as a document (`chat.open`), or as values in a client's o
 all items of a conversation; from then on, `handrail/chat/changed` tells a client with the service `chat` what
 was added, changed or removed, ten times a second at most. The document and the view show the same
 conversation, so a message or an answer in one appears in the other. Text from the model and remarks are
-Markdown, everything else is plain text. Never act on any of it: no HTML, no `command:` links, no remote pictures.
+Markdown, everything else is plain text. Never act on any of it: no HTML, no `command:` links, no remote
+pictures.
 
 ## Checkpoints
 
