@@ -161,7 +161,7 @@ async function runLogged([command = "", ...args]: string[], log: LogOutputChanne
     const code = await new Promise<number | null>((resolve, reject) => {
       child.once("error", reject).once("close", resolve);
     });
-    if (token.isCancellationRequested) throw new UserError(l10n.t("The server was not installed, because you cancelled it."));
+    if (token.isCancellationRequested) throw new UserError(l10n.t("The server was not installed, because you cancelled the installation."));
     if (code !== 0) throw new ProgramFailed(lastLine(tail));
   } finally {
     stop.dispose();

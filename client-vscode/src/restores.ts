@@ -108,9 +108,15 @@ function summary({ restored, deleted, partial, conflicts, conversation }: Restor
     );
   }
   for (const { uri, reason } of partial.slice(0, SHOWN)) parts.push(l10n.t("Only a part of {0} was restored: {1}", name(uri), reason.replace(/\.?$/, ".")));
-  if (partial.length > SHOWN) parts.push(l10n.t("The same applies to {0} more.", partial.length - SHOWN));
+  if (partial.length > SHOWN) {
+    const more = partial.length - SHOWN;
+    parts.push(counted(more, l10n.t("1 more document was restored in part."), l10n.t("{0} more documents were restored in part.", more)));
+  }
   for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(l10n.t("{0} was not changed: {1}", name(uri), reason.replace(/\.?$/, ".")));
-  if (conflicts.length > SHOWN) parts.push(l10n.t("The same applies to {0} more.", conflicts.length - SHOWN));
+  if (conflicts.length > SHOWN) {
+    const more = conflicts.length - SHOWN;
+    parts.push(counted(more, l10n.t("1 more document was not restored."), l10n.t("{0} more documents were not restored.", more)));
+  }
   return parts.join(" ");
 }
 

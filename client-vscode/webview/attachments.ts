@@ -67,8 +67,8 @@ export class Attachments {
       return;
     }
     const data = await base64Of(file);
-    if (data.length > MOST_PICTURE_CHARS) this.complain(l10n.t("{0} is too large: a picture may have 3.5 MB.", name));
-    else if (this.pictures.length >= MOST_PICTURES) this.complain(l10n.t("A message may have {0} pictures.", MOST_PICTURES));
+    if (data.length > MOST_PICTURE_CHARS) this.complain(l10n.t("{0} is too large: a picture can have at most 3.5 MB.", name));
+    else if (this.pictures.length >= MOST_PICTURES) this.complain(l10n.t("A message can have at most {0} pictures.", MOST_PICTURES));
     else this.put([...this.pictures, { name: file.name || "picture", data }]);
   }
 

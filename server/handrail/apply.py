@@ -184,7 +184,7 @@ class _Applying:
         """The Approver port: the person at the terminal, asked once about the same; no one there is a no."""
         if ALLOW not in question.choices:
             return None  # only a model asks other questions
-        asked = f"{question.diff}Allow {question.tool} on {question.subject}? {question.detail}".strip()
+        asked = f"{question.diff}Allow {question.tool}: {question.subject}? {question.detail}".strip()
         if asked not in self.answers:
             self.answers[asked] = self.options.yes or await self._ask(asked)
         return ALLOW if self.answers[asked] else DENY

@@ -295,7 +295,7 @@ async def test_a_command_of_the_projects_is_what_its_file_says(stage: Stage, hab
     editor.desk.type(editor.desk.open(file), "Heal", instead="Mend")
     uri = await opened(editor)
     await command(editor, uri, "/help\n")
-    await shows(editor, uri, "- `/fix:issue`: what .agents/commands/fix/issue.md says")
+    await shows(editor, uri, "- `/fix:issue`: sends the text of .agents/commands/fix/issue.md")
     assert list(await offered(editor, uri, "/fi")) == ["/fix:issue"]
     await says(editor, uri, "x:issue 12 now\n")
     text = await shows(editor, uri, "Mended.")

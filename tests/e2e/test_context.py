@@ -232,7 +232,8 @@ UNKNOWN = {
         f"@n{number}" for number in range(9)
     ): "@n0, @n1, @n2, @n3, @n4 and 4 more: the file does not exist, so only the name was sent to the model.",
     "/usr is full, why?": "`/usr` is not a command, so the message was sent to the model unchanged.",
-    "/undo\nand try again": "`/undo` was sent to the model as text: write a command alone, on one line.",
+    "/undo\nand try again": "`/undo` was sent to the model as text. To run the command, write it alone on "
+    "one line.",
     "/modle m\nand try again": "`/modle` is not a command, so the message was sent to the model unchanged. "
     "Did you mean `/mode` or `/model`?",
 }

@@ -125,7 +125,7 @@ async def test_where_both_changed_the_same_it_is_a_conflict(stage: Stage, habits
     editor.desk.tell()
     report = await editor.request("checkpoint.restore", checkpoint=turn, uris=[uri])
     assert names(stage, report)["conflicts"] == {"open.txt"}
-    assert "ended while writing it" in report["conflicts"][0]["reason"]
+    assert "ended while it was writing this document" in report["conflicts"][0]["reason"]
     assert editor.desk[uri] == text.replace("LINE 4", "LINE 4 and more")
 
 

@@ -262,7 +262,7 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
         [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p", yes=yes
     )
     assert result in [message["result"] for message in stage.received if "result" in message]
-    assert ("Allow patch on .env? It is a key. There is no terminal in which to ask" in ended.err) is not yes
+    assert ("Allow patch: .env? It is a key. There is no terminal in which to ask" in ended.err) is not yes
     assert ("To allow it, give --yes" in ended.err) is not yes
 
 
@@ -316,7 +316,7 @@ def test_on_a_terminal_the_person_is_asked(
             shown += piece
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0, shown
     os.close(terminal)
-    assert (b"Allow patch on " if "allow" in choices else b"") + b"\\x1b[2J.env" in shown
+    assert (b"Allow patch: " if "allow" in choices else b"") + b"\\x1b[2J.env" in shown
     result = {"choice": choice} if choice else None
     assert result in [message["result"] for message in stage.received if "result" in message]
 

@@ -6,7 +6,7 @@
 import { commands, l10n, type LogOutputChannel, Selection, TabInputCustom, TabInputText, type TextDocument, Uri, window, workspace } from "vscode";
 
 import type { Connection } from "../connection";
-import { announce, tell, UserError, type Way } from "../messages";
+import { announce, counted, tell, UserError, type Way } from "../messages";
 import { type Hunk, REVIEW_KEEP, REVIEW_LIST, REVIEW_NEXT, REVIEW_OPEN, REVIEW_PREVIOUS, REVIEW_UNDO } from "../protocol";
 import type { ReviewConflict, ReviewKept, ReviewUndone } from "../protocol";
 import { open, type Texts } from "../texts";
@@ -69,7 +69,8 @@ export class ReviewActions {
     const hunks = conflicts.map(({ hunk }) => hunk);
     const typed = listed.filter(({ id, editedByUser, kind }) => hunks.includes(id) && editedByUser && kind === "changed");
     const said = conflicts.slice(0, SHOWN).map(({ uri, reason }) => l10n.t("A change in {0} was not undone. {1}", nameOf(Uri.parse(uri)), reason));
-    if (conflicts.length > SHOWN) said.push(l10n.t("The same applies to {0} more.", conflicts.length - SHOWN));
+    const more = conflicts.length - SHOWN;
+    if (more > 0) said.push(counted(more, l10n.t("1 more change was not undone."), l10n.t("{0} more changes were not undone.", more)));
     const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
     const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
     if (typed.length === hunks.length) {

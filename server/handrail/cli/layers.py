@@ -107,7 +107,7 @@ def _confirm(held: Sequence[LayerChange], target: Path) -> bool:
             f"Nothing was copied to {_path(str(target))}, because there is no terminal in which to ask. To "
             f"allow it, give --yes."
         )
-    _ask(f"Do that in {_path(str(target))}? [y/N] ")
+    _ask(f"Copy these changes into {_path(str(target))}? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 

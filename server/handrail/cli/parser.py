@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
-        help="answer a command that edits with null after this many seconds, and let it continue: some "
+        help="after this many seconds, answer `null` to a command that edits, and let it continue: some "
         "editors block until they have an answer (default: 0.5)",
     )
     server.add_argument(

@@ -136,9 +136,9 @@ def rule_of(given: str) -> dict[str, str]:
     tool, _, pattern = given.partition(":")
     if tool not in (known := ["*", *RULE_GROUPS, *TOOLS]):
         near = difflib.get_close_matches(tool, known, 1, LIKE)
-        hint = f"did you mean `{near[0]}`" if near else f"tools are {', '.join(sorted(known))}"
+        hint = f"Did you mean `{near[0]}`?" if near else f"Tools are: {', '.join(sorted(known))}."
         raise ConfigError(
-            f"--approve {given!r} does not name a tool: {hint}? Write it like 'terminal:npm test' or "
+            f"--approve {given!r} does not name a tool. {hint} Write it like 'terminal:npm test' or "
             f"'edit:docs/**'."
         )
     return {"tool": tool, "match": pattern or "*", "verdict": "allow"}

@@ -46,13 +46,13 @@ class Code(StrEnum):
     )
     NO_MATCH = (
         "no-match",
-        "The search text is not in the document. The diagnostic is at the most similar place; its quick fix "
-        "makes the edit there. Or read the document again and send its exact lines.",
+        "The search text is not in the document. The diagnostic is at the most similar place. Use its quick "
+        "fix to make the edit there, or read the document again and send its exact lines.",
     )
     AMBIGUOUS_MATCH = (
         "ambiguous-match",
-        "The search text occurs more than once, and the edit does not say which place it means. The quick "
-        "fixes make the edit at the place that you choose. Or add a line of context, or a line number.",
+        "The search text occurs more than once, and the edit does not say which place it means. "
+        "Choose the place with a quick fix, or add a line of context or a line number.",
     )
     NO_CHANGE = (
         "no-change",
@@ -81,8 +81,8 @@ class Code(StrEnum):
     )
     STALE_DOCUMENT = (
         "stale-document",
-        "You changed the lines that the edit was going to change. Your text is kept. Read the document "
-        "again.",
+        "You changed the lines that the edit was going to change. Your text is kept. The model has "
+        "to read the document again.",
     )
     BAD_ENCODING = (
         "bad-encoding",
@@ -97,8 +97,8 @@ class Code(StrEnum):
     # The editor.
     EDIT_REJECTED = (
         "edit-rejected",
-        "The editor refused the edit, did not answer in time, or the file could not be written; the message "
-        "says which. Check whether the document is read-only or a dialog is open, then try again.",
+        "The editor refused the edit or did not answer in time, or the file could not be written; the "
+        "message says which. Check whether the document is read-only or a dialog is open, then try again.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
@@ -141,7 +141,7 @@ class Code(StrEnum):
     )
     CUT_SHORT = (
         "cut-short",
-        "The turn was stopped before this call ran, while it ran, or before it had a result.",
+        "The turn was stopped before this call finished.",
     )
     TOOL_FAILED = (
         "tool-failed",

@@ -55,7 +55,7 @@ class Question:
         """The question as people read it, in one line where its parts are."""
         if not self.asks_permission:
             return self.subject
-        return f"Allow {self.tool} on {self.subject}? {self.detail}".strip()
+        return f"Allow {self.tool}: {self.subject}? {self.detail}".strip()
 
     @property
     def unanswered(self) -> str:
@@ -87,7 +87,8 @@ class Question:
         """More information about what is to be done."""
         folder = f"It runs in the folder {self.folder}."
         notes = [folder] if self.asks_permission and self.folder not in ("", ".") else []
-        return (*notes, *(f"s and a add this rule: {rule}" for rule in self.rules if self.more))
+        rules = self.rules if self.more else ()
+        return (*notes, *(f"With `s` or `a`, handrail adds this rule: {rule}" for rule in rules))
 
     @property
     def more(self) -> str:

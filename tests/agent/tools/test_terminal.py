@@ -150,7 +150,7 @@ async def test_what_a_command_left_running_is_said(bench: Bench) -> None:
     (text,) = await run(bench, "sleep 60 & echo started")
     assert "started" in text
     if sys.platform == "linux":
-        assert text.startswith("Exit code 0. It left processes (1) running")
+        assert text.startswith("Exit code 0. 1 process was still running")
 
 
 async def test_long_output_is_kept_aside_without_keys(bench: Bench) -> None:

@@ -109,7 +109,7 @@ async def test_a_session_is_continued_and_what_was_sent_is_kept_for_its_owner_on
 async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(place: Place) -> None:
     async with place.chat(KEY, KEY, answer("Done.")) as talk:
         talk.type("go" + ENTER + "y")  # the y is typed before the question comes
-        await talk.until("Allow patch on .env?")
+        await talk.until("Allow patch: .env?")
         await talk.until("Tab: answer")
         talk.type("es" + ENTER)
         await talk.until("> yes")
@@ -117,7 +117,7 @@ async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(pla
         await talk.until(QUESTION)
         assert place.file(".env") == "KEY=1\n"
         await talk.say("", "deny")
-        await talk.until("Allow patch on .env?")
+        await talk.until("Allow patch: .env?")
         await talk.until(QUESTION)
         await talk.say("sure", "That is not an answer")
         assert place.file(".env") == "KEY=1\n"
@@ -129,7 +129,7 @@ async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(pla
 async def test_tab_turns_to_the_question_and_the_message_stays(place: Place) -> None:
     async with place.chat(KEY, answer("Done.")) as talk:
         talk.type("go" + ENTER + "and th")
-        await talk.until("Allow patch on .env?")
+        await talk.until("Allow patch: .env?")
         talk.type(TAB)
         await talk.until(QUESTION)
         await talk.say("y", "allow: ")
@@ -285,7 +285,7 @@ async def test_a_narrow_terminal_shows_everything(place: Place) -> None:
     long = "A long line of the model's that is broken. " * 20
     async with place.chat(answer(long), KEY, answer("Done."), columns=20) as talk:
         await talk.say("go", long)
-        await talk.say("next", "Allow patch on .env?")
+        await talk.say("next", "Allow patch: .env?")
         await talk.until(QUESTION)
         await talk.say("y", "Done.")
 

@@ -75,7 +75,7 @@ def why_sent(text: str) -> str:
         return ""
     name = found[1].lower()
     if name in NAMES:
-        return f"`/{name}` was sent to the model as text: write a command alone, on one line."
+        return f"`/{name}` was sent to the model as text. To run the command, write it alone on one line."
     near = _near(name)
     hint = f" {_hint(near)}" if near else ""
     return f"`/{name}` is not a command, so the message was sent to the model unchanged.{hint}"

@@ -35,7 +35,7 @@ from handrail.ports import Document, Ports
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
 OPEN = "handrail restores a file that is not text only while it is closed. Close it, then try again."
-KILLED = "handrail ended while writing it and cannot tell which changes are yours. It was left unchanged."
+KILLED = "handrail ended while it was writing this document, so it cannot tell which changes are yours."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

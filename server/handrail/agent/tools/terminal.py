@@ -134,8 +134,9 @@ def _show(ran: RunResult, times_s: tuple[float, float], console: Console) -> Com
     else:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
-        remedy = "run them in the foreground" if console.name else "to keep them running, use `background`"
-        head += f" It left processes ({ran.left_processes}) running, which were stopped: {remedy}."
+        remedy = "Run them in the foreground." if console.name else "To keep them running, use `background`."
+        were = "process was" if ran.left_processes == 1 else "processes were"
+        head += f" {ran.left_processes} {were} still running and had to be stopped. {remedy}"
     text = f"{head}\n{output}"
     if ran.code and (note := _denial_note(ran.output, console.contained)):
         text = f"{text.rstrip()}\n{note}"

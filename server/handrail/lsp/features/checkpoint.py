@@ -99,9 +99,9 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
     for conflict in report.conflicts[:CONFLICTS_SHOWN]:
         state.say(f"{state.show_path(conflict.uri)} was not restored: {conflict.reason}")
     if more := len(report.partial[CONFLICTS_SHOWN:]):
-        state.say(f"{more} more were restored in part.")
+        state.say(f"{more} more documents were restored in part.")
     if more := len(report.conflicts[CONFLICTS_SHOWN:]):
-        state.say(f"{more} more were not restored.")
+        state.say(f"{more} more documents were not restored.")
 
 
 def tidy_later(state: State) -> None:

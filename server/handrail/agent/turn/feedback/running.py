@@ -129,7 +129,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
 
 def _unsaved_note(check: Check) -> str:
     return (
-        f"It has unsaved changes, and the check `{check.program}` sees only saved files on this machine, "
+        f"It has unsaved changes. On this machine, the check `{check.program}` sees only saved files, "
         "unless handrail.checks has a `stdin` command for it."
     )
 

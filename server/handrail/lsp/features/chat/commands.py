@@ -40,7 +40,7 @@ async def run(state: State, page: ChatPage, command: Command) -> list[Answer]:
 
 
 async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
-    own = [(name, f"what {path} says") for name, path in await own_commands.names(state)]
+    own = [(name, f"sends the text of {path}") for name, path in await own_commands.names(state)]
     names = [f"- `/{name}`: {does}" for name, does in (*slash.NAMES.items(), *own[:LIMIT_OWN])]
     return [
         *names,

@@ -120,7 +120,7 @@ def _picture(state: State, place: Place, raw: bytes, pointed: ResolvedMentions) 
             "it can, set handrail.pictures to `always`."
         )
     elif len(raw) > LIMIT_PICTURE_BYTES:
-        why = f"it has {len(raw):,} bytes; pictures may have {LIMIT_PICTURE_BYTES:,}. Name a smaller copy."
+        why = f"it has {len(raw):,} bytes; the limit is {LIMIT_PICTURE_BYTES:,}. Mention a smaller copy."
     elif pointed.pictures >= turn.LIMIT_IMAGES:
         why = f"a message can show at most {turn.LIMIT_IMAGES} pictures."
     if why:
