@@ -142,7 +142,8 @@ async def test_a_turn_that_is_stopped_sets_it_aside_and_asks_nothing(bench: Cont
 
 @pytest.mark.parametrize("bench", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
 async def test_if_a_hidden_file_is_replaced_it_is_ended_and_its_output_withheld(bench: Contained) -> None:
-    await turn(bench, begin("e=.en; while :; do cat ${e}v; sleep 0.01; done"))
+    await turn(bench, begin("touch made; e=.en; while :; do cat ${e}v; sleep 0.01; done"))
+    await until((bench.root / "made").exists)  # the file that it must not see is hidden by now
     beside = bench.root.parent / "new"
     beside.write_text("KEY=secret of the user\n")
     os.replace(beside, bench.root / ".env")
