@@ -75,8 +75,8 @@ async def test_what_a_command_makes_is_its_own_though_git_ignores_it(stage: Stag
     ("line", "says"),
     [
         ("git commit -qm x", "change the repository"),
-        ("curl -s http://127.0.0.1:9/ || true", "the network"),
-        ("python3 -m pip install nothing", "the network"),
+        ("curl -s http://127.0.0.1:9/ || true", "network access"),
+        ("python3 -m pip install nothing", "network access"),
         ("docker ps", "all your permissions"),
         ("cat .env > copy", ".env"),
         ("echo x > AGENTS.md", "AGENTS.md"),

@@ -48,7 +48,7 @@ def test_only_layers_that_hold_something_are_found(tmp_path: Path, layer: Path) 
 
 def test_what_it_holds_is_taken_over(layer: Path, target: Path) -> None:
     asked = list(changes(layer, target))
-    assert {(each.path, each.did) for each in asked} == {
+    assert {(each.path, each.action) for each in asked} == {
         ("changed.txt", LayerAction.WRITTEN),
         ("deep/", LayerAction.WRITTEN),
         ("deep/er/", LayerAction.WRITTEN),
@@ -73,7 +73,7 @@ def test_a_folder_in_place_of_another_one_keeps_nothing_of_that(layer: Path, tar
     except OSError:
         pytest.skip("no attributes here")
     asked = list(changes(layer, target))
-    assert LayerChange(path="replaced/theirs.txt", did=LayerAction.REMOVED) in asked
+    assert LayerChange(path="replaced/theirs.txt", action=LayerAction.REMOVED) in asked
     assert list(take_over(layer, target)) == asked
     assert os.listdir(target / "replaced") == ["mine.txt"]
 
@@ -107,7 +107,7 @@ def test_a_link_in_place_of_the_whole_folder_is_refused(tmp_path: Path, layer: P
 
 def test_what_is_no_file_is_left_out(layer: Path, target: Path) -> None:
     os.mkfifo(layer / "pipe")
-    (each,) = [each for each in take_over(layer, target) if each.did is LayerAction.LEFT_OUT]
+    (each,) = [each for each in take_over(layer, target) if each.action is LayerAction.LEFT_OUT]
     assert (each.path, bool(each.why)) == ("pipe", True)
     assert not (target / "pipe").exists()
 
@@ -123,7 +123,7 @@ def test_what_goes_with_a_folder_that_a_file_replaces_is_said_before(layer: Path
     (target / "folder").mkdir()
     (target / "folder" / "precious.txt").write_text("precious\n")
     asked = list(changes(layer, target))
-    assert LayerChange(path="folder/", did=LayerAction.REMOVED) in asked
+    assert LayerChange(path="folder/", action=LayerAction.REMOVED) in asked
     assert (target / "folder" / "precious.txt").exists()
     assert list(take_over(layer, target)) == asked
     assert (target / "folder").read_text() == "a file now\n"
@@ -145,7 +145,7 @@ def test_folders_in_one_another_without_end_are_left_out(layer: Path, target: Pa
         os.close(handle)
         handle = below
     os.close(handle)
-    (left,) = [each for each in take_over(layer, target) if each.did is LayerAction.LEFT_OUT]
+    (left,) = [each for each in take_over(layer, target) if each.action is LayerAction.LEFT_OUT]
     assert "too deep" in left.why
     assert (target / "changed.txt").read_bytes() == b"new\r\n"
 
