@@ -123,7 +123,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "the session continues after `kill -9`": (
         "test_killed.py::",
         "test_chat.py::",
-        "test_vscode.py::test_the_server_is_killed_in_vscode",
+        "test_vscode.py::test_the_server_is_killed_and_is_of_another_version_in_vscode",
         "test_neovim.py::test_the_whole_story_in_a_neovim_without_our_file",
         "test_emacs.py::test_a_conversation_through_eglot_alone",
         "test_lsp_mode.py::test_a_conversation_through_lsp_mode",
