@@ -14,7 +14,7 @@ from handrail.core.documents import page as pages
 from handrail.core.documents import page_json, page_reading
 from handrail.core.documents import remarks as on_page
 from handrail.core.documents.edit import apply
-from handrail.core.documents.page import Page, Part
+from handrail.core.documents.page import Line, Page, Part
 from handrail.core.documents.remarks import Remark
 from handrail.core.documents.text import split_lines
 
@@ -220,6 +220,11 @@ OLDER = [["# Review\n", "top", 0, False, None]]  # of an earlier version: an ent
 )
 def test_nonsense_is_no_page(value: object) -> None:
     assert page_json.read(value) is None
+
+
+def test_a_line_in_the_place_of_nothing_is_a_line() -> None:
+    read = page_json.read([[None, 0, ["x"], [], [None, 0, [], []]]])
+    assert read == Page(lines=(Line(text="x", part=None),))
 
 
 def test_an_empty_page_is_a_page() -> None:

@@ -21,7 +21,7 @@ from handrail.core.policy.place import Place
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
 
-COMMANDS_AT_ONCE = 8  # read-only calls that run at once: with more, a turn is no faster, and slow to stop
+COMMANDS_AT_ONCE = 8  # read-only calls that run at once: more make a turn no faster, but slower to stop
 LONGEST_NAME = 60  # of a tool, as people are shown it; models invent long ones
 LIMIT_CALLS = 200  # of one answer; no step of a sound model has more than some tens
 SURPLUS = Failure(

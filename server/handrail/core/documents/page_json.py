@@ -64,7 +64,7 @@ def _lines(entry: Entry, known: Mapping[str, Part]) -> Iterable[Line]:
     same = known.get(part or "")
     if same is not None and first == 0 and not rest and tuple(texts) == same.rows:
         return same.lines
-    over = next(iter(_lines(rest[0], {}))) if rest else None
+    over = next(iter(_lines(rest[0], {})), None) if rest else None
     code, step = frozenset(positions), 0 if part is None else 1
     return [
         Line(text=text, part=part, number=first + at * step, is_code=at in code, over=over)
