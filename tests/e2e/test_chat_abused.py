@@ -54,7 +54,7 @@ async def test_renamed_it_is_a_document_of_the_users_and_the_conversation_is_mad
 async def test_five_megabytes_are_too_long_a_message_and_stay_the_users(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("Yes.")))
     uri = await opened(editor)
-    pasted = "".join(f"row {number} of what was pasted\n" for number in range(170_000))
+    pasted = "".join(f"{number} {'of a log that was pasted ' * 4}\n" for number in range(50_000))
     write(editor, uri, pasted)
     begun = await editor.request("chat.send", uri=uri)
     assert (await editor.request("turn.wait", turn=begun["turn"]))["state"] == "stopped"
