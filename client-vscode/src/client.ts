@@ -1,5 +1,8 @@
 /**
  * The language client, set up for Handrail: quiet, because it is for the connection to tell the person what went wrong.
+ *
+ * Most of the extension's code is the library behind this module. So it is imported when a server is first started, not by
+ * the activation, and nothing else imports the library for more than its types before that.
  */
 import { commands, type Disposable, l10n, type LogOutputChannel, workspace } from "vscode";
 import {
@@ -8,11 +11,13 @@ import {
   type Executable,
   LanguageClient,
   MessageType,
+  ProgressType,
   RevealOutputChannelOn,
   ShowMessageNotification,
   type ShowMessageParams,
   ShowMessageRequest,
   type ShowMessageRequestParams,
+  State,
 } from "vscode-languageclient/node";
 
 import { offersModels } from "./model";
@@ -27,6 +32,8 @@ class QuietClient extends LanguageClient {
 }
 
 const SEVERITIES: Partial<Record<MessageType, Severity>> = { [MessageType.Error]: "error", [MessageType.Warning]: "warning" };
+
+const MODEL_TEXT = new ProgressType<{ delta: string }>();
 
 /** What this client always does for the server. */
 const SERVICES = ["save", "secret", "chat", "review", "diagnostics", "definition", "references", "symbols"];
@@ -74,6 +81,19 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
   const usual = client.createDefaultErrorHandler();
   presentMessages(client);
   return client;
+}
+
+/** Tells the server the next part of a model's answer. */
+export async function sendText(client: LanguageClient, token: string | number, delta: string): Promise<void> {
+  await client.sendProgress(MODEL_TEXT, token, { delta });
+}
+
+/** Calls one of the functions whenever the server runs or has ended; a start that failed is an end. */
+export function followState(client: LanguageClient, runs: () => void, ended: () => void): void {
+  client.onDidChangeState(({ newState }) => {
+    if (newState === State.Running) runs();
+    else if (newState === State.Stopped || newState === State.StartFailed) ended();
+  });
 }
 
 /**

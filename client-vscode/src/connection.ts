@@ -16,10 +16,9 @@ import {
   type LogOutputChannel,
   workspace,
 } from "vscode";
-import { ErrorCodes, type LanguageClient, ProgressType, ResponseError, State } from "vscode-languageclient/node";
+import type { LanguageClient } from "vscode-languageclient/node";
 
 import { lacking, missingWith } from "./abilities";
-import { createClient } from "./client";
 import { Diagnostics } from "./diagnostics";
 import { measure } from "./marks";
 import { announce, listed, showFailure, UserError } from "./messages";
@@ -88,7 +87,8 @@ const TOO_OLD = l10n.t(
 );
 const GIVEN_UP = l10n.t("The server ended several times within a short time, so it was not restarted.");
 const NOT_STARTED = l10n.t("The server could not be started. The log may say why.");
-const MODEL_TEXT = new ProgressType<{ delta: string }>();
+
+type Library = typeof import("./client");
 
 export type ConnectionState = "starting" | "running" | "stopped";
 
@@ -98,6 +98,9 @@ const CRASH_WINDOW_MS = 3 * 60 * 1000;
 
 /** So long a server that is to be stopped may still take to start. */
 const LONGEST_START_MS = 10_000;
+
+/** The code of JSON-RPC for a request that the server does not know. */
+const METHOD_NOT_FOUND = -32601;
 
 /** The server ended, or failed, while it was starting. */
 class EndedEarly extends UserError {}
@@ -144,7 +147,7 @@ export class Connection implements Disposable {
 
   /** Whether the server runs. */
   get isRunning(): boolean {
-    return this.client?.state === State.Running;
+    return this.client?.isRunning() === true;
   }
 
   /** Starts the server if it is not running. Calls during a start wait for the same one. */
@@ -183,8 +186,8 @@ export class Connection implements Disposable {
       if (token === undefined) return await client.sendRequest<Requests[M][1]>(method, params);
       return await client.sendRequest<Requests[M][1]>(method, params, token);
     } catch (thrown) {
-      if (thrown instanceof ResponseError && thrown.code === ErrorCodes.MethodNotFound) throw lacking(method);
-      if (client.state === State.Running) throw thrown;
+      if (thrown instanceof Error && "code" in thrown && thrown.code === METHOD_NOT_FOUND) throw lacking(method);
+      if (client.isRunning()) throw thrown;
       throw new UserError(l10n.t("The server ended before it answered. The last checkpoint covers the changes it had made by then."));
     }
   }
@@ -220,14 +223,15 @@ export class Connection implements Disposable {
     const { stops } = this;
     this.stateEmitter.fire("starting");
     const server = await findServer(this.context, this.log);
+    const library = await import("./client");
     if (this.stops !== stops) throw new Stopped();
-    const client = createClient(server, this.log);
-    this.serve(client);
+    const client = library.createClient(server, this.log);
+    this.serve(client, library);
     this.client = client;
     const { isTrusted } = workspace;
     const begun = performance.now();
     try {
-      await this.run(client);
+      await this.run(client, library);
       measure("server", begun);
       if (!isTrusted && !this.offers(protocol.WORKSPACE_TRUST)) throw new UserError(TOO_OLD);
     } catch (thrown) {
@@ -261,7 +265,7 @@ export class Connection implements Disposable {
   }
 
   /** Answers what the server asks of its client. */
-  private serve(client: LanguageClient): void {
+  private serve(client: LanguageClient, { sendText }: Library): void {
     client.onNotification(protocol.TURN_UPDATE, (update: protocol.TurnUpdate) => {
       this.updateEmitter.fire(update);
     });
@@ -287,21 +291,26 @@ export class Connection implements Disposable {
     client.onRequest(protocol.CLIENT_SECRET, (params: protocol.SecretParams) => answerSecret(this.context.secrets, params));
     client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>
       answerModel(params, token, (delta) => {
-        void client.sendProgress(MODEL_TEXT, params.partialResultToken, { delta });
+        void sendText(client, params.partialResultToken, delta);
       }),
     );
   }
 
   /** Starts the client and follows its state until it ends, which it does once and for all. */
-  private async run(client: LanguageClient): Promise<void> {
+  private async run(client: LanguageClient, { followState }: Library): Promise<void> {
     let hasRun = false;
+    const isOurs = () => this.client === client; // else we ended it
     const ended = new Promise<never>((_, reject) => {
-      client.onDidChangeState(({ newState }) => {
-        if (newState === State.Stopped || newState === State.StartFailed) reject(new EndedEarly(NOT_STARTED));
-        if (this.client !== client) return; // we ended it
-        if (newState === State.Running) this.stateEmitter.fire("running");
-        else if (newState === State.Stopped && hasRun) this.startAgain();
-      });
+      followState(
+        client,
+        () => {
+          if (isOurs()) this.stateEmitter.fire("running");
+        },
+        () => {
+          reject(new EndedEarly(NOT_STARTED));
+          if (isOurs() && hasRun) this.startAgain();
+        },
+      );
     });
     ended.catch(() => undefined); // awaited only during the start
     await Promise.race([client.start(), ended]);
@@ -342,7 +351,7 @@ export class Connection implements Disposable {
     this.client = undefined;
     try {
       // One that is starting cannot be stopped: it would go on, and keep the commands that it registers.
-      if (client?.state === State.Starting) await Promise.race([client.start(), pause(LONGEST_START_MS)]);
+      if (client?.needsStop() === true && !client.isRunning()) await Promise.race([client.start(), pause(LONGEST_START_MS)]);
       await client?.dispose();
     } catch (thrown) {
       this.log.warn("The server was gone before it could be stopped", thrown);

@@ -5,7 +5,7 @@
  * used, so neither is told. What an answer means, and whether to ask again, is for the server to decide.
  */
 import * as vscode from "vscode";
-import { ErrorCodes, LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
+import type { ResponseError } from "vscode-languageclient/node";
 
 import { messageOf } from "./messages";
 import type { ModelCall, ModelMessage, ModelParams, ModelResponse } from "./protocol";
@@ -43,7 +43,7 @@ export async function answerModel(
     const { stream } = await model.sendRequest(messages, { justification: JUSTIFICATION, tools }, token);
     return { ...(await collect(stream, tell)), contextTokens: model.maxInputTokens };
   } catch (thrown) {
-    throw told(thrown, model.name);
+    throw await told(thrown, model.name);
   }
 }
 
@@ -56,7 +56,7 @@ async function choose(wanted: unknown): Promise<vscode.LanguageModelChat> {
     models.length === 0
       ? vscode.l10n.t("The editor has no language model. Install an extension that provides one and sign in there, or set handrail.model to another model.")
       : vscode.l10n.t("The editor has no language model “{0}”. It has: {1}.", String(wanted), models.map(({ id }) => id).join(", "));
-  throw new ResponseError(LSPErrorCodes.RequestFailed, text);
+  throw await failed(text, false);
 }
 
 async function collect(stream: AsyncIterable<unknown>, tell: (delta: string) => void): Promise<ModelResponse> {
@@ -73,12 +73,18 @@ async function collect(stream: AsyncIterable<unknown>, tell: (delta: string) => 
   return calls.length > 0 ? { text, calls, stop: "toolCalls" } : { text };
 }
 
-function told(thrown: unknown, model: string): ResponseError {
+async function told(thrown: unknown, model: string): Promise<ResponseError> {
   const code = thrown instanceof vscode.LanguageModelError ? thrown.code : "";
   const refusal = REFUSALS[code];
   const said = causes(thrown).join(" ");
-  if (refusal === undefined) return new ResponseError(ErrorCodes.InternalError, `${model}: ${said}`);
-  return new ResponseError(LSPErrorCodes.RequestFailed, vscode.l10n.t("{0} {1} says: {2}", refusal, model, said));
+  if (refusal === undefined) return await failed(`${model}: ${said}`, true);
+  return await failed(vscode.l10n.t("{0} {1} says: {2}", refusal, model, said), false);
+}
+
+/** The error for the server; *mayHelp*: to ask again. */
+async function failed(text: string, mayHelp: boolean): Promise<ResponseError> {
+  const { ErrorCodes, LSPErrorCodes, ResponseError } = await import("vscode-languageclient/node");
+  return new ResponseError(mayHelp ? ErrorCodes.InternalError : LSPErrorCodes.RequestFailed, text);
 }
 
 /** What was thrown and what caused it, without saying the same twice. */

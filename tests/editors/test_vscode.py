@@ -169,6 +169,7 @@ def test_the_vsix_holds_what_runs_and_what_its_page_shows_and_nothing_else(vsix:
         "out/chat.css",
         "out/chat.js",
         "out/extension.js",
+        "out/library.js",
         "package.json",
         "package.nls.json",
         "readme.md",
