@@ -179,7 +179,7 @@ export interface CheckpointPath {
   change: PathChange;
 }
 
-/** What documents held before a turn changed them. */
+/** The contents of documents before a turn changed them. */
 export interface Checkpoint {
   /** The kind of change before which it was taken: a `turn` (of a model, or of edits given by another program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore. */
   kind: CheckpointKind;
@@ -355,7 +355,7 @@ export interface PromptFixParams {
   diagnostics: PromptDiagnostic[];
 }
 
-/** Which sessions of the workspace to list. */
+/** Selects the sessions of the workspace to list. */
 export interface SessionListParams {
   /** List only this many, the newest; null lists all. */
   limit?: number;
@@ -421,13 +421,13 @@ export interface SessionDeleteParams {
   session: string;
 }
 
-/** Which open failures to list. */
+/** Selects the open failures to list. */
 export interface FailureListParams {
   /** Only failures in this document; null lists those in all documents. */
   uri?: string;
 }
 
-/** Which open failures to close. One of the two fields must be given. */
+/** Selects the open failures to close. One of the two fields must be given. */
 export interface FailureDismissParams {
   /** Id of the failure to close. */
   failure?: string;
@@ -451,7 +451,7 @@ export interface FailureDiffParams {
   candidate?: number;
 }
 
-/** What a failed edit would change. */
+/** The changes that a failed edit would make. */
 export interface FailureDiff {
   /** URI of a document that shows the diff: a virtual document, or a file if the client does not support those. */
   uri: string;
@@ -459,7 +459,7 @@ export interface FailureDiff {
   text: string;
 }
 
-/** Which checkpoints to list. */
+/** Selects the checkpoints to list. */
 export interface CheckpointListParams {
   /** Only checkpoints of this session; null lists those of all sessions. */
   session?: string;
@@ -467,7 +467,7 @@ export interface CheckpointListParams {
   uri?: string;
 }
 
-/** What to compare. */
+/** Selects the states to compare. */
 export interface CheckpointDiffParams {
   /** Id of a turn or a step; the diff starts from the state before it. */
   checkpoint: string;
@@ -485,7 +485,7 @@ export interface CheckpointDiff {
   text: string;
 }
 
-/** What to restore. */
+/** Selects what is restored. */
 export interface CheckpointRestoreParams {
   /** Id of the turn to undo, or of the step to undo together with all later steps of its turn. With `conversation`, it may be any turn of a session, even one that changed no document. */
   checkpoint: string;
@@ -503,7 +503,7 @@ export interface CheckpointRestoreParams {
   dryRun?: boolean;
 }
 
-/** Which restore to redo. */
+/** Selects the restore to redo. */
 export interface CheckpointRedoParams {
   /** The `checkpoint` of its `RestoreReport`; by default the newest restore that was not redone yet. */
   checkpoint?: string;
@@ -511,7 +511,7 @@ export interface CheckpointRedoParams {
   dryRun?: boolean;
 }
 
-/** Which text to read. */
+/** Selects the text to read. */
 export interface CheckpointReadParams {
   /** Id of a turn or a step. */
   checkpoint: string;
@@ -529,7 +529,7 @@ export interface CheckpointText {
   exists: boolean;
 }
 
-/** Which checkpoints to remove. */
+/** Selects the checkpoints to remove. */
 export interface CheckpointPruneParams {
   /** Ids of the checkpoints to remove, even if they are within the limits; null removes those that exceed the limits. */
   checkpoints?: string[];
@@ -613,13 +613,13 @@ export interface ServedDocument {
   text: string;
 }
 
-/** Which command's output to show. */
+/** Selects the command whose output to show. */
 export interface OutputShowParams {
   /** Id of the tool call that ran the command; by default the last command. */
   call?: string;
 }
 
-/** Which background commands to list. */
+/** Selects the background commands to list. */
 export interface CommandListParams {
   /** Only those of this session; null lists those of all sessions. */
   session?: string;
@@ -706,7 +706,7 @@ export interface Hunk {
   renamedFrom?: string;
 }
 
-/** Which pending changes to list; without either field, all. */
+/** Selects the pending changes to list; without either field, all. */
 export interface ReviewListParams {
   /** Only changes in this document. */
   uri?: string;
@@ -714,7 +714,7 @@ export interface ReviewListParams {
   turn?: string;
 }
 
-/** Which document, and which of its changes to leave out. */
+/** Selects a document, and which of its changes to leave out. */
 export interface ReviewBaseParams {
   /** URI of the document. */
   uri: string;
@@ -730,7 +730,7 @@ export interface ReviewBase {
   text: string;
 }
 
-/** Which pending changes to keep. At least one field must be given; several narrow each other down. */
+/** Selects the pending changes to keep. At least one field must be given; several narrow each other down. */
 export interface ReviewKeepParams {
   /** Ids of the changes. */
   hunks?: string[];
@@ -748,7 +748,7 @@ export interface ReviewKept {
   hunks: string[];
 }
 
-/** Which pending changes to undo. At least one of the first four fields must be given; several narrow each other down. */
+/** Selects the pending changes to undo. At least one of the first four fields must be given; several narrow each other down. */
 export interface ReviewUndoParams {
   /** Ids of the changes. */
   hunks?: string[];
@@ -798,7 +798,7 @@ export interface ReviewUndone {
   why?: ReviewPlace;
 }
 
-/** Where the search for the next or previous change starts. */
+/** The place from which the next or previous change is searched. */
 export interface ReviewStepParams {
   /** URI of the document to start from; null goes to the first change, or the last one when going backwards. */
   uri?: string;
@@ -848,7 +848,7 @@ export interface ReviewComment {
   hunk?: string;
 }
 
-/** How to change a comment. */
+/** A change of a comment. */
 export interface ReviewEditParams {
   /** The comment's id. */
   comment: string;
@@ -858,7 +858,7 @@ export interface ReviewEditParams {
   was?: string;
 }
 
-/** How to send the comments. */
+/** The session and mode in which the comments are sent. */
 export interface ReviewSendParams {
   /** Id of the session that answers; by default the latest one that made any of the changes, or else a new one. */
   session?: string;
@@ -1201,7 +1201,7 @@ export interface ChatSaid {
   turn: string | null;
 }
 
-/** What to choose from the next turn on. */
+/** A choice of mode and model from the next turn on. */
 export interface ChatChooseParams {
   /** The session's id. */
   session: string;
@@ -1225,7 +1225,7 @@ export interface ChatOffer {
   does?: string;
 }
 
-/** How the message can be completed. */
+/** The completions of the message. */
 export interface ChatOffers {
   /** The end of the text, which the chosen name replaces; empty if there is nothing to complete. */
   typed: string;
@@ -1275,7 +1275,7 @@ export interface DocumentDiagnostics {
   version?: number;
 }
 
-/** What other language servers report. */
+/** The reports of other language servers. */
 export interface DiagnosticsResult {
   /** The documents on which there is a report. */
   documents: DocumentDiagnostics[];
@@ -1305,7 +1305,7 @@ export interface NameLocation {
   range: Range;
 }
 
-/** Where a name is defined or used. */
+/** The places where a name is defined or used. */
 export interface NameResult {
   /** The places; no more than the first 1,000 are read. Null if no language server of the document answers such requests. */
   locations?: NameLocation[];
@@ -1575,7 +1575,7 @@ export interface ApprovalEndedParams {
   choice?: string;
 }
 
-/** Which server's models to list. */
+/** Selects the server whose models to list. */
 export interface ModelListParams {
   /** A model, written as in the setting `handrail.model`, whose server is asked; by default, the model in that setting. */
   like?: string;
@@ -1601,7 +1601,7 @@ export type ModelForgetParams = Record<string, never>;
 /** This request takes no params. */
 export type WorkspaceTrustParams = Record<string, never>;
 
-/** What a client opts in to, in `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
+/** The features that a client opts in to: `capabilities.experimental.handrail` or `initializationOptions.handrail`. */
 export interface ClientOptions {
   /** Whether the server sends `handrail/turn/update`. */
   turnUpdates?: boolean;

@@ -73,7 +73,7 @@ async def understand(line: str, folder: Place, ports: Ports) -> CommandLine:
 
 @dataclass(kw_only=True)
 class _Seen:
-    """What commands read: the named places, and what is below them."""
+    """The places that commands read: those that they name, and those below."""
 
     places: list[Place] = field(default_factory=list)
     beneath: list[Place] = field(default_factory=list)

@@ -36,7 +36,7 @@ DRY_RUN = ""  # the checkpoint of a restore that is only previewed
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Redo:
     """
-    Which restore to reverse.
+    A request to reverse a restore.
 
     Attributes:
         checkpoint: The id of the checkpoint that the restore made; None for the newest one.

@@ -172,7 +172,7 @@ def _sandbox(value: str | None) -> Sandbox | None:
 
 
 def containment_of(roots: Callable[[], Sequence[Path]], state: Callable[[], Path]) -> Containment:
-    """What contains commands."""
+    """Returns the containment of commands."""
     from handrail.adapters.containment.containment import Containment
     from handrail.adapters.workspace.protected import kind_of
 

@@ -93,7 +93,7 @@ class Target:
 
 
 class Kind(StrEnum):
-    """How a path differs from its pre-image."""
+    """The ways in which a path differs from its pre-image."""
 
     CREATED = "created"
     CHANGED = "changed"
@@ -119,7 +119,7 @@ class CheckpointStep:
 
 
 class Origin(StrEnum):
-    """What a checkpoint was taken before."""
+    """The kinds of changes before which a checkpoint is taken."""
 
     TURN = "turn"
     QUICK_FIX = "quickFix"
@@ -156,7 +156,7 @@ class Checkpoint:
 
     @property
     def origin(self) -> Origin:
-        """What it was taken before."""
+        """The kind of change before which it was taken."""
         origin = ORIGINS.get(self.id.partition("-")[0], Origin.TURN)
         return Origin.REDO if origin is Origin.RESTORE and self.label.startswith(REDOING) else origin
 
@@ -164,7 +164,7 @@ class Checkpoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Image:
     """
-    What a path held at one moment.
+    The contents of a path at one moment.
 
     Attributes:
         raw: The bytes on disk, or where a symbolic link points; None if there was nothing.
@@ -229,7 +229,7 @@ class KeptDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotCovered:
-    """What a snapshot leaves out, as people read it, and why: no checkpoint can bring it back."""
+    """A path that a snapshot leaves out, as people read it, and why: no checkpoint can bring it back."""
 
     path: str
     reason: str
@@ -254,7 +254,7 @@ class Snapshot:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EditorActivity:
     """
-    What an editor did while a command ran.
+    The typing and saves in an editor while a command ran.
 
     Attributes:
         unsaved: Open documents with text that the disk did not have before the command, and has not now: no
@@ -297,7 +297,7 @@ class CommandEffects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much of the past is kept: bytes on the disk, and days since a turn last changed something."""
+    """The limits of what is kept: bytes on the disk, and days since a turn last changed something."""
 
     max_bytes: int = 1_000_000_000
     max_age_days: int = 30

@@ -47,7 +47,7 @@ CAPABILITIES: dict[str, Any] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reactions:
     """
-    What the owner does with what the server says.
+    The owner's callbacks for messages from the server.
 
     `update` gets the params of `handrail/turn/update`, `message` those of `window/showMessage`, and `approve`
     those of `handrail/approval/request`; it gives one of their choices, or None if no one answers.

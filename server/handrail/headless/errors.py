@@ -1,5 +1,5 @@
 """
-What can go wrong for the headless client.
+The errors of the headless client.
 
 A `HeadlessError` ends the run: its text says what happened and what to do next, and `run` shows it once.
 An `EditRefusedError` ends one workspace edit: its text is the reason that the server gets.

@@ -47,7 +47,7 @@ class Question:
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What can be answered to the model's own question."""
+        """The answers that can be chosen for the model's own question."""
         return tuple(choice for choice in self.choices if choice != NO)
 
     @property
@@ -92,14 +92,14 @@ class Question:
 
     @property
     def more(self) -> str:
-        """What the letters mean that allow more than this."""
+        """The meaning of the letters that allow more than this."""
         return ", ".join(
             MEANING[choice] for choice in self.choices if self.asks_permission and choice in MEANING
         )
 
     @property
     def hint(self) -> str:
-        """What can be typed, in brackets; an empty line is the capital one."""
+        """The letters that can be typed, in brackets; an empty line is the capital one."""
         if not self.asks_permission:
             own = ", or your own answer" if self.takes_text else ""
             return f"[1-{len(self.answers)}{own}]"

@@ -42,7 +42,7 @@ _UNSEEN = re.compile(
 
 class Show:
     """
-    What the person sees.
+    Prints what people see of a command: turns, questions, results.
 
     Args:
         root: The workspace folder; documents are named relative to it.

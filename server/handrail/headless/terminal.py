@@ -26,11 +26,11 @@ READ_BYTES = 65536
 
 
 class Stream(Protocol):
-    """Where text goes: a stream of Python's, or a screen of our own."""
+    """An output for text: a stream of Python's, or a screen of our own."""
 
     @property
     def encoding(self) -> str:
-        """Which characters it takes."""
+        """The encoding of the characters that it takes."""
 
     def write(self, text: str, /) -> object:
         """Write a text."""

@@ -1,5 +1,5 @@
 """
-What the server tells about turns and checkpoints, read from JSON.
+The server's messages about turns and checkpoints as values, read from JSON.
 
 Only what is shown or decided upon is read; unknown fields are ignored, a missing one is the server's fault.
 """
@@ -26,7 +26,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why something did not land; `line` counts from 0, None when no place is known."""
+    """A reason why something did not land; `line` counts from 0, None when no place is known."""
 
     id: str
     code: str
@@ -104,7 +104,7 @@ class RestoreReport:
 
     @property
     def count(self) -> int:
-        """How many documents it names."""
+        """The number of documents that it names."""
         named = (self.restored, self.unchanged, self.deleted, self.partial, self.conflicts)
         return sum(len(each) for each in named)
 

@@ -36,7 +36,7 @@ class Unsaved:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sync:
-    """What the server wants to be told, as `initialize` answered; the values here are LSP's defaults."""
+    """The document events that the server wants, from its answer to `initialize`; LSP's defaults here."""
 
     encoding: text.Encoding = "utf-16"
     incremental: bool = True

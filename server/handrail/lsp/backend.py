@@ -1,4 +1,4 @@
-"""What a server works with and is given: disk, checkpoints, providers, and more."""
+"""The backend that a server is given: disk, checkpoints, providers, and more."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from handrail.ports.sessions import NoSessions, Sessions
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
     """
-    What a server works with.
+    The ports and functions with which a server works.
 
     Attributes:
         providers: Makes the provider for what the user has chosen, and knows what else there is.

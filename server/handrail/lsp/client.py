@@ -1,5 +1,5 @@
 """
-What the client can do, read once from `initialize`.
+The capabilities of the client, read once from `initialize`.
 
 The rest of `lsp` asks this value and never looks at raw capabilities, so that the differences between editors
 are in one place.

@@ -20,7 +20,7 @@ Value = str | bool | int | Listed
 
 
 class Scope(StrEnum):
-    """Where a setting may come from."""
+    """The sources from which a setting is accepted."""
 
     MACHINE = "machine"
     WINDOW = "window"

@@ -1,5 +1,5 @@
 """
-What one server holds while it serves one client, and what its handlers share.
+The state of one server while it serves one client, which its handlers share.
 
 The backend (disk, checkpoints, providers, watch) is given; nothing here reads an environment or a clock.
 """
@@ -149,7 +149,7 @@ class State:
 
     @cached_property
     def languages(self) -> ClientLanguages:
-        """What other language servers of the client know."""
+        """The port to the client's other language servers."""
         return ClientLanguages(self.server, self.documents)
 
     @cached_property

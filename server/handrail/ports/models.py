@@ -12,7 +12,7 @@ from handrail.core.conversation.message import Message, Piece, ToolOffer
 
 
 class Reasoning(StrEnum):
-    """How much a model thinks before it answers."""
+    """The levels of thinking before an answer."""
 
     OFF = "off"
     LOW = "low"
@@ -23,7 +23,7 @@ class Reasoning(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelChoice:
     """
-    Which model the user has chosen.
+    The user's choice of a model.
 
     Attributes:
         model: Its name in the setting.

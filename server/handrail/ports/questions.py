@@ -21,7 +21,7 @@ LIMIT_ANSWER_CHARS = 10_000  # of an answer in the user's own words
 
 
 class Kind(StrEnum):
-    """What a question is about."""
+    """The kinds of questions, by what they are about."""
 
     COMMAND = "command"
     FILE = "file"

@@ -115,7 +115,7 @@ class NoReviewStore:
 
 class Records(Protocol):
     """
-    What the user's version control has recorded of files: git's index and HEAD.
+    Reads what the user's version control has recorded of files: git's index and HEAD.
 
     Attributes:
         unreadable: Called once for each repository that cannot be read, with a message for the user.

@@ -1,5 +1,5 @@
 """
-What clients do wrong, and what users do at the wrong moment: each is given to `ScriptedEditor.behaviours`.
+Faults of clients, and actions of users at the wrong moment: each is given to `ScriptedEditor.behaviours`.
 
 `Reaction` is the general one, from which most others are made: it has everything that can happen to an edit
 between its arrival and the moment when the server is told about the change, in the order in which it happens.
@@ -21,7 +21,7 @@ Formatter = Callable[[str], str]
 
 
 class Says(Enum):
-    """What a client answers, whatever it does."""
+    """The answers to an edit that a client can give, whatever it does."""
 
     TRUE = "applied: true"
     FALSE = "applied: false, with a reason"
@@ -33,7 +33,7 @@ class Says(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reaction:
     """
-    How a client reacts to one edit.
+    A client's reaction to one edit.
 
     Attributes:
         opens: Nothing happens before this.

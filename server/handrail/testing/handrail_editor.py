@@ -105,7 +105,7 @@ class HandrailEditor(ScriptedEditor):
         return lsp.MessageActionItem(title=offered[1])
 
     async def _choose_in_document(self, choice: str) -> None:
-        """What a user does who has asked to see a question: read it, and take a code action there."""
+        """Act as a user who has asked to see a question: read it, and take a code action there."""
         seen = len(self.documents_opened)
         await self.until(lambda: len(self.documents_opened) > seen)
         await self.choose(await self.choice_in(self.documents_opened[-1], choice))

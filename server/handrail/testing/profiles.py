@@ -1,5 +1,5 @@
 """
-What each editor declares, and what it really does: profiles for a scripted editor.
+Profiles for a scripted editor: what each editor declares, and what it really does.
 
 The capabilities are recordings of the `initialize` requests of real editors, sent as they are. What the
 editors do was read from their sources, and seen with the real editors.
@@ -20,7 +20,7 @@ RECORDINGS = Path(__file__).parent / "recordings"
 
 
 class Stale(Enum):
-    """What a client does with an edit of a version that is not its own."""
+    """The ways to treat an edit of a version that is not the document's own."""
 
     REFUSE = "answers applied: false, without a reason"
     SKIP = "prints a line, skips the document and answers applied: true"
@@ -30,7 +30,7 @@ class Stale(Enum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientProfile:
     """
-    How one editor behaves.
+    The behaviour of one editor.
 
     Attributes:
         recording: The file of its `initialize` params.
@@ -73,7 +73,7 @@ class ClientProfile:
 
     @property
     def recorded(self) -> Json:
-        """What it says in `initialize`: `capabilities` and `clientInfo`."""
+        """The params of its `initialize`: `capabilities` and `clientInfo`."""
         recording: Json = json.loads((RECORDINGS / self.recording).read_text(encoding="utf-8"))
         if self.encodings:
             recording["capabilities"].setdefault("general", {})["positionEncodings"] = list(self.encodings)
@@ -90,7 +90,7 @@ class ClientProfile:
 
     @property
     def capabilities(self) -> Json:
-        """What it says that it can do."""
+        """The capabilities that it declares."""
         capabilities: Json = self.recorded["capabilities"]
         return capabilities
 

@@ -111,7 +111,7 @@ class Buffer:
 
     @property
     def saved(self) -> bytes:
-        """What saving writes."""
+        """The bytes that saving writes."""
         text = self.text if self.saved_eol is None else LINE_END.sub(self.saved_eol, self.text)
         return (codecs.BOM_UTF8 if self.bom else b"") + text.encode("utf-8")
 

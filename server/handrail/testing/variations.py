@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class Shape(Enum):
-    """How pending changes are put into `didChange`."""
+    """The ways to put pending changes into `didChange`."""
 
     TOGETHER = "one message, one content change for each change"
     SINGLE = "one message for each change"

@@ -42,7 +42,7 @@ UNKNOWN = "changed by the command; its earlier text is unknown"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandChanges:
-    """What a command changed: for the step, for the store, and for the caller."""
+    """The changes that a command made: for the step, for the store, and for the caller."""
 
     entries: tuple[Entry, ...]
     blobs: tuple[ShaFile, ...]

@@ -83,7 +83,7 @@ class Entry:
 
     @property
     def left(self) -> StoredImage | None:
-        """What the step left, as far as that is known."""
+        """The image that the step left, as far as that is known."""
         return self.intended or self.after
 
     @property

@@ -56,7 +56,7 @@ SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, an
 
 @dataclass(kw_only=True)
 class Memory:
-    """What a server remembers of a repository from call to call; all of it can be read again."""
+    """The cache of a repository that a server keeps from call to call; all of it can be read again."""
 
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)

@@ -140,7 +140,7 @@ def _tree(folder: Folder, trees: list[ShaFile]) -> ObjectID:
 
 
 def _sign(made: Commit, step: Step) -> None:
-    """Who and when and what: the label, then whose step it is."""
+    """Fills in a commit's author, time and message: the label, then whose step it is."""
     time = datetime.fromisoformat(step.time)
     offset = time.utcoffset()
     made.author = made.committer = AUTHOR

@@ -18,7 +18,7 @@ PAUSE_S = 0.01  # after so much at once of what no one waits for: a flood must n
 
 @dataclass(kw_only=True)
 class Output:
-    """What a command has printed: the head, and the tail once that is full."""
+    """The output of a command: its head and, once that is full, its tail."""
 
     tell: Callable[[str], None]
     head_chars: int = field(default_factory=lambda: HEAD_CHARS)

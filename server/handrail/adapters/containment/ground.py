@@ -24,7 +24,7 @@ TICK_NS = 50_000_000  # more than any file system's clock stands still
 
 
 class Kind(Enum):
-    """What a path in the workspace is for a contained command."""
+    """The kinds of paths in the workspace, by what a contained command may do with them."""
 
     OPEN = "open"
     SECRET = "secret"  # holds keys or passwords: nowhere seen

@@ -1,4 +1,4 @@
-"""How one command is contained, and what must not have changed or appeared when it has ended."""
+"""The containment of one command, and what must not have changed or appeared when it has ended."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Before:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holding:
     """
-    How one command is held.
+    The containment of one command, and what it is checked for when the command has ended.
 
     Attributes:
         mounted: The files over which others are mounted, by their identity.

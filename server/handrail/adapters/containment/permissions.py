@@ -1,5 +1,5 @@
 """
-What a command that writes may do under Landlock, by paths without links.
+The rights under Landlock of a command that writes, by paths without links.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Identity = tuple[int, int]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Permissions:
     """
-    What a command may do, by paths without links.
+    The rights of a command under Landlock, by paths without links.
 
     Attributes:
         areas: The folders and files in which it works.

@@ -49,7 +49,7 @@ class Layer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """
-    What one command sees; paths are absolute, with links resolved.
+    The file system as one command sees it; paths are absolute, with links resolved.
 
     Attributes:
         roots: The workspace folders.

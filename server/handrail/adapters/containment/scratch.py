@@ -1,5 +1,5 @@
 """
-What a server stores on disk for contained commands: layers, a folder for temporary files, and copies.
+Files on disk for contained commands: layers, a folder for temporary files, and copies.
 
 It is in the state folder and is removed when the server ends; the next server removes that of a killed one.
 Layers with contents stay for a week, so that these can be copied to where they belong.

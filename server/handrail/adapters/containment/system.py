@@ -1,5 +1,5 @@
 """
-What contained commands see of the machine in addition to the workspace: the system, and the toolchains on
+The parts of the machine that contained commands see besides the workspace: the system, and the toolchains on
 PATH.
 
 Everything that is not listed is missing: home folders, `/run` and its sockets, other disks. Of the user's

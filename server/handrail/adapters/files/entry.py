@@ -37,7 +37,7 @@ _swept: set[Path] = set()
 @dataclass(frozen=True, slots=True)
 class Entry:
     """
-    What a path names.
+    A path, reached through the open folder that holds it.
 
     Attributes:
         folder: The open folder that holds it; None to go by the whole path, links included.

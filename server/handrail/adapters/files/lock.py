@@ -153,7 +153,7 @@ def _is_at(handle: int, path: Path) -> bool:
 
 
 def _holder(handle: int) -> str:
-    """Who has locked what is open, as far as the system tells: `process 12 (name)`, or empty."""
+    """Returns the holder of the lock, as far as the system tells: `process 12 (name)`, or empty."""
     status = os.fstat(handle)
     wanted = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     try:

@@ -35,7 +35,7 @@ class LateError(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Git:
     """
-    How git is started.
+    The configuration with which git is started.
 
     Attributes:
         limit_s: How long it may run.

@@ -1,5 +1,5 @@
 """
-How a model behind HTTP is reached: its wire format, its server, its key.
+The address of a model behind HTTP: its wire format, its server, its key.
 
 Names are those of pydantic-ai; `formats` describes each kind.
 """

@@ -32,7 +32,7 @@ def bearer(key: str) -> Mapping[str, str]:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """
-    How a server lists its models.
+    The request for the list of a server's models, and where its answer has them.
 
     Attributes:
         path: Below the server's address.

@@ -26,7 +26,7 @@ NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreign:
-    """Why a workspace has no folder for us, as the end of a sentence."""
+    """The reason why a workspace has no folder for us, as the end of a sentence."""
 
     why: str
 

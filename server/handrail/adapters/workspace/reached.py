@@ -35,7 +35,7 @@ class TooManyError(Exception):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectedFiles:
     """
-    Where protected files may be.
+    The protected files of the workspace: their patterns, and the folders to search for them.
 
     Attributes:
         roots: The workspace folders, with every link resolved.

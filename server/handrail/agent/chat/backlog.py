@@ -1,4 +1,4 @@
-"""What happens in a session before its journal is read to be shown, and is not in the journal."""
+"""Events of a session that come before its journal is read to be shown, and are not in the journal."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What a message names with an `@`: documents, lines of them, and what else its writer may point at.
+Finds mentions in a message (`@`): documents, lines of them, and what else its writer may point at.
 
 Code is left out: an `@` in a fenced block or in a code span belongs to the code.
 """

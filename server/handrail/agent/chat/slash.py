@@ -1,4 +1,4 @@
-"""What a message means that begins with `/`: a command to handrail, and nothing that a model reads."""
+"""Parses messages that begin with `/`: commands to handrail, which no model reads."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | str | None:
 
 def why_sent(text: str) -> str:
     """
-    Why a message goes to the model although it begins like a command; empty if it does not begin so.
+    Returns why a message goes to the model although it begins like a command; empty if it does not.
 
     Args:
         text: A message for which `parse` gives None, and which is not a command of the project's.

@@ -58,21 +58,21 @@ OUTPUT_CHARS = 4_000  # of what a running command prints, its end
 
 @dataclass(kw_only=True)
 class ModelText:
-    """What the model says."""
+    """A text of the model's, in a turn."""
 
     text: str
 
 
 @dataclass(kw_only=True)
 class Interjection:
-    """What the model was told while the turn ran: by the user, or by handrail in the user's place."""
+    """A message to the model while the turn ran: from the user, or from handrail in the user's place."""
 
     text: str
 
 
 @dataclass(kw_only=True)
 class Remark:
-    """What the reader should know of the turn."""
+    """A note about the turn, for the reader only."""
 
     text: str
 
@@ -186,7 +186,7 @@ class Transcript:
 
     @property
     def count(self) -> int:
-        """How many entries it has taken over."""
+        """The number of journal entries that it has taken over."""
         return len(self._entries)
 
     def runs(self, turns: Iterable[str]) -> None:

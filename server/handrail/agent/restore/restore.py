@@ -65,7 +65,7 @@ class RestoreReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreRequest:
     """
-    What to restore.
+    A request to restore a checkpoint, in whole or in part.
 
     Attributes:
         checkpoint: The id of a turn, or of a step: that step and the later ones of its turn.

@@ -20,7 +20,7 @@ from handrail.ports import CheckpointError, Ports
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePlan:
     """
-    How a request is carried out.
+    A planned restore: of documents, and of the conversation.
 
     Attributes:
         step: The step of the restore itself, in the session that is restored.

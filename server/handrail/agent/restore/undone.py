@@ -19,7 +19,7 @@ from handrail.ports import Ports
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undone:
     """
-    What a restore undid.
+    The turns and documents that a restore undid.
 
     Attributes:
         turn, step: The turn, and its first step that was undone.

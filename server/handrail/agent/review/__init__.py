@@ -1,1 +1,1 @@
-"""What the agent has changed and the user has neither kept nor undone."""
+"""Pending changes: those by the agent that the user has neither kept nor undone."""

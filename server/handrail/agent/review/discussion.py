@@ -1,5 +1,5 @@
 """
-What the user and the agent say about changes: a page on which all that is pending stands, and comments below.
+The discussion of changes: a page with all that is pending, and comments of the user and the agent below.
 
 The page is a view. What it shows follows from what is pending; only the comments that have not been sent are
 in it alone. They are sent together, as one turn.

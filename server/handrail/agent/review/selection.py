@@ -13,7 +13,7 @@ from handrail.core.review.pending import Pending
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HunkSelection:
     """
-    Which hunks are meant.
+    A choice of pending hunks; the fields narrow each other down.
 
     Attributes:
         hunks: Their ids; None for all that the others leave.

@@ -51,7 +51,7 @@ class Link:
 @dataclass(kw_only=True)
 class View:
     """
-    What the review document shows.
+    The contents of the review document.
 
     Attributes:
         parts: In order.
@@ -78,7 +78,7 @@ def view(
     is_on: bool = True,
 ) -> View:
     """
-    What the review document shows.
+    Returns the contents of the review document.
 
     Args:
         subjects: Changes and lines, in order; those of a document together.

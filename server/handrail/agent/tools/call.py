@@ -1,5 +1,5 @@
 """
-What a tool call is once its arguments are read.
+The actions that tool calls become once their arguments are read.
 
 A tool parses its arguments into an action: a look, which reads and answers with text; a visit to a command
 that runs in the background; an inquiry, which is put to the user; edits, which the executor plans,
@@ -152,7 +152,7 @@ class Console:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandReport:
     """
-    How a command ended and what it printed, as the model reads it; a failure if it was stopped early.
+    The report of a command's end and output, as the model reads it; a failure if it was stopped early.
 
     Attributes:
         layers: What it changed only in layers; see `RunResult`.

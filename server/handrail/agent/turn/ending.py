@@ -11,7 +11,7 @@ from handrail.core.ledger.report import State, TurnReport
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class End:
-    """How a turn ended."""
+    """The end of a turn: its state, the reason, and the model's answer."""
 
     state: State
     reason: str | None

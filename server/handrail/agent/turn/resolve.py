@@ -45,7 +45,7 @@ class Ready:
 
     @property
     def touch(self) -> Touch:
-        """What it touches, to plan which calls may run at once."""
+        """The documents that it touches, to plan which calls may run at once."""
         identities = frozenset(place.identity for place in self.places.values())
         match self.action:
             case UserQuestion() | CommandInspection(stops=True):

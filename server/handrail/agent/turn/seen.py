@@ -61,7 +61,7 @@ def known_documents(documents: Sequence[tuple[str, str]], workspace: Workspace) 
 @dataclass(kw_only=True)
 class Seen:
     """
-    What the model knows about documents.
+    The documents that the model knows, with their texts as it last read them.
 
     Attributes:
         known: From earlier turns of the session; it is kept up to date for later ones.

@@ -55,7 +55,7 @@ MOST_RESERVED = 0.75  # of the context
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextBudget:
     """
-    How much a model can read.
+    The size of a model's context.
 
     Attributes:
         window: All of it, in tokens, with the answer.
@@ -81,7 +81,7 @@ class ContextBudget:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gauge:
     """
-    How many tokens a conversation has.
+    Estimates the tokens of a conversation, corrected by what the provider reported.
 
     Attributes:
         factor: What the provider last reported, divided by our estimate.
@@ -129,7 +129,7 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
-    """What a summary must not lose: one line each, word for word."""
+    """Lines that a summary must contain, word for word."""
 
     failures: tuple[str, ...] = ()
     todos: tuple[str, ...] = ()
@@ -139,7 +139,7 @@ class Facts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
     """
-    Where a conversation may be cut: `middle` is to be summarised, `head` and `tail` stay.
+    A conversation in three parts: `middle` is to be summarised, `head` and `tail` stay.
 
     The three are the whole conversation, in order.
     """
@@ -161,7 +161,7 @@ class Cut:
 
     @property
     def summarised(self) -> tuple[Message, ...]:
-        """What a summary replaces: the middle without the project's instructions."""
+        """The messages that a summary replaces: the middle without the project's instructions."""
         return tuple(e for e in self.middle if not (isinstance(e, UserMessage) and e.instructions))
 
     def with_summary(

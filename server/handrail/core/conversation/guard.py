@@ -24,7 +24,7 @@ Call = tuple[str, str, str]  # the tool, its arguments without regard to their o
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecentSteps:
     """
-    What a turn has done lately.
+    The last steps of a turn.
 
     Attributes:
         steps: The calls of each of the last steps.

@@ -145,7 +145,7 @@ class JournalTurn:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalContents:
     """
-    What a journal tells.
+    The contents of a journal.
 
     Attributes:
         messages: The conversation, well-formed; a result that is not known has the failure `UNKNOWN`.
@@ -219,7 +219,7 @@ def drop_rewound(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def _count_before(entries: Sequence[Entry], begin: int, call: str) -> int:
-    """How many of *entries* come before the message with that call, looked for from *begin* on."""
+    """Returns the number of *entries* before the message with that call, looked for from *begin* on."""
     for at in range(begin, len(entries) if call else begin):
         match entries[at]:
             case Said(message=AssistantMessage(calls=calls)) if call in {each.id for each in calls}:

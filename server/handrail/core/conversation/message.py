@@ -17,7 +17,7 @@ from handrail.core.failure import Failure
 
 
 class StopReason(StrEnum):
-    """Why the model stopped."""
+    """The reasons for which a model stops."""
 
     FINISH = "finish"
     TOOL_CALLS = "tool-calls"
@@ -95,7 +95,7 @@ class Excerpt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage:
     """
-    What the user, or a nudge in the user's place, says, and what it points at and shows.
+    A message of the user's, or a nudge in the user's place, with what it points at and shows.
 
     Attributes:
         instructions: The path of the project's instructions that the message brings to the model, which are
@@ -111,7 +111,7 @@ class UserMessage:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage:
     """
-    What the model says, and the calls it makes.
+    A message of the model's, with the calls that it makes.
 
     Attributes:
         private: What the provider wants to have back with the results of the calls, such as reasoning that it
@@ -132,7 +132,7 @@ class ToolMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemMessage:
-    """What a model is told before the conversation; not kept with it."""
+    """The instructions to a model before the conversation; not kept with it."""
 
     text: str
 

@@ -29,7 +29,7 @@ def _excerpt(excerpt: Excerpt) -> str:
 
 
 class Mode(StrEnum):
-    """What the user wants of a turn: work, an answer, or a plan."""
+    """The modes of a turn: work, an answer, or a plan."""
 
     EDIT = "edit"
     ASK = "ask"
@@ -67,7 +67,7 @@ MARKUP = re.compile("[<>`\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Instructions:
-    """What a project says about itself: the path of the file, and its text."""
+    """The instructions of a project: the path of the file, and its text."""
 
     path: str
     text: str
@@ -75,7 +75,7 @@ class Instructions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Skill:
-    """What a project describes how to do: when, and the path of the file that says how."""
+    """A skill of a project: when it is needed, and the path of the file that describes it."""
 
     name: str
     description: str
@@ -114,7 +114,7 @@ class OpenDocument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """Where a turn takes place; `machine` holds facts by name, such as the date."""
+    """The surroundings of a turn; `machine` holds facts by name, such as the date."""
 
     machine: Mapping[str, str] = field(default_factory=dict)
     folders: tuple[Folder, ...] = ()

@@ -19,7 +19,7 @@ from handrail.core.conversation.message import Response, StopReason, ToolCall
 
 
 class Trouble(StrEnum):
-    """What may be wrong with an answer."""
+    """The kinds of faulty answers."""
 
     CUT_CALLS = "cut-calls"
     CUT_TEXT = "cut-text"
@@ -38,7 +38,7 @@ class Trouble(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
     """
-    How often one class of trouble is tolerated.
+    The limits for one kind of faulty answer, and what the model is told.
 
     Attributes:
         bound: This many in a row are allowed; the next one ends the turn.

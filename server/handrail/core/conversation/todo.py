@@ -21,7 +21,7 @@ LIMIT_CHARS = 500  # of one item
 
 
 class State(StrEnum):
-    """How far an item is."""
+    """The state of an item."""
 
     OPEN = "open"
     ACTIVE = "active"

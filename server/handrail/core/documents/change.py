@@ -16,7 +16,7 @@ from handrail.core.failure import Failure
 
 
 class Tier(StrEnum):
-    """How exactly a hunk had to match."""
+    """The kinds of matches, from exact to lenient."""
 
     SAFE = "safe"
     NORMALISED = "normalised"

@@ -174,7 +174,7 @@ def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebasedEdit:
-    """Where an edit of one text belongs in a later text; `conflict` where both changed the same lines."""
+    """An edit of one text, moved to a later text; `conflict` where both changed the same lines."""
 
     edit: TextEdit
     conflict: bool

@@ -47,7 +47,7 @@ class Joined:
 
     @cached_property
     def _ends(self) -> Sequence[int]:
-        """How many line ends there are before each stretch of the text, and in all of it."""
+        """The number of line ends before each stretch of the text, and in all of it."""
         text, starts = self.text, range(0, len(self.text), STRETCH)
         counts = map(text.count, repeat("\n"), starts, range(STRETCH, len(text) + STRETCH, STRETCH))
         return array("Q", accumulate(counts, initial=0))

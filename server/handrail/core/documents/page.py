@@ -73,7 +73,7 @@ class Line:
 
     @property
     def typed(self) -> str:
-        """What of it the user wrote; in a fenced block, and in the place of another line, all of it."""
+        """The part of it that the user wrote: in a fenced block or in another line's place, all of it."""
         row = self.text.rstrip()
         if self.over is None or self.over.is_code:
             return row
@@ -100,7 +100,7 @@ class Page:
 
     @cached_property
     def ours(self) -> frozenset[str]:
-        """What its lines of ours say, without the blanks at their ends."""
+        """The texts of its lines of ours, without the blanks at their ends."""
         return frozenset(
             row for row, line in zip(self.bare, self.lines, strict=True) if line.part is not None
         )

@@ -1,4 +1,4 @@
-"""What the user has written on a page, place by place, and the places for more."""
+"""Finds the texts that the user has written on a page, place by place, and makes places for more."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from handrail.core.documents.page import TOP, Line, Page
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remark:
     """
-    What the user wrote at one place.
+    A text that the user wrote at one place.
 
     Attributes:
         part: The part above it.

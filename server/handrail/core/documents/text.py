@@ -183,7 +183,7 @@ class Text:
 
     @cached_property
     def index(self) -> Index:
-        """What searches need to know of the rows; it lives as long as this text."""
+        """The index of the rows for searches; it lives as long as this text."""
         return Index(self.rows, self.flat)
 
     @cached_property

@@ -26,7 +26,7 @@ LIMIT_DIAGNOSTICS = 200  # for each document; more would not help, and slow the 
 
 
 class State(StrEnum):
-    """How a turn ended."""
+    """The ways in which a turn ends."""
 
     FINISHED = "finished"
     STOPPED = "stopped"
@@ -126,7 +126,7 @@ class CallEnded:
 
 
 class QuestionEnd(StrEnum):
-    """How a question to the user ended; a withdrawn one no longer needs an answer."""
+    """The ways in which a question to the user ends; a withdrawn one needs no answer."""
 
     ANSWERED = "answered"
     TIMED_OUT = "timedOut"
@@ -203,7 +203,7 @@ Event = Told | CallFailed  # which is logged
 
 
 class Severity(StrEnum):
-    """How much a diagnostic asks for attention."""
+    """The severity of a diagnostic."""
 
     WARNING = "warning"
     HINT = "hint"

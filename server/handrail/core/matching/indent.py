@@ -43,7 +43,7 @@ def unit(rows: Iterable[str]) -> str:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reindent:
     """
-    How indentation of a patch becomes indentation of a document.
+    The translation of a patch's indentation into that of a document.
 
     Attributes:
         pairs: Patch indentation to document indentation, as seen on matched lines.

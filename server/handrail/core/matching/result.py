@@ -14,7 +14,7 @@ from handrail.core.patches.hunk import Hunk
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match:
     """
-    Where a hunk belongs.
+    The place in a document to which a hunk belongs.
 
     Attributes:
         span: Of the document; for whole rows without the last terminator.

@@ -23,7 +23,7 @@ HINT_LINES = 50  # how far from its line hint a match may lie and still be prefe
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
     """
-    Where the neighbours of a hunk in its patch lie.
+    The places of a hunk's neighbours in its patch.
 
     Attributes:
         after: The offset where the hunk before it ends; 0 if there is none.

@@ -56,7 +56,7 @@ class Hunk:
     @property
     def blocks(self) -> tuple[Block, ...] | None:
         """
-        Where the signs mark each row: old rows i to j become new rows k to m, for each change.
+        The changes as the signs mark them: old rows i to j become new rows k to m, for each.
 
         None where only the two texts tell what changes.
         """
@@ -73,7 +73,7 @@ class Hunk:
 
 
 class Operation(StrEnum):
-    """What a patch does with a file as a whole."""
+    """The operations of a patch on a file as a whole."""
 
     UPDATE = "update"
     ADD = "add"

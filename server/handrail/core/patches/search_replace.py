@@ -43,7 +43,7 @@ DIVIDED_END = "The '=======' at the end of the block was read as its end."
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Block:
     """
-    Where a block stands.
+    The lines of a block's markers and parts.
 
     Attributes:
         opening: The line of its first marker.

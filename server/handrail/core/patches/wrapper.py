@@ -34,7 +34,7 @@ EXPANDED = re.compile(r"\\[$`\\]")
 
 def check_left_out(lines: Sequence[str], around: Sequence[int], inside: tuple[int, int]) -> Failure | None:
     """
-    Why the lines *around* a patch cannot be left out; None if they can.
+    Returns why the lines *around* a patch cannot be left out; None if they can.
 
     Args:
         lines: All lines.

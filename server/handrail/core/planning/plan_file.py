@@ -21,7 +21,7 @@ from handrail.core.planning import plan, readings
 
 
 class Effect(StrEnum):
-    """What happens to a file as a whole when the parts that fit are applied."""
+    """The effects on a file as a whole when the parts that fit are applied."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -40,7 +40,7 @@ class PartPlan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilePlan:
     """
-    What a patch does to a file.
+    The planned changes of a patch to one file.
 
     Attributes:
         effect: UPDATE even if the document already has everything.

@@ -26,7 +26,7 @@ EXAMPLE = '{"command": "ruff check --output-format=concise {files}", "format": "
 
 
 class Format(StrEnum):
-    """How a check prints what it has found."""
+    """The formats in which a check prints the problems that it has found."""
 
     LINES = "lines"
     SARIF = "sarif"

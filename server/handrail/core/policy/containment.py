@@ -1,5 +1,5 @@
 """
-How a command is contained: what it sees and may change of the machine.
+The containment of a command: what it sees and may change of the machine.
 
 *look* is for read-only commands: nothing can be written, and keys are hidden. *work* may write in the
 workspace, but not to version control's own files or files that run later; files that no snapshot covers are
@@ -15,7 +15,7 @@ from enum import StrEnum
 
 
 class Profile(StrEnum):
-    """How a command is contained."""
+    """The ways in which a command can be contained."""
 
     LOOK = "look"
     WORK = "work"
@@ -23,7 +23,7 @@ class Profile(StrEnum):
 
 
 class Sandbox(StrEnum):
-    """What the user has set: whether commands that may change files are contained, and asked about."""
+    """The user's setting: whether commands that may change files are contained, and asked about."""
 
     AUTO = "auto"
     ASK = "ask"
@@ -31,7 +31,7 @@ class Sandbox(StrEnum):
 
 
 class Need(StrEnum):
-    """What a command in *work* may ask for."""
+    """The accesses that a command in *work* may ask for."""
 
     NETWORK = "network"
     REPOSITORY = "repository"
@@ -61,7 +61,7 @@ OPENS: Mapping[Need, str] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Available:
     """
-    What this machine can contain in the workspace.
+    The kinds of containment that this machine has for the workspace.
 
     Attributes:
         by: What contains it, for people; empty if nothing does.
@@ -81,7 +81,7 @@ class Available:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contained:
     """
-    How one command is contained.
+    The containment of one command.
 
     Attributes:
         opened: The URIs of places that it sees although they would be hidden; in *work* it may change them.

@@ -1,5 +1,5 @@
 """
-What a user has allowed before, combined with the rules.
+The lasting permissions of a user, combined with the rules.
 
 A lasting yes covers exactly what was asked about: a document, or one command line with the containment that
 it had. A yes to an uncontained command line also covers the contained one.
@@ -22,7 +22,7 @@ OPENED_MARK = "\0"  # between a command line, which cannot have it, how it is co
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a user has allowed before: a tool on one document, or one command line in one folder."""
+    """A lasting yes of the user's: for a tool on one document, or for one command line in one folder."""
 
     tool: str
     subject: str
@@ -44,7 +44,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rights:
-    """What the user has set and allowed: the strict things in it hold before the lenient ones."""
+    """The user's rules and grants: the strict ones hold before the lenient ones."""
 
     rules: tuple[Rule, ...] = ()
     grants: frozenset[Grant] = frozenset()

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class PlaceKind(StrEnum):
-    """What kind of place a path is."""
+    """The kinds of places that a path can lead to."""
 
     INSIDE = "inside"
     PROTECTED = "protected"

@@ -24,7 +24,7 @@ LIMIT_PATTERN_CHARS = 1_000
 
 
 class Decision(StrEnum):
-    """What a rule says; the strictest of several parts or paths holds."""
+    """The decision of a rule; the strictest of several parts or paths holds."""
 
     ALLOW = "allow"
     ASK = "ask"

@@ -1,5 +1,5 @@
 """
-What a tool does, as a value that each tool declares.
+The kinds of tools, of which each tool declares one.
 
 Everything that treats tools differently asks for the kind, never for names: the user's rules for `read` and
 `edit`, what is offered in the modes `ask` and `plan`, which actions a call may turn into, and how a
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class ToolKind(StrEnum):
-    """What a tool does."""
+    """The kinds of tools, by what they do."""
 
     READ = "read"  # reads documents and folders; the user's rules for `read` hold
     EDIT = "edit"  # changes documents; the user's rules for `edit` hold

@@ -1,5 +1,5 @@
 """
-What a terminal would show of a command's output, as plain text.
+Renders a command's output as a terminal would show it, as plain text.
 
 Escape sequences are removed; of a line that is overwritten again and again, such as a progress bar, the last
 state stays.

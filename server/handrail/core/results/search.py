@@ -16,7 +16,7 @@ LIMIT_PATHS = 1_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
     """
-    What to search for, and where.
+    A search: the pattern, and the files to look in.
 
     Attributes:
         pattern: A regular expression, looked for in each line by itself.
@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """What a search found, by path and number; `more` says that there are lines beyond these."""
+    """The lines that a search found, by path and number; `more` says that there are others."""
 
     lines: tuple[Line, ...]
     more: bool = False

@@ -22,7 +22,7 @@ LIMIT_ROWS = 200  # of what a comment is on; the rest is only counted
 
 
 class Status(StrEnum):
-    """What happened to the lines that a comment is about."""
+    """The state of the lines that a comment is about."""
 
     PENDING = "pending"
     KEPT = "kept"
@@ -35,7 +35,7 @@ class Status(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """
-    What a comment may be on: a hunk, or lines of a document.
+    The subject of a comment: a hunk, or lines of a document.
 
     Attributes:
         key: Names it; the key of its part in the review document.
@@ -91,13 +91,13 @@ class Subject:
 
     @property
     def size(self) -> str:
-        """How many rows it adds and removes, such as `+3 −1`."""
+        """The numbers of rows that it adds and removes, such as `+3 −1`."""
         blocks = self._blocks
         return f"+{sum(m - k for _, _, k, m in blocks)} −{sum(j - i for i, j, _, _ in blocks)}"
 
     @property
     def _blocks(self) -> Sequence[Block]:
-        """Where `rows` differ from `before`: everywhere, but for a document that was only renamed."""
+        """The blocks in which `rows` differ from `before`: one of all rows, unless it was renamed."""
         if self.kind is not Kind.RENAMED:
             return [(0, len(self.before), 0, len(self.rows))]
         return opcodes(self.before, self.rows)
@@ -117,7 +117,7 @@ class Subject:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comment:
     """
-    What the user wrote.
+    A comment of the user's.
 
     Attributes:
         subject: The lines that it is about; None for none.

@@ -29,7 +29,7 @@ LIMIT_COMPARED = 1_000  # characters, of which the longest common stretch is loo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What one call of a turn did to the rows of a hunk."""
+    """The change that one call of a turn made to the rows of a hunk."""
 
     turn: str
     call: str

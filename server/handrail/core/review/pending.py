@@ -13,7 +13,7 @@ from handrail.core.review.hunks import Hunk, Rows, Step
 
 
 class Kind(StrEnum):
-    """What a hunk is: rows of a text, or a whole document."""
+    """The kinds of hunks: rows of a text, or a whole document."""
 
     CHANGED = "changed"
     CREATED = "created"
@@ -23,7 +23,7 @@ class Kind(StrEnum):
 
 
 class ReviewMode(StrEnum):
-    """What happens to the agent's changes: see the setting `review.mode`."""
+    """The ways to treat the agent's changes: see the setting `review.mode`."""
 
     PENDING = "pending"
     KEEP = "keep"
@@ -32,7 +32,7 @@ class ReviewMode(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """Where a renamed document was: its URI, its identity, and its path as people read it."""
+    """The former place of a renamed document: its URI, its identity, and its path as people read it."""
 
     uri: str
     identity: str

@@ -58,7 +58,7 @@ STYLE = Style.from_dict(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actions:
     """
-    What a chat does at the keys.
+    The chat's callbacks for the console: what keys do, and what is shown.
 
     Attributes:
         send: Something was typed and sent.

@@ -36,7 +36,7 @@ LIMIT_OWN = 100  # of the project's commands, in the help
 
 @dataclass(kw_only=True)
 class ChatState:
-    """What the chat knows of its session and its settings."""
+    """The session and the settings of a chat."""
 
     session: str | None
     mode: str
@@ -54,7 +54,7 @@ class _Turn:
 
 
 class Conversation:
-    """What a chat does; `console` is set before anything is typed."""
+    """A conversation at the terminal; `console` is set before anything is typed."""
 
     console: Console
 
@@ -82,7 +82,7 @@ class Conversation:
 
     @property
     def show(self) -> Show:
-        """What the person sees."""
+        """The output to the person."""
         return self.server.show
 
     def send(self, text: str) -> None:

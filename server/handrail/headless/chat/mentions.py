@@ -1,4 +1,4 @@
-"""What a message names as `@path`, as `@"path with blanks"` or as `@diff`; the server finds what is meant."""
+"""Finds mentions in a message (`@path`, `@"path with blanks"`, `@diff`); the server finds what is meant."""
 
 import re
 

@@ -26,7 +26,7 @@ class Screen:
 
     @property
     def encoding(self) -> str:
-        """Which characters it takes."""
+        """The encoding of the characters that it takes."""
         return self._output.encoding()
 
     def isatty(self) -> bool:

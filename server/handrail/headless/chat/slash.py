@@ -1,4 +1,4 @@
-"""What a line that begins with `/` means: the table of commands, and how a line is read."""
+"""The commands of a chat: their table, and the parser of lines that begin with `/`."""
 
 import difflib
 import re

@@ -1,4 +1,4 @@
-"""What every command has: a server on the workspace folder, the person at the terminal, and their Ctrl-C."""
+"""The frame of every command: a server on the workspace folder, the person at the terminal, their Ctrl-C."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ SCRIPTED = "scripted:"  # the one model whose name holds a path
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """
-    What all commands have in common.
+    The options that all commands have.
 
     Attributes:
         workspace: The folder to work on.

@@ -52,7 +52,7 @@ class HostedServer:
 
     @property
     def ending(self) -> str:
-        """How it ended, in words."""
+        """A phrase that says how it ended."""
         ended = self._hosted.ended
         return f"exit code {ended.result()}" if ended.done() else "it does not respond"
 

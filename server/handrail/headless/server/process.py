@@ -59,7 +59,7 @@ class ServerProcess:
 
     @property
     def ending(self) -> str:
-        """How it ended, in words."""
+        """A phrase that says how it ended."""
         code = self._transport.get_returncode()
         if code is None:
             return "it does not respond"

@@ -1,4 +1,4 @@
-"""What a connection needs of a server: its two streams, its end, and whether it is at work."""
+"""The protocol of a running server: its two streams, its end, and whether it is at work."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class RunningServer(Protocol):
 
     @property
     def ending(self) -> str:
-        """How it ended, in words."""
+        """A phrase that says how it ended."""
 
     def write(self, data: bytes) -> None:
         """Write to it; does nothing once it no longer reads."""

@@ -1,1 +1,1 @@
-"""What a client does for its server beyond the protocol of language servers, where it offers that."""
+"""Services of a client to its server beyond the protocol of language servers, where it offers them."""

@@ -1,5 +1,5 @@
 """
-What other language servers of the same editor know: the requests `handrail/client/diagnostics`, `definition`,
+Asks the other language servers of the same editor: the requests `handrail/client/diagnostics`, `definition`,
 `references` and `symbols`.
 
 An answer counts only if it is of the version that the document has when the answer arrives: its lines are
@@ -146,7 +146,7 @@ class ClientLanguages:
         return result
 
     async def spots(self, tool: str, target: Target, wait_s: float) -> Spots | Unwatched | None:
-        """Where a name is defined or used; an answer about a text that has changed since does not count."""
+        """Asks where a name is defined or used; ignores an answer about a text that has changed since."""
         if tool not in self.offers:
             return Unwatched()
         document = self._documents.find(target.uri)

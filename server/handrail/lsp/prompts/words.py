@@ -1,5 +1,5 @@
 """
-What the model reads of a prompt in code, of diagnostics that are to be fixed, and of the rows around.
+Texts for the model: of a prompt in code, of diagnostics that are to be fixed, and of the rows around.
 
 All of it is bounded. What other programs say is quoted: it is data, whatever it asks for.
 """

@@ -11,7 +11,7 @@ from handrail.lsp.protocol.values import Checkpoint, Range, RestoreReport
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointListParams:
     """
-    Which checkpoints to list.
+    Selects the checkpoints to list.
 
     Attributes:
         session: Only checkpoints of this session; null lists those of all sessions.
@@ -25,7 +25,7 @@ class CheckpointListParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointDiffParams:
     """
-    What to compare.
+    Selects the states to compare.
 
     Attributes:
         checkpoint: Id of a turn or a step; the diff starts from the state before it.
@@ -57,7 +57,7 @@ class CheckpointDiff:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRestoreParams:
     """
-    What to restore.
+    Selects what is restored.
 
     Attributes:
         checkpoint: Id of the turn to undo, or of the step to undo together with all later steps of its turn.
@@ -85,7 +85,7 @@ class CheckpointRestoreParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointRedoParams:
     """
-    Which restore to redo.
+    Selects the restore to redo.
 
     Attributes:
         checkpoint: The `checkpoint` of its `RestoreReport`; by default the newest restore that was not redone
@@ -100,7 +100,7 @@ class CheckpointRedoParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointReadParams:
     """
-    Which text to read.
+    Selects the text to read.
 
     Attributes:
         checkpoint: Id of a turn or a step.
@@ -130,7 +130,7 @@ class CheckpointText:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPruneParams:
     """
-    Which checkpoints to remove.
+    Selects the checkpoints to remove.
 
     Attributes:
         checkpoints: Ids of the checkpoints to remove, even if they are within the limits; null removes those

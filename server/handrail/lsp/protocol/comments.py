@@ -62,7 +62,7 @@ class ReviewComment:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewEditParams:
     """
-    How to change a comment.
+    A change of a comment.
 
     Attributes:
         comment: The comment's id.
@@ -78,7 +78,7 @@ class ReviewEditParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewSendParams:
     """
-    How to send the comments.
+    The session and mode in which the comments are sent.
 
     Attributes:
         session: Id of the session that answers; by default the latest one that made any of the changes, or

@@ -1,4 +1,4 @@
-"""What the server tells and asks."""
+"""The notifications and requests that the server sends."""
 
 from __future__ import annotations
 

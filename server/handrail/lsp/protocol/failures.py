@@ -11,7 +11,7 @@ from handrail.lsp.protocol.values import Failure, Outcome
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureListParams:
     """
-    Which open failures to list.
+    Selects the open failures to list.
 
     Attributes:
         uri: Only failures in this document; null lists those in all documents.
@@ -23,7 +23,7 @@ class FailureListParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureDismissParams:
     """
-    Which open failures to close. One of the two fields must be given.
+    Selects the open failures to close. One of the two fields must be given.
 
     Attributes:
         failure: Id of the failure to close.
@@ -66,7 +66,7 @@ class FailureDiffParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FailureDiff:
     """
-    What a failed edit would change.
+    The changes that a failed edit would make.
 
     Attributes:
         uri: URI of a document that shows the diff: a virtual document, or a file if the client does not

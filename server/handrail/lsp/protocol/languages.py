@@ -1,4 +1,4 @@
-"""What clients pass on of other language servers."""
+"""The requests by which clients pass on what other language servers know."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DocumentDiagnostics:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosticsResult:
     """
-    What other language servers report.
+    The reports of other language servers.
 
     Attributes:
         documents: The documents on which there is a report.
@@ -132,7 +132,7 @@ class NameLocation:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameResult:
     """
-    Where a name is defined or used.
+    The places where a name is defined or used.
 
     Attributes:
         locations: The places; no more than the first 1,000 are read. Null if no language server of the

@@ -102,7 +102,7 @@ class ServedDocument:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputShowParams:
     """
-    Which command's output to show.
+    Selects the command whose output to show.
 
     Attributes:
         call: Id of the tool call that ran the command; by default the last command.
@@ -114,7 +114,7 @@ class OutputShowParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandListParams:
     """
-    Which background commands to list.
+    Selects the background commands to list.
 
     Attributes:
         session: Only those of this session; null lists those of all sessions.

@@ -1,4 +1,4 @@
-"""What a request is: a command and a custom request of one name."""
+"""The type of a request: a command and a custom request of one name."""
 
 from __future__ import annotations
 

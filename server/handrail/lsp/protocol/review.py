@@ -46,7 +46,7 @@ class Hunk:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewListParams:
     """
-    Which pending changes to list; without either field, all.
+    Selects the pending changes to list; without either field, all.
 
     Attributes:
         uri: Only changes in this document.
@@ -60,7 +60,7 @@ class ReviewListParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBaseParams:
     """
-    Which document, and which of its changes to leave out.
+    Selects a document, and which of its changes to leave out.
 
     Attributes:
         uri: URI of the document.
@@ -88,7 +88,7 @@ class ReviewBase:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewKeepParams:
     """
-    Which pending changes to keep. At least one field must be given; several narrow each other down.
+    Selects the pending changes to keep. At least one field must be given; several narrow each other down.
 
     Attributes:
         hunks: Ids of the changes.
@@ -118,8 +118,8 @@ class ReviewKept:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewUndoParams:
     """
-    Which pending changes to undo. At least one of the first four fields must be given; several narrow each
-    other down.
+    Selects the pending changes to undo. At least one of the first four fields must be given; several narrow
+    each other down.
 
     Attributes:
         hunks: Ids of the changes.
@@ -195,7 +195,7 @@ class ReviewUndone:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewStepParams:
     """
-    Where the search for the next or previous change starts.
+    The place from which the next or previous change is searched.
 
     Attributes:
         uri: URI of the document to start from; null goes to the first change, or the last one when going

@@ -11,7 +11,7 @@ from handrail.lsp.protocol.request import Request
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListParams:
     """
-    Which server's models to list.
+    Selects the server whose models to list.
 
     Attributes:
         like: A model, written as in the setting `handrail.model`, whose server is asked; by default, the
@@ -56,7 +56,8 @@ class WorkspaceTrustParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
     """
-    What a client opts in to, in `capabilities.experimental.handrail` or `initializationOptions.handrail`.
+    The features that a client opts in to: `capabilities.experimental.handrail` or
+    `initializationOptions.handrail`.
 
     Attributes:
         turn_updates: Whether the server sends `handrail/turn/update`.

@@ -11,7 +11,7 @@ from handrail.lsp.protocol.values import SessionResumeResult
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionListParams:
     """
-    Which sessions of the workspace to list.
+    Selects the sessions of the workspace to list.
 
     Attributes:
         limit: List only this many, the newest; null lists all.

@@ -1,4 +1,4 @@
-"""What both sides speak of: places, failures, outcomes, reports, checkpoints, sessions."""
+"""The values in messages of both sides: places, failures, outcomes, reports, checkpoints, sessions."""
 
 from __future__ import annotations
 
@@ -224,7 +224,7 @@ class CheckpointPath:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """
-    What documents held before a turn changed them.
+    The contents of documents before a turn changed them.
 
     Attributes:
         id: The checkpoint's id, which is the id of its turn.

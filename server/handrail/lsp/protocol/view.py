@@ -60,7 +60,7 @@ class ChatSaid:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatChooseParams:
     """
-    What to choose from the next turn on.
+    A choice of mode and model from the next turn on.
 
     Attributes:
         session: The session's id.
@@ -102,7 +102,7 @@ class ChatOffer:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOffers:
     """
-    How the message can be completed.
+    The completions of the message.
 
     Attributes:
         typed: The end of the text, which the chosen name replaces; empty if there is nothing to complete.

@@ -1,5 +1,5 @@
 """
-What people read of a question: in a message, in a title, and in a document that holds all of it.
+The texts of a question for people: in a message, in a title, and in a document that holds all of it.
 
 Whatever a model, a file or a command wrote goes through `surfaces`.
 """

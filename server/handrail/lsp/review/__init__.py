@@ -1,1 +1,1 @@
-"""What a client is shown of pending changes unasked: when to ask again, and the review document."""
+"""Pending changes, as a client is shown them unasked: when to ask again, and the review document."""

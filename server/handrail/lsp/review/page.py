@@ -37,7 +37,7 @@ class ReviewPage(ServedPage):
 
     @property
     def page(self) -> Page:
-        """What it holds, as far as is known."""
+        """The page, as far as it is known."""
         return self.discussion().page
 
     @page.setter

@@ -30,7 +30,7 @@ SERVICE = "review"  # what a client opts in to that is told of each change
 @dataclass(kw_only=True)
 class ReviewSurface:
     """
-    What the client is shown of pending changes, as far as it has to ask again.
+    Tells the client when pending changes have changed, so that it asks again.
 
     Attributes:
         reviews: All pending changes.

@@ -153,12 +153,12 @@ class Streamed(StreamedResponse):
 
     @property
     def provider_url(self) -> str:
-        """Where it came from."""
+        """The address that it came from."""
         return self.url
 
     @property
     def timestamp(self) -> datetime:
-        """When it began."""
+        """The time at which it began."""
         return self._began
 
     async def _get_event_iterator(self) -> AsyncIterator[wire.ModelResponseStreamEvent]:

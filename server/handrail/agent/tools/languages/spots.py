@@ -1,5 +1,5 @@
 """
-What language servers name, as the model reads it: the lines of places that it may read without a question.
+Shows the model the places that language servers name: lines that it may read without a question.
 
 Language servers know libraries and generated files too. A place that the model may not read is named with its
 line number, but its text is not shown.

@@ -1,4 +1,4 @@
-"""What the editor did while a command ran: the user's typing and saves are not changes by the command."""
+"""Finds the user's typing and saves while a command ran: they are not changes by the command."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from handrail.ports import Document, Ports
 @dataclass(kw_only=True)
 class Saver:
     """
-    What may be saved in a turn.
+    Saves documents before a command runs, as far as the turn may.
 
     Attributes:
         edited: The documents that the agent has changed, by URI, with their last save at that time.

@@ -1,1 +1,1 @@
-"""What the edits of a turn broke, as the editor's language servers or the user's checks report it."""
+"""Problems that the edits of a turn caused, as language servers or the user's checks report them."""

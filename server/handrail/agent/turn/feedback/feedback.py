@@ -87,7 +87,7 @@ class Feedback:
 
     @property
     def languages(self) -> Languages:
-        """What the tools of the turn use: the editor's language servers, or the user's checks."""
+        """The port that the tools of the turn use: the editor's language servers, or the user's checks."""
         inner = self.ports.languages
         return Listing(inner=inner, checkers=self._checkers) if self._checkers else inner
 

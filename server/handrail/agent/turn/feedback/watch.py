@@ -45,7 +45,7 @@ class Reporter(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
     """
-    What a reporter found after an edit.
+    The new problems that a reporter found after an edit.
 
     Attributes:
         ranked: The new problems by path, each with its distance to what changed.

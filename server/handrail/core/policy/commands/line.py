@@ -24,7 +24,7 @@ END = r"(?=[ \t\n;|&]|\Z)"  # what may follow a redirect
 
 
 class Kind(StrEnum):
-    """What a token is."""
+    """The kinds of tokens."""
 
     BLANK = "blank"
     COMMENT = "comment"
@@ -95,7 +95,7 @@ class Pipeline:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NeedsShell:
-    """Why a line cannot be run without a shell, as what follows "because of"."""
+    """The reason why a line needs a shell, as what follows "because of"."""
 
     why: str
 

@@ -25,7 +25,7 @@ NUMBER = re.compile(r"-[0-9]+")
 
 
 class Below(StrEnum):
-    """What of the files below a folder is seen, if a folder is given."""
+    """The extent to which files below a folder are read, if a folder is given."""
 
     NOTHING = "nothing"
     NAMES = "names"  # and sizes and dates
@@ -35,7 +35,7 @@ class Below(StrEnum):
 
 
 class Operand(StrEnum):
-    """What an operand is."""
+    """The kinds of operands."""
 
     TEXT = "text"
     FILE = "file"  # read, or looked at; a folder's names

@@ -1,4 +1,4 @@
-"""What can be done at the lines of a conversation."""
+"""Code actions, lenses, symbols and folds at the lines of a conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message names as `@diff`: the changes that are pending, or else those that are not committed."""
+"""Renders the changes that a message names as `@diff`: those pending, or else those not committed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message points at with an `@`, as the model is shown it; and what may be named there."""
+"""Resolves the mentions of a message (`@`) to what the model is shown, and completes them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TRIGGERS = ("@", "/", '"')
 @dataclass(kw_only=True)
 class ResolvedMentions:
     """
-    What a message points at.
+    The documents and texts that a message points at.
 
     Attributes:
         context: Documents, and parts of them.
@@ -232,7 +232,7 @@ async def completion(state: State, params: lsp.CompletionParams) -> lsp.Completi
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:
     """
-    What may be meant by the end of what is typed.
+    The completions of the end of a message.
 
     Attributes:
         typed: That end.
