@@ -3,7 +3,8 @@ What the extension costs VS Code: its start and its server's, typing, a long con
 
 The marks are taken inside a real VS Code, with the extension from its VSIX: in the extension host and in the
 chat view's page. Yardsticks of the same run are a bare pygls server that the extension starts in turn with
-ours, and typing in the same document while nothing is pending. Times without a yardstick are in milliseconds.
+ours, and typing in the same document while nothing is pending. Times without a yardstick are in milliseconds;
+of the view's tasks, those that the processor worked for them, since all of VS Code shares the processor.
 """
 
 from __future__ import annotations
@@ -106,11 +107,13 @@ def main() -> int:
     took, items = found["opened"][0]
     print(f"       a conversation of {MESSAGES:,} messages shows {items} of them at first")
     check(f"a conversation of {MESSAGES:,} messages opens, ms", took, LIMIT_OPEN)
-    check(
-        "1,000 tokens a second: the longest task of the view, ms",
-        max(found["tasks"][0], default=0),
-        LIMIT_TASK,
+    tasks = found["tasks"][0]
+    took = max((each["took"] for each in tasks), default=0)
+    print(
+        f"       {len(tasks)} tasks of the view took over 50 ms, the longest {took:.0f} ms, with all that ran meanwhile"
     )
+    worked = max((each["worked"] for each in tasks), default=0)
+    check("1,000 tokens a second: the longest task of the view, ms of processor time", worked, LIMIT_TASK)
     print(f"{len(failures)} bounds missed" if failures else "all within bounds")
     return 1 if failures else 0
 

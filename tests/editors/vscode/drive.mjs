@@ -48,7 +48,7 @@ const ACTIONS = {
   html: (_page, place, selector) => place.locator(selector).evaluateAll((found) => found.map((each) => each.outerHTML)),
   axe: (_page, place) => audit(place),
   tabs: (page, place) => tabThrough(page, place),
-  tasks: (_page, place) => place.evaluate(tasks),
+  tasks: (page, place) => longTasks(page, place),
   opens: (_page, place, name) => place.getByRole("button", { name }).last().evaluate(opens),
   select: (_page, place, name, value) => place.getByLabel(name, { exact: true }).selectOption(value),
   mark: (_page, place) => place.locator("body").evaluate((body) => body.setAttribute("data-marked", "")), // one that is loaded anew has no mark
@@ -107,15 +107,14 @@ function post(messages) {
   for (const message of messages) window.__vscode_post_message__("onmessage", { message }, undefined);
 }
 
-/** The long tasks of a page's own since it was first asked, in milliseconds. */
-function tasks() {
+/** Long tasks of the page's own since this was last asked, with where they begin; and marks the time. Runs in the page. */
+function noteLongTasks() {
   window.longTasks ??= [];
-  const before = window.longTasks.splice(0);
   window.longTaskObserver ??= new PerformanceObserver((list) => {
-    window.longTasks.push(...list.getEntries().filter(({ name }) => name === "self").map(({ duration }) => duration));
+    window.longTasks.push(...list.getEntries().filter(({ name }) => name === "self").map(({ startTime, duration }) => ({ startTime, duration })));
   });
   window.longTaskObserver.observe({ type: "longtask" });
-  return before;
+  return { noted: window.longTasks.splice(0), now: performance.mark("handrail.asked").startTime };
 }
 
 /** Clicks a button that opens another conversation; the milliseconds until that is painted, and how many items it shows. */
@@ -199,6 +198,38 @@ function tabStopInFocus() {
 /** The texts that style sheets put behind elements. Runs in the page. */
 const textsBehind = (elements) =>
   elements.map((element) => globalThis.getComputedStyle(element, "::after").content).filter((text) => text.startsWith('"')).map((text) => JSON.parse(text));
+
+/** Ends the trace of the browser's tasks, and returns its events. */
+let endTrace;
+
+/** The long tasks of a page since this was last asked: the milliseconds that each took, and those that the processor worked for it. */
+async function longTasks(page, place) {
+  const { noted, now } = await place.evaluate(noteLongTasks);
+  const events = (await endTrace?.()) ?? [];
+  endTrace = await trace(page);
+  const asked = events.findLast(({ name }) => name === "handrail.asked");
+  return noted.map(({ startTime, duration }) => {
+    const start = asked.ts + (startTime - now) * 1000;
+    const shared = ({ ts, dur }) => Math.min(ts + dur, start + duration * 1000) - Math.max(ts, start);
+    const same = events.filter(({ ph, name, pid, tid }) => ph === "X" && name.endsWith("RunTask") && pid === asked.pid && tid === asked.tid);
+    const task = same.reduce((best, each) => (shared(each) > shared(best) ? each : best));
+    return { took: duration, worked: task.tdur / 1000 };
+  });
+}
+
+/** Begins to trace what the browser does, as Chrome's own tools do. */
+async function trace(page) {
+  const browserTools = await browser.newCDPSession(page);
+  const events = [];
+  browserTools.on("Tracing.dataCollected", ({ value }) => events.push(...value));
+  await browserTools.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["toplevel", "blink.user_timing"] } });
+  return async () => {
+    const complete = new Promise((resolve) => browserTools.once("Tracing.tracingComplete", resolve));
+    await browserTools.send("Tracing.end");
+    await complete;
+    return events;
+  };
+}
 
 /** The frame that has an element; a view that is just being loaded is waited for. */
 async function frameWith(page, selector) {
