@@ -24,9 +24,9 @@ async def test_an_end_that_is_written_while_the_page_is_made_is_shown(tmp_path: 
     world = [nothing] * 6  # nothing is written
     page = ChatPage(*world, session="s-1", journals=ours, view=view)
     await page.prepare(Page())
-    assert page.transcript.rounds[-1].is_elsewhere
+    assert page.transcript.turns[-1].is_elsewhere
     theirs.append("s-1", [TurnEnded(turn="t-1", state="cancelled")])
     await theirs.wait_until_written()
     release()
     await page.prepare(Page())
-    assert page.transcript.rounds[-1].state == "cancelled"
+    assert page.transcript.turns[-1].state == "cancelled"

@@ -84,14 +84,14 @@ def shown(transcript: Transcript) -> str:
 
 def test_turns_have_words_calls_and_what_was_said_to_them() -> None:
     found = of([*FIRST, *SECOND])
-    first, second = found.rounds
+    first, second = found.turns
     words, call, answer = first.items
     assert isinstance(words, ModelText)
     assert isinstance(call, Call)
     assert isinstance(answer, ModelText)
     assert (call.path, call.line, call.result) == ("a.txt", 6, RESULT)
     assert second.items == [Interjection(text="Faster!"), ModelText(text="Now.")]
-    assert (found.title, found.mode, [each.state for each in found.rounds]) == (
+    assert (found.title, found.mode, [each.state for each in found.turns]) == (
         "Read it.",
         "edit",
         ["finished"] * 2,
@@ -172,7 +172,7 @@ def test_a_summary_for_the_model_changes_nothing_that_was_said() -> None:
     found.add([says("Now."), SECOND[-1]])
     assert "It says seven." in shown(found)
     assert "Summary of all before." not in shown(found)
-    assert found.rounds[1].items == [
+    assert found.turns[1].items == [
         Remark(text="The earlier conversation was summarised for the model."),
         ModelText(text="Now."),
     ]
@@ -182,8 +182,8 @@ def test_what_was_copied_from_another_session_is_shown_as_what_it_was() -> None:
     copied = [TurnBegun(turn="t2", prompt="And now?", mode="edit", is_copied=True)]
     said = [each for each in [*FIRST, *SECOND] if isinstance(each, Said)]
     found = of([*copied, *said, TurnEnded(turn="t2", state="finished"), *turn("t3", "More.", says("More."))])
-    assert [each.prompt for each in found.rounds][:2] == ["Read it.", "And now?"]
-    assert found.rounds[-1].prompt == "More."
+    assert [each.prompt for each in found.turns][:2] == ["Read it.", "And now?"]
+    assert found.turns[-1].prompt == "More."
 
 
 def test_a_title_is_what_the_user_has_given() -> None:
@@ -199,7 +199,7 @@ def test_a_call_that_has_the_id_of_an_earlier_one_is_another_call() -> None:
     """Ids are free again once the model no longer knows the calls that had them."""
     again = ToolResult(call="c1", text="a.txt: 1 line")
     found = of([*FIRST, *turn("t2", "Again.", says("", READ), Answered(result=again))])
-    first, second = found.rounds
+    first, second = found.turns
     assert [each.result for each in first.items if isinstance(each, Call)] == [RESULT]
     assert [each.result for each in second.items if isinstance(each, Call)] == [again]
 

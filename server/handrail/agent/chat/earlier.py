@@ -18,7 +18,7 @@ NO_ANSWER = "(no answer)"
 
 
 @dataclass(frozen=True, slots=True)
-class _Round:
+class _QuotedTurn:
     prompt: str
     answer: str = ""
 
@@ -34,7 +34,7 @@ def tell_turns(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
     Returns:
         The text; empty if no turn counts.
     """
-    texts = [_text(each, redact) for each in _rounds(entries)]
+    texts = [_text(each, redact) for each in _quoted_turns(entries)]
     room, kept = LIMIT_CHARS, list[str]()
     for text in reversed(texts):
         room -= len(text)
@@ -47,27 +47,27 @@ def tell_turns(entries: Iterable[Entry], redact: Callable[[str], str]) -> str:
     return "\n".join(kept)
 
 
-def _rounds(entries: Iterable[Entry]) -> list[_Round]:
-    rounds = list[_Round]()
+def _quoted_turns(entries: Iterable[Entry]) -> list[_QuotedTurn]:
+    quoted = list[_QuotedTurn]()
     is_copied = False  # what a fork has of another session is one turn of many messages
     for entry in drop_rewound(entries):
         match entry:
             case TurnBegun(is_copied=True):
                 is_copied = True
             case TurnBegun(prompt=prompt):
-                rounds.append(_Round(prompt))
+                quoted.append(_QuotedTurn(prompt))
             case Said(message=UserMessage(text=text, instructions="")) if is_copied:
-                rounds.append(_Round(text))
-            case Said(message=AssistantMessage(text=text)) if rounds and text.strip():
-                rounds[-1] = replace(rounds[-1], answer=text)
+                quoted.append(_QuotedTurn(text))
+            case Said(message=AssistantMessage(text=text)) if quoted and text.strip():
+                quoted[-1] = replace(quoted[-1], answer=text)
             case TurnEnded():
                 is_copied = False
             case _:
                 pass
-    return rounds
+    return quoted
 
 
-def _text(one: _Round, redact: Callable[[str], str]) -> str:
+def _text(one: _QuotedTurn, redact: Callable[[str], str]) -> str:
     prompt, answer = (_cut(redact(each).strip()) for each in (one.prompt, one.answer))
     return f"User:\n{prompt}\n\nAnswer:\n{answer or NO_ANSWER}\n"
 

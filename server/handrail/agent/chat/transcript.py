@@ -119,9 +119,9 @@ Item = ModelText | Interjection | Remark | Call | PendingQuestion
 
 
 @dataclass(kw_only=True)
-class Round:
+class TranscriptTurn:
     """
-    A turn of the conversation.
+    A turn as its readers see it.
 
     Attributes:
         turn: Its id; of what was copied from another session, a name of its own.
@@ -160,7 +160,7 @@ class Transcript:
         usage: Of all turns.
     """
 
-    rounds: list[Round] = field(default_factory=list)
+    turns: list[TranscriptTurn] = field(default_factory=list)
     title: str = ""
     mode: str = ""
     usage: Usage = field(default_factory=Usage)
@@ -182,7 +182,7 @@ class Transcript:
             else:
                 self._add(entry)
             if is_now and isinstance(entry, TurnBegun) and not entry.is_copied:
-                self.rounds[-1].is_running = True
+                self.turns[-1].is_running = True
 
     @property
     def count(self) -> int:
@@ -192,18 +192,18 @@ class Transcript:
     def runs(self, turns: Iterable[str]) -> None:
         """These turns run in this server."""
         known = set(turns)
-        for each in self.rounds:
+        for each in self.turns:
             each.is_running = each.is_running or each.turn in known
 
     def _begin_anew(self) -> None:
         """The session has gone back: some of it never happened, though it was paid for."""
-        running = {each.turn for each in self.rounds if each.is_running}
+        running = {each.turn for each in self.turns if each.is_running}
         spent, self._ended = self._ended, Usage()
-        self.rounds, self._messages, self._calls = [], [], {}
+        self.turns, self._messages, self._calls = [], [], {}
         for entry in journal.drop_rewound(self._entries):
             self._add(entry)
         self.usage = self._ended = spent
-        for each in self.rounds:
+        for each in self.turns:
             each.is_running = each.turn in running
 
     def _add(self, entry: Entry) -> None:
@@ -213,7 +213,7 @@ class Transcript:
                 if not self._is_named:
                     self.title = self.title or label_of(entry.prompt)
                 if not entry.is_copied:
-                    self.rounds.append(Round(turn=entry.turn, prompt=entry.prompt, mode=entry.mode))
+                    self.turns.append(TranscriptTurn(turn=entry.turn, prompt=entry.prompt, mode=entry.mode))
             case Said(message=message):
                 self._messages.append(message)
                 self._say(message)
@@ -227,24 +227,26 @@ class Transcript:
                 self.title, self._is_named = title, True
             case _:
                 pass
-        if self.rounds:
-            self.rounds[-1].changes += 1
+        if self.turns:
+            self.turns[-1].changes += 1
 
     def _say(self, message: Message) -> None:
         match message:
             case UserMessage(text=text, instructions="") if self._copied:
-                name = f"copy-{len(self.rounds)}"
-                self.rounds.append(Round(turn=name, prompt=text, copied=self._copied, state="finished"))
-            case _ if not self.rounds:
+                name = f"copy-{len(self.turns)}"
+                self.turns.append(
+                    TranscriptTurn(turn=name, prompt=text, copied=self._copied, state="finished")
+                )
+            case _ if not self.turns:
                 pass
-            case UserMessage(text=text) if self.rounds[-1].items or text != self.rounds[-1].prompt:
-                self.rounds[-1].items.append(Interjection(text=text))
-                if text in self.rounds[-1].steered:
-                    self.rounds[-1].steered.remove(text)
+            case UserMessage(text=text) if self.turns[-1].items or text != self.turns[-1].prompt:
+                self.turns[-1].items.append(Interjection(text=text))
+                if text in self.turns[-1].steered:
+                    self.turns[-1].steered.remove(text)
             case AssistantMessage():
-                self.rounds[-1].coming = ""
+                self.turns[-1].coming = ""
                 if message.text.strip():
-                    self.rounds[-1].items.append(ModelText(text=message.text))
+                    self.turns[-1].items.append(ModelText(text=message.text))
                 for call in message.calls:
                     self._call(call)
             case ToolMessage(results=results):
@@ -264,14 +266,14 @@ class Transcript:
 
     def _call(self, call: ToolCall) -> None:
         known = self._calls[call.id] = _describe(call)  # an id may have been another call's before
-        self.rounds[-1].items.append(known)
+        self.turns[-1].items.append(known)
 
     def _close(self, entry: Answered | Decided) -> None:
         """A call has its result, or a question its answer."""
         if isinstance(entry, Answered):
             self._answer(entry.result)
-        elif self.rounds and entry.end in set(QuestionEnd):
-            known = self._question(self.rounds[-1], entry.question, entry.subject)
+        elif self.turns and entry.end in set(QuestionEnd):
+            known = self._question(self.turns[-1], entry.question, entry.subject)
             known.end = _how(QuestionEnd(entry.end), entry.choice)
 
     def _answer(self, result: ToolResult) -> None:
@@ -283,7 +285,7 @@ class Transcript:
     def _end(self, over: TurnEnded) -> None:
         self._ended = self._ended.plus(over.usage)
         self.usage = self._ended
-        each = next((each for each in reversed(self.rounds) if each.turn == over.turn), None)
+        each = next((each for each in reversed(self.turns) if each.turn == over.turn), None)
         if each is not None:
             each.state, each.reason, each.is_running, each.coming = over.state, over.reason or "", False, ""
 
@@ -291,45 +293,45 @@ class Transcript:
 
     def tell(self, turn: str, event: Event) -> None:
         """Takes over what happens in a turn that runs."""
-        round_ = next((each for each in reversed(self.rounds) if each.turn == turn), None)
-        if round_ is None:
+        one = next((each for each in reversed(self.turns) if each.turn == turn), None)
+        if one is None:
             return
-        round_.changes += 1
+        one.changes += 1
         match event:
             case Started():
-                round_.is_running = True
+                one.is_running = True
             case TextDelta(delta=delta):
-                round_.coming += delta
+                one.coming += delta
             case CallStarted() | CallOutput():
-                self._works(round_, event)
+                self._works(one, event)
             case Asked():
-                self._ask(round_, event)
+                self._ask(one, event)
             case Used(turn=used):
                 self.usage = self._ended.plus(used)
             case Ended(state=state, reason=reason):
-                round_.state, round_.reason = state.value, reason or ""
-                round_.is_running, round_.coming = False, ""
+                one.state, one.reason = state.value, reason or ""
+                one.is_running, one.coming = False, ""
             case Retried() | Compacted():
-                round_.coming = ""
-                round_.items.append(Remark(text=_remark(event)))
+                one.coming = ""
+                one.items.append(Remark(text=_remark(event)))
             case _:
                 pass
 
     def steer(self, turn: str, text: str) -> None:
         """The user has said something to a turn that runs."""
-        for each in (each for each in self.rounds if each.turn == turn):
+        for each in (each for each in self.turns if each.turn == turn):
             each.steered.append(text)
             each.changes += 1
 
     def unread(self) -> list[str]:
         """Returns the user's messages to turns that have ended without reading them; each only once."""
-        texts = [text for each in self.rounds if not each.is_running for text in each.steered]
-        for each in (each for each in self.rounds if not each.is_running):
+        texts = [text for each in self.turns if not each.is_running for text in each.steered]
+        for each in (each for each in self.turns if not each.is_running):
             each.changes += bool(each.steered)
             each.steered = []
         return texts
 
-    def _works(self, round_: Round, event: CallStarted | CallOutput) -> None:
+    def _works(self, one: TranscriptTurn, event: CallStarted | CallOutput) -> None:
         known = self._calls.get(event.call)
         if isinstance(event, CallOutput):
             if known is not None:
@@ -337,27 +339,27 @@ class Transcript:
         elif known is not None:
             known.title, known.has_begun = event.title, True
 
-    def _ask(self, round_: Round, event: Asked) -> None:
-        known = self._question(round_, event.question, event.subject)
+    def _ask(self, one: TranscriptTurn, event: Asked) -> None:
+        known = self._question(one, event.question, event.subject)
         if event.end is not None:
             known.end = _how(event.end, event.choice)
 
     @staticmethod
-    def _question(round_: Round, question: str, subject: str) -> PendingQuestion:
+    def _question(one: TranscriptTurn, question: str, subject: str) -> PendingQuestion:
         """Returns the item that a turn shows for a question."""
         asked = (
-            each for each in round_.items if isinstance(each, PendingQuestion) and each.question == question
+            each for each in one.items if isinstance(each, PendingQuestion) and each.question == question
         )
         known = next(asked, None)
         if known is None:
             known = PendingQuestion(question=question, subject=subject)
-            round_.items.append(known)
+            one.items.append(known)
         return known
 
     @property
-    def running(self) -> Round | None:
+    def running(self) -> TranscriptTurn | None:
         """The turn that runs."""
-        return next((each for each in self.rounds if each.is_running), None)
+        return next((each for each in self.turns if each.is_running), None)
 
 
 def _remark(event: Retried | Compacted) -> str:

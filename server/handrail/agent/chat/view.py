@@ -19,8 +19,8 @@ from handrail.agent.chat.transcript import (
     ModelText,
     PendingQuestion,
     Remark,
-    Round,
     Transcript,
+    TranscriptTurn,
 )
 from handrail.core import surfaces
 from handrail.core.conversation import todo
@@ -76,7 +76,7 @@ class Shown:
 
     parts: list[Part] = field(default_factory=list)
     calls: dict[str, Call] = field(default_factory=dict)
-    turns: dict[str, Round] = field(default_factory=dict)
+    turns: dict[str, TranscriptTurn] = field(default_factory=dict)
     questions: dict[str, str] = field(default_factory=dict)
     messages: dict[str, Part] = field(default_factory=dict)
     folds: dict[str, int] = field(default_factory=dict)
@@ -112,10 +112,10 @@ class View:
         facts = (model, mode or transcript.mode, share, *_render_usage(transcript.usage))
         rendered.parts.append(_part(TITLE, f"# {title}", "", " · ".join(filter(None, facts)), ""))
         known, self._known = self._known, {}
-        for each in transcript.rounds:
+        for each in transcript.turns:
             changes, shown = known.get(each.turn, (-1, Shown()))
             if changes != each.changes or each.is_running:
-                shown = self._round(each)
+                shown = self._render_turn(each)
             self._known[each.turn] = (each.changes, shown)
             rendered.parts += shown.parts
             rendered.calls |= shown.calls
@@ -135,7 +135,7 @@ class View:
         rendered.parts.append(_part(ASK, YOU, ""))
         return rendered
 
-    def _round(self, one: Round) -> Shown:
+    def _render_turn(self, one: TranscriptTurn) -> Shown:
         shown = Shown()
         prompt = surfaces.prose(self.redact(one.prompt)).strip("\n")
         shown.parts.append(_part(f"you:{one.turn}", YOU, "", *prompt.split("\n"), ""))
@@ -292,7 +292,7 @@ def _spans(row: str) -> list[str] | None:
     return [*result, surfaces.inert(row[at:])]
 
 
-def _render_end(one: Round) -> str:
+def _render_end(one: TranscriptTurn) -> str:
     if one.is_running or one.state == "finished":
         return ""
     if one.is_elsewhere:
@@ -345,7 +345,7 @@ def ends_with_the_point(tool: str) -> bool:
     return tools.kind_of(tool) in (ToolKind.COMMAND, ToolKind.OUTPUT)
 
 
-def may_have_changed(one: Round) -> bool:
+def may_have_changed(one: TranscriptTurn) -> bool:
     """Whether a turn may have changed documents."""
     calls = (each for each in one.items if isinstance(each, Call))
     return any(tools.changes(each.tool) and each.result is not None for each in calls)

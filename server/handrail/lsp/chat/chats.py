@@ -60,7 +60,7 @@ class Chats:
             naming.first_name(page.session),
             naming.titled_name(page.session, page.transcript.title),
         )
-        if page.is_open or page.name != first or not page.transcript.rounds or titled == first:
+        if page.is_open or page.name != first or not page.transcript.turns or titled == first:
             return
         if await self.served.read(titled) is None or await self._session_of(titled) == page.session:
             await page.rename(titled)

@@ -13,8 +13,8 @@ from handrail.agent.chat.transcript import (
     ModelText,
     PendingQuestion,
     Remark,
-    Round,
     Transcript,
+    TranscriptTurn,
 )
 from handrail.agent.chat.view import (
     Answer,
@@ -92,9 +92,9 @@ class Items:
 
     def _wanted_items(self, transcript: Transcript, now: LiveState) -> Iterator[_Wanted]:
         """Yields the name of each item, what it depends on, and the function that creates it."""
-        for one in transcript.rounds:
-            yield from self._round(one, now)
-        begun = {one.turn for one in transcript.rounds}
+        for one in transcript.turns:
+            yield from self._turn_items(one, now)
+        begun = {one.turn for one in transcript.turns}
         for turn, (text, may_begin) in now.queued.items():
             if turn not in begun:
                 yield self._told_item(f"{turn}:queued", turn, text, "queued" if may_begin else "unread")
@@ -102,7 +102,7 @@ class Items:
             name = f"note:{number}"
             yield name, each, partial(self._answer, name, each)
 
-    def _round(self, one: Round, now: LiveState) -> Iterator[_Wanted]:
+    def _turn_items(self, one: TranscriptTurn, now: LiveState) -> Iterator[_Wanted]:
         may_change = not one.is_running and not one.copied and may_have_changed(one)
         prompt = (one.prompt, one.state, one.reason, one.is_running, one.copied, may_change)
         yield one.turn, prompt, lambda: self._prompt(one, may_change=may_change)
@@ -118,7 +118,7 @@ class Items:
             yield self._told_item(f"{one.turn}:said:{number}", one.turn, text, state_of)
 
     def _item(
-        self, name: str, one: Round, item: Item, now: LiveState
+        self, name: str, one: TranscriptTurn, item: Item, now: LiveState
     ) -> tuple[object, Callable[[], ChatItem]]:
         match item:
             case ModelText(text=text):
@@ -144,7 +144,7 @@ class Items:
                 state_of = (Call, item.title, item.output, item.result, one.is_running, beside)
                 return state_of, lambda: self._call(name, one, item, beside)
 
-    def _prompt(self, one: Round, *, may_change: bool) -> protocol.ChatPrompt:
+    def _prompt(self, one: TranscriptTurn, *, may_change: bool) -> protocol.ChatPrompt:
         state = next((each for each in STATES if each == one.state), "broken")
         return protocol.ChatPrompt(
             kind="prompt",
@@ -176,7 +176,11 @@ class Items:
         return protocol.ChatRemark(kind="remark", id=name, text=text, checkpoint=checkpoint, session=session)
 
     def _question(
-        self, name: str, one: Round, item: PendingQuestion, asked: tuple[protocol.Approval, str] | None
+        self,
+        name: str,
+        one: TranscriptTurn,
+        item: PendingQuestion,
+        asked: tuple[protocol.Approval, str] | None,
     ) -> protocol.ChatQuestion:
         approval, until = asked or (None, None)
         end = item.end or ("" if approval is not None else "has ended")
@@ -190,7 +194,7 @@ class Items:
             end=end,
         )
 
-    def _call(self, name: str, one: Round, call: Call, beside: CallState) -> protocol.ChatCall:
+    def _call(self, name: str, one: TranscriptTurn, call: Call, beside: CallState) -> protocol.ChatCall:
         summary, output = self._came_to(call)
         from_end = call.result is None or ends_with_the_point(call.tool)
         shown = output[-LIMIT_CHARS:] if from_end else output[:LIMIT_CHARS]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from handrail.agent.chat.backlog import Backlog
-from handrail.agent.chat.transcript import Round, Transcript
+from handrail.agent.chat.transcript import Transcript, TranscriptTurn
 from handrail.agent.chat.view import ASK, Answer, Shown, View
 from handrail.core.conversation.journal import Entry
 from handrail.core.documents import layout, page_reading
@@ -158,7 +158,7 @@ class ChatPage(ServedPage):
             running and running.turn,
             tuple(self.shown_now.questions),
             tuple(key for key, call in self.shown_now.calls.items() if call.is_running),
-            len(self.transcript.rounds),
+            len(self.transcript.turns),
         )
         before, self._said = self._said, said
         return said != before
@@ -263,7 +263,7 @@ class ChatPage(ServedPage):
 
     async def _check_elsewhere(self) -> None:
         """Checks whether another process is running the unfinished turn, or has recorded its end."""
-        last = next((each for each in self.transcript.rounds[-1:] if not each.state), None)
+        last = next((each for each in self.transcript.turns[-1:] if not each.state), None)
         if last is None or self.journals is None or last.is_running or any(self.running()):
             return
         release = self.journals.claim(self.session)
@@ -309,7 +309,7 @@ class ChatPage(ServedPage):
     @property
     def is_elsewhere(self) -> bool:
         """Whether another process is running its turn, as far as is known."""
-        return any(each.is_elsewhere for each in self.transcript.rounds[-1:])
+        return any(each.is_elsewhere for each in self.transcript.turns[-1:])
 
     @property
     def is_shown(self) -> bool:
@@ -352,10 +352,10 @@ class ChatPage(ServedPage):
         first = drafts.draft_start(rows)
         return first <= line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
 
-    def changed_message(self) -> Round | None:
+    def changed_message(self) -> TranscriptTurn | None:
         """Returns the first turn whose message now differs in words from what was sent."""
         changed = self._changed_messages(self._page)
-        return next((one for one in self.transcript.rounds if f"you:{one.turn}" in changed), None)
+        return next((one for one in self.transcript.turns if f"you:{one.turn}" in changed), None)
 
     def is_changed(self, turn: str) -> bool:
         """Whether the user's message of a turn now differs in words from what was sent."""

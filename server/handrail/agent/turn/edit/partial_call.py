@@ -177,7 +177,7 @@ class _Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Round:
+class _RevertAttempt:
     """
     The result of one attempt to revert a change in all documents of its file.
 
@@ -194,7 +194,7 @@ class _Round:
 
 async def _revert_in_all(
     ports: Ports, change: Update, views: Sequence[Document], wanted: Set[TextEdit], is_alone: bool
-) -> _Round:
+) -> _RevertAttempt:
     """
     Reverts *wanted* in all *views*; a hunk that one of them does not revert is made again in all.
 
@@ -218,9 +218,9 @@ async def _revert_in_all(
             failed = _Sent(update=sent, landing=landing)
             for each in done:
                 await _make_again(ports, each, failed.refused)
-            return _Round(kept=kept, failed=[failed], renamed=renamed)
+            return _RevertAttempt(kept=kept, failed=[failed], renamed=renamed)
         done.append(sent)
-    return _Round(kept=kept, failed=[], renamed=renamed)
+    return _RevertAttempt(kept=kept, failed=[], renamed=renamed)
 
 
 async def _make_again(ports: Ports, revert: Update, numbers: Set[int] | None) -> None:

@@ -32,7 +32,7 @@ BEFORE_S = 0.5  # of that, before an edit
 LIMIT_CHECKED = 100  # open documents that are considered
 LIMIT_OTHERS = 40  # of them, those that are asked about
 LIMIT_NEAR = 20  # folders of edited documents, the latest
-LIMIT_ROUNDS = 3  # how often a turn continues because of what is reported at its end
+LIMIT_CONTINUATIONS = 3  # how often a turn continues because of what is reported at its end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Feedback:
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
     observe: Callable[[Event], None] = lambda event: None
     _deadline: float = 0.0
-    _rounds: int = 0
+    _continuations: int = 0
     _paths: dict[str, None] = field(default_factory=dict)  # of what was edited
 
     def __post_init__(self) -> None:
@@ -145,11 +145,11 @@ class Feedback:
 
     async def at_end(self) -> str:
         """Returns the text about edits whose problems were unknown before; empty if there is nothing new."""
-        if self._rounds >= LIMIT_ROUNDS or not any(each.waits for each in self._watches):
+        if self._continuations >= LIMIT_CONTINUATIONS or not any(each.waits for each in self._watches):
             return ""
         self.begin_answer()
         text = await self._report(ends=True)
-        self._rounds += bool(text)
+        self._continuations += bool(text)
         return text
 
     def _notice(self, text: str) -> None:

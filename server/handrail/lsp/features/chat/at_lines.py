@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from lsprotocol import types as lsp
 
-from handrail.agent.chat.transcript import Call, Round
+from handrail.agent.chat.transcript import Call, TranscriptTurn
 from handrail.agent.chat.view import ASK, TITLE, heading, may_have_changed
 from handrail.core import surfaces
 from handrail.core.conversation.prompt import Mode
@@ -105,20 +105,20 @@ def _stops(state: State, page: ChatPage, call: Call) -> Iterator[lsp.CodeAction]
 
 def _plan(page: ChatPage) -> tuple[protocol.Request, dict[str, object]] | None:
     """Returns the request that carries out the plan of the latest turn."""
-    rounds = page.transcript.rounds
-    if not rounds or rounds[-1].mode != Mode.PLAN or rounds[-1].state != "finished":
+    turns = page.transcript.turns
+    if not turns or turns[-1].mode != Mode.PLAN or turns[-1].state != "finished":
         return None
     said = {"session": page.session, "text": PLAN, "mode": Mode.EDIT.value, "send": True}
     return protocol.CHAT_ASK, said
 
 
-def _retry_request(one: Round, uri: str) -> tuple[protocol.Request, dict[str, object]]:
+def _retry_request(one: TranscriptTurn, uri: str) -> tuple[protocol.Request, dict[str, object]]:
     return protocol.CHAT_RESEND, {"uri": uri, "turn": one.turn}
 
 
-def _may_retry(page: ChatPage, one: Round) -> bool:
+def _may_retry(page: ChatPage, one: TranscriptTurn) -> bool:
     """Whether a turn is the last one, and has not finished."""
-    return one is page.transcript.rounds[-1] and one.state != "finished"
+    return one is page.transcript.turns[-1] and one.state != "finished"
 
 
 def _of_conversation(
@@ -130,7 +130,7 @@ def _of_conversation(
     for other in (each.value for each in Mode if each.value != mode):
         yield f"Switch to the mode {other}", protocol.CHAT_CHOOSE, {"session": session, "mode": other}
     yield "Choose the model…", protocol.CHAT_SAY, {"session": session, "text": "/model"}
-    if page.transcript.rounds and page.transcript.running is None:
+    if page.transcript.turns and page.transcript.running is None:
         yield "Compact this conversation", protocol.CHAT_SAY, {"session": session, "text": "/compact"}
 
 

@@ -142,10 +142,10 @@ async def _stop(state: State, page: ChatPage, argument: str) -> list[str]:
 
 
 async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
-    rounds = [each for each in page.transcript.rounds if not each.copied]
-    if not rounds:
+    turns = [each for each in page.transcript.turns if not each.copied]
+    if not turns:
         return ["There is nothing to undo."]
-    request = protocol.CheckpointRestoreParams(checkpoint=rounds[-1].turn, conversation=True)
+    request = protocol.CheckpointRestoreParams(checkpoint=turns[-1].turn, conversation=True)
     report = await checkpoint.restore(state, request)
     checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that
     count = len(report.restored) + len(report.deleted)

@@ -9,7 +9,7 @@ from functools import partial
 
 from handrail.agent.archive import UnknownSession
 from handrail.agent.chat import slash
-from handrail.agent.chat.transcript import Round
+from handrail.agent.chat.transcript import TranscriptTurn
 from handrail.agent.chat.view import YOU
 from handrail.agent.turn.session import Session
 from handrail.agent.turns import UnknownId
@@ -112,7 +112,7 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
     return protocol.ChatSent(session=page.session, turn=begun.turn)
 
 
-def _offered_changes(state: State, page: ChatPage, changed: Round) -> actions.Offered:
+def _offered_changes(state: State, page: ChatPage, changed: TranscriptTurn) -> actions.Offered:
     """An earlier message has other words by now: what may be done about that."""
     uri = page.uri or ""
 
@@ -174,7 +174,7 @@ async def say(
 async def _begin(state: State, wanted: protocol.TurnStartParams) -> protocol.TurnStartResult:
     session = wanted.session or ""
     await ensure_known(state, session)
-    over = {each.turn for each in (await state.chats.of_session(session)).transcript.rounds if each.state}
+    over = {each.turn for each in (await state.chats.of_session(session)).transcript.turns if each.state}
     ending = [each.task for each in state.host.turns.running_turns(session) if each.id in over]
     if ending:  # it has said that it is over, and is about to be
         await asyncio.wait(ending)
@@ -187,18 +187,18 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
     async with page.sending:
         if params.text is None:  # not brought up to date: what the user has removed of a message would return
             await page.ready()
-        rounds = page.transcript.rounds
-        turns = [each.turn for each in rounds]
-        if params.turn not in turns:
+        turns = page.transcript.turns
+        ids = [each.turn for each in turns]
+        if params.turn not in ids:
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
         text = page.message(params.turn) if params.text is None else params.text
         if surfaces.is_blank(text):
             raise Wrong("the message is empty. Write the new message in its place, then send it again.")
-        at = turns.index(params.turn)
-        if rounds[at].copied:
+        at = ids.index(params.turn)
+        if turns[at].copied:
             raise Wrong("this message was copied from another conversation. Send it again there.")
         if at:
-            last = rounds[at - 1]
+            last = turns[at - 1]
             session = await state.host.fork(page.session, last.copied or last.turn)
         else:
             session = state.host.new_id("s")
@@ -230,15 +230,15 @@ async def retry(state: State, params: protocol.ChatTurnParams) -> protocol.ChatS
             raise Wrong(
                 "a turn is running in this conversation. Stop it or wait until it ends, then try again."
             )
-        if one is not page.transcript.rounds[-1] or one.copied:
+        if one is not page.transcript.turns[-1] or one.copied:
             raise Wrong("only the last turn can be retried. Send an earlier message again instead.")
         begun = await say(state, page, one.prompt, Mode(one.mode).value if one.mode else None)
         await page.refresh()
     return protocol.ChatSent(session=page.session, turn=begun.turn)
 
 
-def _turn(page: ChatPage, turn: str) -> Round:
-    found = next((each for each in page.transcript.rounds if each.turn == turn), None)
+def _turn(page: ChatPage, turn: str) -> TranscriptTurn:
+    found = next((each for each in page.transcript.turns if each.turn == turn), None)
     if found is None:
         raise UnknownId(f"The conversation has no turn {turn!r}.")
     return found

@@ -197,7 +197,7 @@ def _openable_uri(state: State, path: str) -> str | None:
 def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
     transcript, used = page.transcript, page.transcript.usage
     share, running = fill_share(state.host, page.session), transcript.running
-    last = transcript.rounds[-1] if transcript.rounds else None
+    last = transcript.turns[-1] if transcript.turns else None
     is_planned = last is not None and last.mode == Mode.PLAN and last.state == "finished" and running is None
     mode = state.host.mode_of(Mode(page.mode) if page.mode else None).value
     return protocol.ChatStatus(
