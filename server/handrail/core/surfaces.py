@@ -27,6 +27,7 @@ PICTURE = (
 )
 EMOJI = re.compile(f"{PICTURE}(?:\u200d{PICTURE})*|[0-9#*]\ufe0f\u20e3")
 BLANK = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of characters that show nothing
+PLAIN = bytes(range(0x20, 0x7F)) + b"\n\t"  # the characters of ASCII that stay as they are
 LIMIT_MARKS = 2  # combining marks on one character; more of them cover the lines around it
 
 # VS Code makes links of `[text](target)` and icons of `$(name)` in messages, progress and quick picks; other
@@ -46,9 +47,10 @@ def visible(text: str) -> str:
 
     A carriage return before a line feed goes with it.
     """
-    text = text.replace("\r\n", "\n")
-    if text.isascii() and text.replace("\n", "").replace("\t", "").isprintable():
-        return text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    if text.isascii() and not text.encode("ascii").translate(None, PLAIN):
+        return text  # at once, as most texts are
     shown, marks = [], LIMIT_MARKS  # a mark at the beginning has nothing to stand on
     for character in text:
         is_mark = unicodedata.category(character) in ("Mn", "Me")
@@ -108,7 +110,7 @@ def message(text: str, limit: int = LINE_CHARS) -> str:
 
 def inert(text: str) -> str:
     """Returns *text* with links, icons, HTML and entities taken apart by a backslash."""
-    if not ("]" in text or "<" in text or "&" in text or "$(" in text or "![" in text):
+    if not ("]" in text or "<" in text or "&" in text or "$" in text or "[" in text):
         return text  # at once, as most texts are
     return ACTIVE.sub(lambda match: match[0] + "\\", text)
 

@@ -254,8 +254,16 @@ def headline(result: ToolResult, redact: Callable[[str], str]) -> tuple[str, str
 
 def escape(text: str) -> Iterator[str]:
     """The rows of a text of the model's, as Markdown that is not taken for ours."""
+    text = surfaces.prose(text).strip("\n")
+    if "`" in text or "~~~" in text:
+        yield from _escape_with_code(text)
+    else:
+        yield from map(_escape_ours, surfaces.inert(text).split("\n"))
+
+
+def _escape_with_code(text: str) -> Iterator[str]:
     fence, is_plain = "", True
-    for row in surfaces.prose(text).strip("\n").split("\n"):
+    for row in text.split("\n"):
         found = FENCE.match(row)
         if fence:
             is_end = found is not None and found[1].startswith(fence) and not row.strip().strip(fence[0])
@@ -267,11 +275,15 @@ def escape(text: str) -> Iterator[str]:
         else:
             parts = _spans(row) if is_plain or not row.strip() else None
             is_plain = parts is not None
-            shown = surfaces.inert(row) if parts is None else "".join(parts)
-            likes = OURS_LIKE.match(shown)
-            yield shown if likes is None else f"{likes[1]}\\{shown[likes.end() :]}"
+            yield _escape_ours(surfaces.inert(row) if parts is None else "".join(parts))
     if fence:
         yield fence
+
+
+def _escape_ours(row: str) -> str:
+    """A row that could be taken for ours has a backslash at its beginning."""
+    likes = OURS_LIKE.match(row)
+    return row if likes is None else f"{likes[1]}\\{row[likes.end() :]}"
 
 
 def _spans(row: str) -> list[str] | None:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
+from typing import NamedTuple
 
 from handrail.core.documents import layout
 from handrail.core.documents.edit import TextEdit, opcodes
@@ -46,16 +47,15 @@ class Part:
         """Its rows as lines of a page; the same ones each time."""
         lines, is_code = list[Line](), False
         for number, row in zip(self.numbers or range(len(self.rows)), self.rows, strict=True):
-            is_fence = FENCE_ROW.fullmatch(row) is not None
+            is_fence = ("`" in row or "~" in row) and FENCE_ROW.fullmatch(row) is not None
             is_code = is_code != is_fence
             lines.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
         return tuple(lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """
-    A line of the page.
+    A line of the page; a tuple, since a long conversation has a hundred thousand of them.
 
     Attributes:
         text: With its end, which the very last line may lack.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from handrail.core.documents import layout
 from handrail.core.documents.edit import opcodes
@@ -51,7 +50,7 @@ def observe(page: Page, now: Sequence[str], *, owns_copies: bool = True, reading
             is_moved = row in of and (gone[row] > 0 or are_copies)
             gone[row] -= 1
             ours = of[row] if is_moved else lost.find(line.text) if line.part is None else None
-            lines.append(line if ours is None or line.part is not None else replace(ours, text=line.text))
+            lines.append(line if ours is None or line.part is not None else ours._replace(text=line.text))
         done, at = j, m
     return Page(lines=(*lines, *_keep_lines(page.lines[done:], now[at:])))
 
@@ -59,7 +58,7 @@ def observe(page: Page, now: Sequence[str], *, owns_copies: bool = True, reading
 def _keep_lines(lines: Sequence[Line], now: Sequence[str]) -> Iterator[Line]:
     """The lines with their ends, and blanks there, as they are now."""
     for line, row in zip(lines, now, strict=True):
-        yield line if line.text == row else replace(line, text=row)
+        yield line if line.text == row else line._replace(text=row)
 
 
 class _Lost:
@@ -96,7 +95,7 @@ def _read_stretch(before: Sequence[Line], now: Sequence[str], reading: Reading) 
     theirs = "".join(line.text for line in before if line.part is None)
     readings = dict.fromkeys(map(reading, before))
     if not theirs.strip() and layout.is_wrapped_anew([line.text for line in ours], now, set(readings)):
-        return [replace(ours[min(at, len(ours) - 1)], text=row) for at, row in enumerate(now)]
+        return [ours[min(at, len(ours) - 1)]._replace(text=row) for at, row in enumerate(now)]
     there, at, is_paired = dict[tuple[layout.Counted, str], list[int]](), 0, len(before) == len(now)
     for number, line in enumerate(before):
         counted = reading(line)
@@ -108,12 +107,12 @@ def _read_stretch(before: Sequence[Line], now: Sequence[str], reading: Reading) 
         first = min(later, default=None)
         if first is not None:
             at = first + 1
-            lines.append(replace(before[first], text=row))
+            lines.append(before[first]._replace(text=row))
         else:
             over = _line_over(before[number]) if is_paired else None
             is_back = over is not None and row.rstrip() == over.text.rstrip()
             lines.append(
-                replace(over, text=row) if is_back and over else Line(text=row, part=None, over=over)
+                over._replace(text=row) if is_back and over else Line(text=row, part=None, over=over)
             )
     return lines
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from itertools import groupby
 
 from handrail.agent.chat.view import ASK, YOU
@@ -108,13 +107,13 @@ def with_own_draft(page: Page) -> Page:
     """
     at = draft_start(page.lines)
     lines = [
-        line if line.part is None and line.over is None else replace(line, part=None, over=None)
+        line if line.part is None and line.over is None else line._replace(part=None, over=None)
         for line in page.lines[at:]
     ]
     if lines and lines[0].text.rstrip() == YOU:
-        lines[0] = replace(lines[0], part=ASK)
+        lines[0] = lines[0]._replace(part=ASK)
         if not "".join(line.text for line in lines[1:2]).strip():
-            lines[1:2] = [replace(line, part=ASK, number=1) for line in lines[1:2]]
+            lines[1:2] = [line._replace(part=ASK, number=1) for line in lines[1:2]]
     return Page(lines=(*page.lines[:at], *lines))
 
 
