@@ -287,15 +287,15 @@ class Server:
         assert self.process.stdout is not None
         self.to, self.out = self.process.stdin, self.process.stdout
         hello = {"processId": None, "rootUri": self.root.as_uri(), "capabilities": {}}
-        self.tell("initialize", {**hello, "initializationOptions": {"handrail": {"settings": settings}}}, 1)
-        self.hear('"id": 1', '"id":1')
-        self.tell("initialized", {})
+        self.send("initialize", {**hello, "initializationOptions": {"handrail": {"settings": settings}}}, 1)
+        self.read_until('"id": 1', '"id":1')
+        self.send("initialized", {})
 
-    def tell(self, method: str, params: object, number: int | None = None) -> None:
+    def send(self, method: str, params: object, number: int | None = None) -> None:
         self.to.write(message(method, params, number))
         self.to.flush()
 
-    def hear(self, *wanted: str) -> str:
+    def read_until(self, *wanted: str) -> str:
         """Read until a message holds one of *wanted*."""
         while True:
             size = 0
@@ -308,7 +308,7 @@ class Server:
                 return body
 
     def start(self) -> None:
-        self.tell("handrail/turn/start", {"prompt": "Do it."}, 2)
+        self.send("handrail/turn/start", {"prompt": "Do it."}, 2)
 
 
 @pytest.fixture
@@ -337,12 +337,12 @@ def test_a_server_ends_with_its_client(folder: Path, way: str, work: str) -> Non
     if work != "nothing":
         server.start()
         if work == "a question":
-            server.hear("showMessage", "approval")
+            server.read_until("showMessage", "approval")
         else:
             while not (server.root / "began").exists():
                 assert server.process.poll() is None
     if way == "exit":
-        server.tell("exit", None)
+        server.send("exit", None)
     else:
         server.to.close()
     assert server.process.wait(6) in (0, 1)

@@ -63,7 +63,7 @@ class Progress:
     converter: Callable[[], Converter]
     shown: dict[str, _Shown] = field(default_factory=dict)
 
-    def tell(self, session: str, turn: str, event: report.Event) -> None:
+    def on_event(self, session: str, turn: str, event: report.Event) -> None:
         """Reports an event; text and output are collected for a moment, since they arrive in small pieces."""
         state = self.shown.setdefault(turn, _Shown())
         match event:

@@ -332,7 +332,7 @@ def _register_standard(server: Server) -> None:
 
     @server.feature(lsp.PROGRESS)
     def progress(params: lsp.ProgressParams) -> None:
-        server.state.editor_model.hear(params.token, params.value)
+        server.state.editor_model.on_progress(params.token, params.value)
 
     @server.feature(lsp.SHUTDOWN)
     async def shutdown(params: Any = None) -> None:

@@ -129,7 +129,9 @@ class State:
             on_event=self.progress_of,
             on_ledger=self.publish,
             ready=lambda: hooks.settled(self),
-            archive=Archive(journals=WatchedSessions(backend.sessions, self.chats.hear, self.chats.on_load)),
+            archive=Archive(
+                journals=WatchedSessions(backend.sessions, self.chats.on_entries, self.chats.on_load)
+            ),
             reviews=self.review.ledger(reviews, backend.records, lambda: self.settings.text(REVIEW_MODE)),
             mode_of=lambda mode: model_settings.mode(self.settings, mode, untrusted=self.client.untrusted),
         )
@@ -334,8 +336,8 @@ class State:
         """Tell the client what happens in a turn."""
         if isinstance(event, Outcome) and (document := self.documents.find(event.mutation.uri)) is not None:
             document.on_disk = None  # what differs on the disk from now on may be ours
-        self.progress.tell(session, turn, event)  # type: ignore[arg-type]  # the host's event is the report's
-        self.chats.tell(session, turn, event)  # type: ignore[arg-type]  # the same
+        self.progress.on_event(session, turn, event)  # type: ignore[arg-type]  # the host's event is the report's
+        self.chats.on_event(session, turn, event)  # type: ignore[arg-type]  # the same
         self.following.note(event)
 
     def say(self, message: str) -> None:

@@ -103,13 +103,13 @@ def test_line_by_line_and_with_what_is_told_it_comes_to_the_same() -> None:
     for entry in FIRST:
         live.add([entry], is_now=True)
         if isinstance(entry, TurnBegun):
-            live.tell("t1", Started(prompt="Read it."))
-            live.tell("t1", TextDelta(delta="I lo"))
-            live.tell("t1", TextDelta(delta="ok."))
+            live.on_event("t1", Started(prompt="Read it."))
+            live.on_event("t1", TextDelta(delta="I lo"))
+            live.on_event("t1", TextDelta(delta="ok."))
             assert "I look." in shown(live)
         if entry == says("I look.", READ):
-            live.tell("t1", CallStarted(call="c1", tool="read_file", title="Read a.txt"))
-            live.tell("t1", CallOutput(call="c1", text="…"))
+            live.on_event("t1", CallStarted(call="c1", tool="read_file", title="Read a.txt"))
+            live.on_event("t1", CallOutput(call="c1", text="…"))
             assert "- `Read a.txt` …" in shown(live)
     assert shown(live) == shown(of(FIRST))
 
@@ -140,9 +140,9 @@ def test_how_a_question_ended_is_told_by_events_and_by_the_journal(
     for entry in entries:
         live.add([entry], is_now=True)
         if entry == says("", READ):
-            live.tell("t1", asked)
+            live.on_event("t1", asked)
         if entry is decided:
-            live.tell("t1", replace(asked, end=end, choice=choice))
+            live.on_event("t1", replace(asked, end=end, choice=choice))
     assert shown(live) == shown(of(entries))
     assert shown(live).count(f"> A question about `touch a` {said}.\n") == 1
     again = as_json.read(as_json.line(decided))
@@ -168,7 +168,7 @@ def test_a_summary_for_the_model_changes_nothing_that_was_said() -> None:
     summary = UserMessage(text="Summary of all before.")
     after = [*FIRST, *SECOND[:2], Replaced(messages=(summary, UserMessage(text="And now?")))]
     found = of(after)
-    found.tell("t2", Compacted(before=9, after=1))
+    found.on_event("t2", Compacted(before=9, after=1))
     found.add([says("Now."), SECOND[-1]])
     assert "It says seven." in shown(found)
     assert "Summary of all before." not in shown(found)

@@ -16,18 +16,18 @@ class WatchedSessions:
 
     Attributes:
         journals: Those that are written.
-        heard: Told the session and what is appended to its journal.
-        loaded: Told the session and all of its journal, which others may have written to.
+        on_append: Told the session and what is appended to its journal.
+        on_load: Told the session and all of its journal, which others may have written to.
     """
 
     journals: Sessions
-    heard: Callable[[str, Sequence[Entry]], None]
-    loaded: Callable[[str, Sequence[Entry]], None]
+    on_append: Callable[[str, Sequence[Entry]], None]
+    on_load: Callable[[str, Sequence[Entry]], None]
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Has entries written, and tells of them."""
         self.journals.append(session, entries)
-        self.heard(session, entries)
+        self.on_append(session, entries)
 
     async def wait_until_written(self) -> None:
         """Waits until all is written."""
@@ -36,7 +36,7 @@ class WatchedSessions:
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries of a session."""
         journal = await self.journals.load(session)
-        self.loaded(session, journal or ())
+        self.on_load(session, journal or ())
         return journal
 
     async def read(self, session: str, since: int = -1) -> tuple[tuple[Entry, ...], int] | None:

@@ -291,8 +291,8 @@ class Transcript:
 
     # ---- What is not written down -----------------------------------------------------------------
 
-    def tell(self, turn: str, event: Event) -> None:
-        """Takes over what happens in a turn that runs."""
+    def on_event(self, turn: str, event: Event) -> None:
+        """Called with an event of a turn that runs."""
         one = next((each for each in reversed(self.turns) if each.turn == turn), None)
         if one is None:
             return

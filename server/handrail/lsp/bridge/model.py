@@ -69,8 +69,8 @@ class EditorModel:
         """Returns the context size of that model, if the client has said it."""
         return self._contexts.get(name, CONTEXT)
 
-    def hear(self, token: object, value: object) -> None:
-        """Take a piece of text that the client streams; one for no one is ignored."""
+    def on_progress(self, token: object, value: object) -> None:
+        """Called with a piece of text that the client streams; ignores one for no request."""
         if isinstance(token, str) and token in self._listeners and isinstance(value, Mapping):
             self._listeners[token].put_nowait(str(value.get("delta", "")))
 
@@ -85,16 +85,16 @@ class EditorModel:
             )
         token = f"model-{uuid.uuid4().hex[:12]}"
         messages = without_keys(messages, self._secrets())
-        heard = self._listeners[token] = asyncio.Queue()
+        queue = self._listeners[token] = asyncio.Queue()
         sent = self._server.protocol.send_request_async(
             protocol.CLIENT_MODEL,
             wire.write(_params(name, messages, tools, token)),
             token,
         )
         answered = asyncio.ensure_future(sent)
-        answered.add_done_callback(lambda _: heard.put_nowait(None))
+        answered.add_done_callback(lambda _: queue.put_nowait(None))
         try:
-            while (delta := await heard.get()) is not None:
+            while (delta := await queue.get()) is not None:
                 yield Delta(text=delta)
             yield self._response(name, answered)
         finally:

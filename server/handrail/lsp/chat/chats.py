@@ -143,13 +143,13 @@ class Chats:
             if page.feed is not None:
                 page.feed.note()
 
-    def hear(self, session: str, entries: Sequence[Entry]) -> None:
+    def on_entries(self, session: str, entries: Sequence[Entry]) -> None:
         """Called when an entry of a session is recorded."""
         page = self._pages.get(session)
         if page is not None:
-            page.hear(entries)
+            page.on_entries(entries)
         elif session in self._before:
-            self._before[session].on_write(entries)
+            self._before[session].drop_recorded_text(entries)
 
     def on_load(self, session: str, entries: Sequence[Entry]) -> None:
         """Called when the journal of a session was read."""
@@ -157,14 +157,14 @@ class Chats:
         if page is not None:
             page.renew(entries)
 
-    def tell(self, session: str, turn: str, event: Event) -> None:
+    def on_event(self, session: str, turn: str, event: Event) -> None:
         """Called with an event of a turn."""
         page = self._pages.get(session)
         if isinstance(event, Ended):
             self.follow()  # the folder of journals may not have been there before
         if page is not None:
-            page.tell(turn, event)
+            page.on_event(turn, event)
         elif isinstance(event, Ended):
             self._before.pop(session, None)
         else:
-            self._before.setdefault(session, Backlog()).tell(turn, event)
+            self._before.setdefault(session, Backlog()).on_event(turn, event)

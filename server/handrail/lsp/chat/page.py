@@ -240,10 +240,10 @@ class ChatPage(ServedPage):
         running = set(self.running())
         for turn, event in before.events:
             if turn in running:
-                self.transcript.tell(turn, event)
+                self.transcript.on_event(turn, event)
         for each in self.asked():
             event = Asked(call=each.call, subject=each.subject, question=each.id)
-            self.transcript.tell(each.turn, event)
+            self.transcript.on_event(each.turn, event)
 
     async def catch_up(self) -> None:
         """Shows what another process has recorded of the session."""
@@ -278,10 +278,10 @@ class ChatPage(ServedPage):
             self._read_again = last.turn
             await self._read_news()
 
-    def hear(self, entries: Sequence[Entry]) -> None:
+    def on_entries(self, entries: Sequence[Entry]) -> None:
         """Called when an entry of the session is recorded."""
         if self.before is not None:
-            self.before.hear(entries)
+            self.before.on_entries(entries)
         else:
             self.transcript.add(entries, is_now=True)
             self.on_change()
@@ -294,14 +294,14 @@ class ChatPage(ServedPage):
             self.transcript.runs(self.running())
             self.on_change()
 
-    def tell(self, turn: str, event: Event) -> None:
+    def on_event(self, turn: str, event: Event) -> None:
         """Called with an event of a turn of the session."""
         if isinstance(event, Ended) and turn in self.queued:
             self.queued[turn] = (self.queued[turn][0], False)
         if self.before is not None:
-            self.before.tell(turn, event)
+            self.before.on_event(turn, event)
         else:
-            self.transcript.tell(turn, event)
+            self.transcript.on_event(turn, event)
             self.on_change()
 
     # ---- What the user writes ---------------------------------------------------------------------

@@ -119,12 +119,12 @@ async def attend(taken: BinaryIO, out: BinaryIO) -> None:
     """Handle what comes in, until the other side is gone."""
     loop, child, gone = asyncio.get_running_loop(), Child(out=out), asyncio.Event()
 
-    def hear() -> None:
+    def read_frames() -> None:
         while (frame := frames.read(taken)) is not None:
             loop.call_soon_threadsafe(child.take, frame)
         loop.call_soon_threadsafe(gone.set)
 
-    threading.Thread(target=hear, daemon=True).start()
+    threading.Thread(target=read_frames, daemon=True).start()
     await gone.wait()
 
 

@@ -203,7 +203,7 @@ class Background:
     ) -> CommandReport:
         live = Live(ports=ports, tell=console.tell)
 
-        def hear(text: str) -> None:
+        def on_output(text: str) -> None:
             command.unread.add(text)
             if not is_over():
                 live.add(text)
@@ -213,7 +213,12 @@ class Background:
                 live.end()
 
         inner = replace(
-            console, tell=hear, stop=command.stop, script=None, contained=action.contained, name=command.id
+            console,
+            tell=on_output,
+            stop=command.stop,
+            script=None,
+            contained=action.contained,
+            name=command.id,
         )
         self._known[command.id] = command
         self._forget_old(command.session)

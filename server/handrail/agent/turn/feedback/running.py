@@ -190,14 +190,14 @@ class _Once:
         )
         flood, printed = asyncio.Event(), 0
 
-        def hear(text: str) -> None:
+        def on_output(text: str) -> None:
             nonlocal printed
             printed += len(text)
             if printed > LIMIT_CHARS:
                 flood.set()
                 self.stop.set()
 
-        ran = await self.ports.process.run(wanted, self.stop, hear)
+        ran = await self.ports.process.run(wanted, self.stop, on_output)
         if flood.is_set():
             return self.unknown(
                 f"printed more than {LIMIT_CHARS:,} characters and was stopped", is_final=True
