@@ -325,7 +325,7 @@ async def deltas(folder: Path) -> None:
     heard, late = WatchedSessions(), list[float]()
     client = Client(turn_updates=True, progress=False)
     progress = Progress(server=heard, client=client, converter=lambda: Converter(encoding="utf-16"))  # type: ignore[arg-type]  # it only notifies
-    agent = host(folder, Stream(), progress.tell)
+    agent = host(folder, Stream(), progress.on_event)
     began = time.perf_counter()
     async with watchdog(late):
         report = await agent.wait(agent.start("Go.", None).id)

@@ -12,7 +12,7 @@ from hypothesis import settings
 
 import spec
 from bench import Bench
-from e2e import manners
+from e2e import variants
 
 # Where a test is not about containment, commands that may change files are asked about on every machine.
 os.environ.setdefault("HANDRAIL_SANDBOX", "off")
@@ -52,7 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str:
-    return f"clients: {config.getoption('--clients')}, by commit {manners.commit()[:12]}"
+    return f"clients: {config.getoption('--clients')}, by commit {variants.commit()[:12]}"
 
 
 @pytest.fixture(autouse=True)

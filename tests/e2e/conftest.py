@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from e2e import manners
+from e2e import variants
 from e2e.client import UNKNOWN, Editor
 from e2e.habits import EDITORS, Habits
 from e2e.servers import Server, Servers
 from handrail.testing import script, variations
 from handrail.testing.texts import Json
-from handrail.testing.variations import PLAIN, Manner
+from handrail.testing.variations import PLAIN, Variation
 
 EDITORS_OF_TEST = pytest.StashKey[list[tuple[Editor, Path]]]()
 HOUR_S = 3600.0  # as long as a question waits
@@ -43,7 +43,7 @@ class Stage:
     folder: Path
     servers: Servers
     editors: list[tuple[Editor, Path]]
-    manner: Manner = PLAIN
+    variation: Variation = PLAIN
     running: list[Server] = field(default_factory=list)
 
     @property
@@ -105,7 +105,7 @@ class Stage:
             configure: Does more to the editor before it greets.
             greet: Whether the editor says initialize.
         """
-        editor = Editor(habits, self.root, self.manner)
+        editor = Editor(habits, self.root, self.variation)
         log = self.folder / f"server-{len(self.editors)}.log"
         self.editors.append((editor, log))
         if settings is not None:
@@ -135,7 +135,9 @@ async def stage(
     tmp_path: Path, servers: Servers, request: pytest.FixtureRequest, client: str
 ) -> AsyncIterator[Stage]:
     editors = request.node.stash[EDITORS_OF_TEST] = []
-    found = Stage(folder=tmp_path, servers=servers, editors=editors, manner=variations.manner_of(client))
+    found = Stage(
+        folder=tmp_path, servers=servers, editors=editors, variation=variations.variation_of(client)
+    )
     found.root.mkdir()
     yield found
     problems: list[Exception] = []
@@ -162,7 +164,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         case "plain":
             names: tuple[str, ...] = ()
         case "two":
-            names = manners.two_of(metafunc.definition.nodeid, manners.commit())
+            names = variants.two_of(metafunc.definition.nodeid, variants.commit())
         case "all":
             names = variations.NAMES
         case _:
@@ -202,7 +204,7 @@ def _keep_one_editor(
     for item in items:
         if name := variant(item):
             known.setdefault(f"{item.nodeid.partition('[')[0]} {name}", []).append(item)
-    chosen = {manners.one_of(key, manners.commit(), found) for key, found in known.items()}
+    chosen = {variants.one_of(key, variants.commit(), found) for key, found in known.items()}
     left = [item for item in items if variant(item) and item not in chosen]
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if not variant(item) or item in chosen]

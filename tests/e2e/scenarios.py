@@ -56,7 +56,7 @@ class Play:
         self.pieces = count(1)
         self.at_end: list[asyncio.Event] = []
         self.gates: list[asyncio.Event] = []
-        editor.desk.manner = variations.manner_of(scene.telling)
+        editor.desk.variation = variations.variation_of(scene.telling)
         self.is_early = self.has_ended = False
         self.documents = [self.document(at, kind) for at, kind in enumerate(scene.documents)]
 
@@ -137,7 +137,7 @@ class Play:
                 if not waits:
                     asyncio.get_running_loop().call_later(WHILE_S, gate.set)
             return await Reaction(
-                says=reply.says,
+                response=reply.response,
                 before=lambda: self.act(reply.before, uris),
                 after=lambda: self.act(reply.after, uris),
                 later=lambda: self.act(reply.later, uris, afterwards=True),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 
 from e2e.habits import Habits
-from handrail.testing.behaviours import Says
+from handrail.testing.behaviours import Response
 
 LINES = 9  # of each document
 
@@ -31,7 +31,7 @@ class Reply:
         ends_first: Whether it waits for the turn's end, not for a moment.
     """
 
-    says: Says = Says.TRUE
+    response: Response = Response.TRUE
     before: str = ""
     after: str = ""
     later: str = ""
@@ -40,9 +40,9 @@ class Reply:
     ends_first: bool = False
 
     def __str__(self) -> str:
-        done = [(field.name, getattr(self, field.name)) for field in fields(self) if field.name != "says"]
+        done = [(field.name, getattr(self, field.name)) for field in fields(self) if field.name != "response"]
         return ", ".join(
-            [f"answers {self.says.value}", *(f"{name}: {value}" for name, value in done if value)]
+            [f"answers {self.response.value}", *(f"{name}: {value}" for name, value in done if value)]
         )
 
 
@@ -83,7 +83,7 @@ class Scene:
         """How much there is in it."""
         replies = sum(
             sum(map(bool, (each.before, each.after, each.later, each.formats, each.late, each.ends_first)))
-            + (each.says is not Says.TRUE)
+            + (each.response is not Response.TRUE)
             for each in self.replies
         )
         odd = sum(each != "open" for each in self.documents)
@@ -103,7 +103,7 @@ class Scene:
         found = {self.habits.name, f"tells: {self.telling}", *(f"hunk: {each.kind}" for each in self.hunks)}
         found |= {f"document: {each}" for each in self.documents}
         for each in self.replies:
-            found.add(f"answer: {each.says.name.lower()}")
+            found.add(f"answer: {each.response.name.lower()}")
             found |= {f"in flight: {each.before}"} if each.before else set()
             found |= {f"before the echo: {each.after}"} if each.after else set()
             found |= {f"after the echo: {each.later}"} if each.later else set()

@@ -15,7 +15,7 @@ from e2e.habits import EVERY_EDITOR, NEOVIM, VSCODE, Habits, opt_in
 from e2e.prompts import block, statuses, v4a
 from git_user import git
 from handrail.testing import behaviours
-from handrail.testing.behaviours import Reaction, Says
+from handrail.testing.behaviours import Reaction, Response
 from handrail.testing.texts import Json
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
@@ -365,7 +365,7 @@ async def test_an_edit_is_pending_whatever_the_editor_says_of_it(stage: Stage, h
         editor.desk.type(uri, "zero\n", before="one")
         editor.desk.tell()
 
-    editor.behaviours = [Reaction(says=Says.NOTHING, later=typed)] * 2
+    editor.behaviours = [Reaction(response=Response.NOTHING, later=typed)] * 2
     await editor.turn(PATCH)
     await editor.until(lambda: "FOUR" in editor.desk[uri])
     assert [each[1:] for each in told(await listed(editor))] == [each[1:] for each in BOTH]

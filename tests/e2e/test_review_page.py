@@ -13,7 +13,7 @@ from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VSCODE, Habits
 from e2e.prompts import v4a
 from handrail.testing import answer, call
-from handrail.testing.behaviours import Reaction, Says
+from handrail.testing.behaviours import Reaction, Response
 from handrail.testing.texts import Json
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
@@ -296,12 +296,14 @@ async def test_a_comment_is_sent_once_however_often_it_is_sent(editor: Editor, s
 
 
 @every_editor
-@pytest.mark.parametrize("says", [Says.FALSE, Says.ERROR])
-async def test_a_comment_that_the_editor_does_not_let_go_is_sent_once(editor: Editor, says: Says) -> None:
+@pytest.mark.parametrize("response", [Response.FALSE, Response.ERROR])
+async def test_a_comment_that_the_editor_does_not_let_go_is_sent_once(
+    editor: Editor, response: Response
+) -> None:
     uri = await opened(editor)
     editor.desk.type(uri, "Why?\n", after=CHANGES)
     editor.desk.tell()
-    editor.behaviours = [Reaction(applies=asyncio.Event(), says=says)] * 9
+    editor.behaviours = [Reaction(applies=asyncio.Event(), response=response)] * 9
     await sent(editor)
     editor.behaviours = []
     await editor.request("review.open")

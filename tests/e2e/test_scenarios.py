@@ -30,7 +30,7 @@ if __name__ == "__main__":
 from e2e.habits import EVERY_EDITOR
 from e2e.scenes import LINES, Hunk, Reply, Scene, smaller
 from e2e.theatre import Theatre
-from handrail.testing.behaviours import Says
+from handrail.testing.behaviours import Response
 from handrail.testing.variations import TELLING
 
 SECONDS = float(os.environ.get("HANDRAIL_SCENARIOS_S", "8"))
@@ -50,7 +50,7 @@ DOCUMENTS = ("open", "open", "open", "dirty", "closed", "twice", "new")
 
 replies = st.builds(
     Reply,
-    says=st.sampled_from([Says.TRUE, Says.TRUE, *Says]),
+    response=st.sampled_from([Response.TRUE, Response.TRUE, *Response]),
     before=st.sampled_from(IN_FLIGHT),
     after=st.sampled_from(BEFORE_THE_ECHO),
     later=st.sampled_from(AFTER_THE_ECHO),

@@ -23,7 +23,7 @@ from handrail.testing import answer, call
 from handrail.testing.behaviours import (
     Formatter,
     Reaction,
-    Says,
+    Response,
     apply_without_answer,
     expand_tabs,
     half,
@@ -155,14 +155,18 @@ async def test_an_insertion_that_a_formatter_touches_at_once_stands_once_and_has
 
 @every_editor
 @pytest.mark.parametrize(
-    "says", [Says.NULL, Says.NOTHING, Says.FALSE, Says.ERROR], ids=lambda says: says.name
+    "response",
+    [Response.NULL, Response.NOTHING, Response.FALSE, Response.ERROR],
+    ids=lambda response: response.name,
 )
 async def test_an_insertion_is_not_sent_again_because_of_an_answer(
-    stage: Stage, habits: Habits, says: Says
+    stage: Stage, habits: Habits, response: Response
 ) -> None:
     editor = await started(stage, habits, timeout_s=1.0)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
-    editor.behaviours = [Reaction(says=says, after=lambda: editor.desk.type(uri, "!", after="alpha b"))]
+    editor.behaviours = [
+        Reaction(response=response, after=lambda: editor.desk.type(uri, "!", after="alpha b"))
+    ]
     report = await editor.turn(INSERTION)
     assert editor.desk[uri] == INSERTED.replace("alpha b", "alpha b!")
     assert len(editor.edits) == 1
@@ -269,7 +273,9 @@ async def test_an_insertion_is_never_sent_twice_to_a_client_without_versions(
     """What it holds afterwards proves nothing of when it was applied."""
     gate = asyncio.Event()
     editor.behaviours = [
-        Reaction(applies=gate, before=lambda: editor.desk.type(uri, "0\n", before="one"), says=Says.TRUE)
+        Reaction(
+            applies=gate, before=lambda: editor.desk.type(uri, "0\n", before="one"), response=Response.TRUE
+        )
     ]
     turn = await editor.start_turn(block("a.txt", "five", f"five\n{ROWS}"))
     await editor.until(lambda: editor.edits)
@@ -370,16 +376,16 @@ async def test_an_edit_of_a_file_whose_buffers_differ_is_refused(
 
 
 @pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
-@pytest.mark.parametrize("says", list(Says), ids=lambda says: says.name)
+@pytest.mark.parametrize("response", list(Response), ids=lambda response: response.name)
 async def test_a_closed_document_that_another_process_writes_meanwhile(
-    stage: Stage, habits: Habits, says: Says
+    stage: Stage, habits: Habits, response: Response
 ) -> None:
     """The edit goes through the editor, which reads the file only then: both changes stand."""
     settings = {"edits": {"closedDocuments": "editor"}}
     editor = await started(stage, habits, timeout_s=SHORT_S, settings=settings)
     path = stage.put("a.txt", TEXT)
     theirs = TEXT.replace("five", "FIVE")
-    editor.behaviours = [Reaction(before=lambda: path.write_text(theirs), says=says)]
+    editor.behaviours = [Reaction(before=lambda: path.write_text(theirs), response=response)]
     report = await editor.turn(PROMPT)
     await corrected(editor, report, ["landed"])
     restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
@@ -395,7 +401,7 @@ async def test_an_edit_that_one_buffer_of_a_file_shows_late_is_in_both_at_the_en
     editor = await started(stage, habits, timeout_s=SHORT_S)
     uris = opened_twice(stage, editor)
     gate = asyncio.Event()
-    editor.behaviours = [*[Editor.obey] * number, Reaction(says=Says.NULL, tells=gate)]
+    editor.behaviours = [*[Editor.obey] * number, Reaction(response=Response.NULL, tells=gate)]
     report = await editor.turn(PROMPT)
     assert statuses(report) == ["edit-rejected"]
     gate.set()
@@ -436,7 +442,7 @@ async def test_what_the_user_removes_of_edits_that_show_late_stays_removed(
     own, other = opened_twice(stage, editor)
     gate = asyncio.Event()
     later = lambda: editor.desk.type(own, "", instead="new here")  # noqa: E731
-    editor.behaviours = [Reaction(tells=gate, after=later, says=Says.NULL)]
+    editor.behaviours = [Reaction(tells=gate, after=later, response=Response.NULL)]
     report = await editor.turn("Do it.")
     assert "landed" not in statuses(report)
     gate.set()
@@ -644,12 +650,12 @@ async def test_a_way_back_that_shows_late_leaves_what_was_typed_into_in_the_othe
 
 
 @pytest.mark.parametrize(
-    ("habits", "says"),
-    [(NEOVIM, Says.TRUE), (VSCODE, Says.TRUE), (VSCODE, Says.NOTHING)],
+    ("habits", "response"),
+    [(NEOVIM, Response.TRUE), (VSCODE, Response.TRUE), (VSCODE, Response.NOTHING)],
     ids=["not-saved", "formatted", "not-answered"],
 )
 async def test_a_file_that_was_made_otherwise_than_asked_for_is_taken_back(
-    stage: Stage, habits: Habits, says: Says
+    stage: Stage, habits: Habits, response: Response
 ) -> None:
     settings = {"edits": {"closedDocuments": "editor"}}
     editor = await started(stage, habits, timeout_s=SHORT_S, settings=settings)
@@ -663,7 +669,7 @@ async def test_a_file_that_was_made_otherwise_than_asked_for_is_taken_back(
 
     if habits is VSCODE:
         editor.saving = saved
-        editor.behaviours = [Reaction(says=says)]
+        editor.behaviours = [Reaction(response=response)]
     report = await editor.turn(fence("made.txt", "made \n"))
     assert path.exists()
     restored = await editor.request("checkpoint.restore", checkpoint=report["turn"])
@@ -813,7 +819,7 @@ async def test_typing_above_and_inside_a_blind_edit_is_not_told_as_overwritten(
         Reaction(
             before=typed,
             after=lambda: editor.desk.type(uri, " too", after="TWO"),
-            says=Says.ERROR,
+            response=Response.ERROR,
         )
     ]
     report = await editor.turn(PROMPT)
@@ -848,7 +854,7 @@ async def test_typing_that_an_edit_overwrites_late_is_told(
         Reaction(
             before=lambda: editor.desk.type(uri, "k17", after=("th", "fi")[number]),
             tells=gate,
-            says=Says.NOTHING,
+            response=Response.NOTHING,
         )
     ]
     turn = await editor.start_turn(
@@ -883,7 +889,9 @@ async def test_edits_that_show_late_beside_typing_that_they_leave_alone_have_lan
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     gate = asyncio.Event()
     editor.behaviours = [
-        Reaction(before=lambda: editor.desk.type(uri, "k17", after=after), tells=gate, says=Says.NOTHING)
+        Reaction(
+            before=lambda: editor.desk.type(uri, "k17", after=after), tells=gate, response=Response.NOTHING
+        )
     ]
     report = await editor.turn(
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-two\n@@\n-four\n*** End Patch\n"
@@ -990,7 +998,7 @@ async def test_an_edit_that_hits_the_next_line_as_its_own_is_deleted_is_told(
         Reaction(
             before=lambda: editor.desk.type(uri, "", instead="three\n"),
             tells=gate if is_late else None,
-            says=Says.NOTHING if is_late else Says.TRUE,
+            response=Response.NOTHING if is_late else Response.TRUE,
         )
     ]
     report = await editor.turn(block("a.txt", "three", "SIX"))
@@ -1019,7 +1027,7 @@ async def test_an_edit_that_shows_long_before_its_outcome_is_told_is_told_as_it_
         gate.set()
         return await apply_without_answer(editor, given)
 
-    edits: list[Behaviour] = [Reaction(tells=gate, later=shown, says=Says.NOTHING), *[Reaction()] * 3]
+    edits: list[Behaviour] = [Reaction(tells=gate, later=shown, response=Response.NOTHING), *[Reaction()] * 3]
     editor.behaviours = [*edits, *[take_back] * 3]
     report = await editor.turn("Do it.")
     undone = "edit-rejected" if is_undone else "landed"
@@ -1053,7 +1061,7 @@ async def test_typing_that_an_edit_overwrites_while_the_call_is_taken_back_is_to
             before=lambda: editor.desk.type(uri, "k17", after="th"),
             tells=gate,
             later=shown.set,
-            says=Says.NOTHING,
+            response=Response.NOTHING,
         ),
         Reaction(),
         take_back,
@@ -1079,7 +1087,7 @@ async def test_typing_that_a_way_back_overwrites_is_told(stage: Stage, habits: H
     back = Reaction(
         before=lambda: editor.desk.type(uri, "k17", after="SI"),
         applies=gate if is_late else None,
-        says=Says.NULL if is_late else Says.TRUE,
+        response=Response.NULL if is_late else Response.TRUE,
     )
     editor.behaviours = [Reaction(), refuse, back]
     report = await editor.turn("Do it.")
@@ -1164,13 +1172,15 @@ async def test_a_line_typed_above_an_edit_in_flight_does_not_make_a_wrong_line_l
 
 # ---- Whatever is answered, and however late it shows ----------------------------------------------
 
-answers = pytest.mark.parametrize("says", list(Says), ids=lambda says: says.name)
+answers = pytest.mark.parametrize("response", list(Response), ids=lambda response: response.name)
 
 
 @answers
-async def test_an_edit_that_shows_after_its_answer_has_landed(editor: Editor, uri: str, says: Says) -> None:
+async def test_an_edit_that_shows_after_its_answer_has_landed(
+    editor: Editor, uri: str, response: Response
+) -> None:
     gate = asyncio.Event()
-    editor.behaviours = [Reaction(says=says, tells=gate)]
+    editor.behaviours = [Reaction(response=response, tells=gate)]
     turn = await editor.start_turn(PROMPT)
     await editor.until(lambda: editor.edits)
     await editor.request("failure.list")  # answered after the edit is
@@ -1184,12 +1194,12 @@ async def test_an_edit_that_shows_after_its_answer_has_landed(editor: Editor, ur
 
 @answers
 async def test_an_edit_that_shows_after_its_turn_has_ended_is_told_as_landed(
-    stage: Stage, habits: Habits, says: Says
+    stage: Stage, habits: Habits, response: Response
 ) -> None:
     editor = await started(stage, habits, timeout_s=SHORT_S)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     gate = asyncio.Event()
-    editor.behaviours = [Reaction(says=says, tells=gate)]
+    editor.behaviours = [Reaction(response=response, tells=gate)]
     report = await editor.turn(PROMPT)
     assert statuses(report)[0] in ("edit-rejected", "not-as-written")
     assert editor.shown_diagnostics(uri)
@@ -1203,11 +1213,11 @@ async def test_an_edit_that_shows_after_its_turn_has_ended_is_told_as_landed(
 
 
 @answers
-async def test_a_late_edit_can_be_restored(stage: Stage, habits: Habits, says: Says) -> None:
+async def test_a_late_edit_can_be_restored(stage: Stage, habits: Habits, response: Response) -> None:
     editor = await started(stage, habits, timeout_s=SHORT_S)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     gate = asyncio.Event()
-    editor.behaviours = [Reaction(says=says, tells=gate)]
+    editor.behaviours = [Reaction(response=response, tells=gate)]
     report = await editor.turn(PROMPT)
     gate.set()
     await eventually(lambda: paths(editor), [["a.txt"]])
@@ -1226,9 +1236,9 @@ async def test_an_edit_that_shows_late_in_its_turn_replaces_what_was_told(
 
     async def ignore(editor: Editor, given: Json) -> Json | None:
         gate.set()
-        return await Reaction(applies=asyncio.Event(), says=Says.NOTHING)(editor, given)
+        return await Reaction(applies=asyncio.Event(), response=Response.NOTHING)(editor, given)
 
-    editor.behaviours = [Reaction(says=Says.NULL, tells=gate), ignore]
+    editor.behaviours = [Reaction(response=Response.NULL, tells=gate), ignore]
     report = await editor.turn(PROMPT + block("b.txt", "two", "TWO"))
     await corrected(editor, report, ["landed", "edit-rejected"])
     assert editor.desk[second] == TEXT
@@ -1244,7 +1254,7 @@ async def test_an_edit_that_shows_late_without_the_users_typing_in_it_is_judged_
     editor = await started(stage, habits, timeout_s=SHORT_S)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     gate = asyncio.Event()
-    editor.behaviours = [Reaction(says=Says.NULL, tells=gate)]
+    editor.behaviours = [Reaction(response=Response.NULL, tells=gate)]
     report = await editor.turn(PROMPT)
     editor.desk.type(uri, "zero\n", before="one")
     gate.set()
@@ -1256,7 +1266,7 @@ async def test_an_edit_that_shows_late_without_the_users_typing_in_it_is_judged_
 async def test_an_edit_that_never_shows_stays_failed(stage: Stage, habits: Habits) -> None:
     editor = await started(stage, habits, timeout_s=SHORT_S)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
-    editor.behaviours = [Reaction(says=Says.NULL, applies=asyncio.Event())]
+    editor.behaviours = [Reaction(response=Response.NULL, applies=asyncio.Event())]
     report = await editor.turn(PROMPT)
     editor.desk.type(uri, "zero\n", before="one")
     editor.desk.tell()
@@ -1268,13 +1278,13 @@ async def test_an_edit_that_never_shows_stays_failed(stage: Stage, habits: Habit
 
 @answers
 async def test_a_restore_that_shows_late_is_kept_in_a_checkpoint(
-    stage: Stage, habits: Habits, says: Says
+    stage: Stage, habits: Habits, response: Response
 ) -> None:
     editor = await started(stage, habits, timeout_s=SHORT_S)
     uri = editor.desk.open(stage.put("a.txt", TEXT))
     report = await editor.turn(PROMPT)
     gate = asyncio.Event()
-    editor.behaviours = [Reaction(says=says, tells=gate)]
+    editor.behaviours = [Reaction(response=response, tells=gate)]
     await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
     gate.set()
     await eventually(lambda: paths(editor), [["a.txt"], ["a.txt"]])

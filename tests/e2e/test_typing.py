@@ -65,7 +65,7 @@ async def test_changing_the_edit_before_the_echo(editor: Editor, uri: str) -> No
     editor.behaviours = [behaviours.act_within(lambda: editor.desk.type(uri, "3", instead="HREE\nand a "))]
     report = await editor.turn(PROMPT)
     assert editor.desk[uri] == TEXT.replace("three", "T3half")
-    if editor.desk.manner.shape is Shape.SINGLE and statuses(report) == ["landed"]:
+    if editor.desk.variation.shape is Shape.SINGLE and statuses(report) == ["landed"]:
         assert not editor.published
         return
     assert statuses(report) == ["stale-document"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e import manners
+from e2e import variants
 from handrail.cli.commands import ONE_PROCESS
 
 WAYS = {"one process": "1", "two processes": "0"}
@@ -19,6 +19,6 @@ def both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 @pytest.fixture
 def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """A long test runs in one of the ways, in another one with the next commit."""
-    way = manners.one_of(request.node.nodeid, manners.commit(), sorted(WAYS))
+    way = variants.one_of(request.node.nodeid, variants.commit(), sorted(WAYS))
     print(f"client and server: {way}")  # shown if the test fails
     monkeypatch.setenv(ONE_PROCESS, WAYS[way])

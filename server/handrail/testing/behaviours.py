@@ -20,7 +20,7 @@ Action = Callable[[], object]
 Formatter = Callable[[str], str]
 
 
-class Says(Enum):
+class Response(Enum):
     """The answers to an edit that a client can give, whatever it does."""
 
     TRUE = "applied: true"
@@ -46,7 +46,7 @@ class Reaction:
         after: The user's action before the server is told about the edit.
         tells: The server is told about the edit when this opens, although it has already been answered.
         later: The user's action after that.
-        says: The answer.
+        response: The response.
     """
 
     opens: asyncio.Event | None = None
@@ -59,7 +59,7 @@ class Reaction:
     after: Action | None = None
     tells: asyncio.Event | None = None
     later: Action | None = None
-    says: Says = Says.TRUE
+    response: Response = Response.TRUE
 
     async def __call__(self, editor: ScriptedEditor, given: Json) -> Json | None:
         """React."""
@@ -108,16 +108,16 @@ class Reaction:
             editor.tell_soon()
 
     async def _answer(self) -> Json | None:
-        match self.says:
-            case Says.TRUE:
+        match self.response:
+            case Response.TRUE:
                 return {"applied": True}
-            case Says.FALSE:
+            case Response.FALSE:
                 return {"applied": False, "failure_reason": "a dialog is open"}
-            case Says.NULL:
+            case Response.NULL:
                 return None
-            case Says.ERROR:
+            case Response.ERROR:
                 raise RefusedError(message="something went wrong", code=-32603)
-            case Says.NOTHING:
+            case Response.NOTHING:
                 await asyncio.get_running_loop().create_future()
                 raise AssertionError
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from handrail.testing.profiles import ClientProfile, Stale
 from handrail.testing.texts import LINE_END, Buffer, Json, difference, position_of
-from handrail.testing.variations import PLAIN, Manner, Shape
+from handrail.testing.variations import PLAIN, Shape, Variation
 
 Notify = Callable[[str, Any], None]
 
@@ -26,7 +26,7 @@ class Buffers:
 
     def __init__(self, profile: ClientProfile, notify: Notify) -> None:
         self.profile = profile
-        self.manner: Manner = PLAIN
+        self.variation: Variation = PLAIN
         self.encoding = "utf-16"
         self.tells_saves = False
         self.documents: dict[str, Buffer] = {}
@@ -122,7 +122,7 @@ class Buffers:
         changes, document.pending = document.pending, []
         before, document.told = document.told, document.text
         messages: list[list[Json]]
-        match self.manner.shape:
+        match self.variation.shape:
             case Shape.TEXT:
                 messages = [[{"text": document.text}]]
             case Shape.SPAN:

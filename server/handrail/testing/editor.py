@@ -20,7 +20,7 @@ from pygls.exceptions import JsonRpcException
 from handrail.testing.buffers import Buffers
 from handrail.testing.profiles import ClientProfile, Stale
 from handrail.testing.texts import Json, position_of
-from handrail.testing.variations import PLAIN, Manner
+from handrail.testing.variations import PLAIN, Variation
 from handrail.testing.wire import RecordedClient, RefusedError
 
 Behaviour = Callable[[Any, Json], Awaitable[Json | None]]
@@ -49,12 +49,12 @@ class ScriptedEditor(RecordedClient):
         server_capabilities: What the server answered to `initialize`.
     """
 
-    def __init__(self, profile: ClientProfile, root: Path, manner: Manner = PLAIN) -> None:
+    def __init__(self, profile: ClientProfile, root: Path, variation: Variation = PLAIN) -> None:
         super().__init__()
         self.profile = profile
         self.root = root
         self.buffers = Buffers(profile, self.notify)
-        self.buffers.manner = manner
+        self.buffers.variation = variation
         self.behaviours: list[Behaviour] = []
         self.edits: list[Json] = []
         self.published: list[Json] = []
@@ -177,9 +177,9 @@ class ScriptedEditor(RecordedClient):
             return refusal
         self.buffers.apply(given)
         self.tell_soon()
-        if self.buffers.manner.answers_after_s:
-            await asyncio.sleep(self.buffers.manner.answers_after_s)
-        return None if self.buffers.manner.answers_null else {"applied": True}
+        if self.buffers.variation.answers_after_s:
+            await asyncio.sleep(self.buffers.variation.answers_after_s)
+        return None if self.buffers.variation.answers_null else {"applied": True}
 
     def refusal(self, given: Json) -> Json | None:
         """Return what the editor answers to an edit of a text that it no longer holds, or None."""
@@ -192,7 +192,7 @@ class ScriptedEditor(RecordedClient):
 
     def tell_soon(self) -> None:
         """Tell the server of pending changes when this editor would."""
-        after_s = self.buffers.manner.tells_after_s or (0 if self.profile.tells_at_once else DEBOUNCE_S)
+        after_s = self.buffers.variation.tells_after_s or (0 if self.profile.tells_at_once else DEBOUNCE_S)
         if after_s:
             asyncio.get_running_loop().call_later(after_s, self.buffers.tell)
         else:

@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 from handrail.testing.editor import UNKNOWN, ScriptedEditor
 from handrail.testing.profiles import ClientProfile
 from handrail.testing.texts import Json
-from handrail.testing.variations import PLAIN, Manner
+from handrail.testing.variations import PLAIN, Variation
 
 NOWHERE = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
 
@@ -32,14 +32,14 @@ class HandrailEditor(ScriptedEditor):
             document of the question.
     """
 
-    def __init__(self, profile: ClientProfile, root: Path, manner: Manner = PLAIN) -> None:
+    def __init__(self, profile: ClientProfile, root: Path, variation: Variation = PLAIN) -> None:
         self.saves: list[list[str]] = []
         self.updates: list[Json] = []
         self.ended_questions: list[Json] = []
         self.reviewed: list[Json] = []
         self.chat_changes: list[Json] = []
         self.saving: Callable[[list[str]], Json] = self._save_each
-        super().__init__(profile, root, manner)
+        super().__init__(profile, root, variation)
 
     async def greet(self, options: Json | None = None, folders: list[Path] | None = None) -> None:
         """Initialize; *options* are the `initializationOptions`, by default those of handrail's extension."""

@@ -1,5 +1,5 @@
 """
-Manners of clients under which a sound server must still land every edit, and tell the truth about it.
+Variations of clients under which a sound server must still land every edit, and tell the truth about it.
 
 They can be laid over any profile, two at a time: how the client tells of its changes, and how it answers.
 """
@@ -20,9 +20,9 @@ class Shape(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
+class Variation:
     """
-    One way to talk.
+    A way in which clients differ in their messages about edits.
 
     Attributes:
         tells_after_s: How long after an edit was applied the server is told about it.
@@ -36,24 +36,24 @@ class Manner:
     answers_null: bool = False
 
 
-PLAIN = Manner()
+PLAIN = Variation()
 WHILE_S = 0.08  # long beside what an editor waits before it tells of a change, short beside any time limit
 
 TELLING = {
-    "single": Manner(shape=Shape.SINGLE),
-    "span": Manner(shape=Shape.SPAN),
-    "text": Manner(shape=Shape.TEXT),
+    "single": Variation(shape=Shape.SINGLE),
+    "span": Variation(shape=Shape.SPAN),
+    "text": Variation(shape=Shape.TEXT),
 }
 ANSWERING = {
-    "late": Manner(tells_after_s=WHILE_S),
-    "slow": Manner(answers_after_s=WHILE_S),
-    "null": Manner(answers_null=True),
-    "null-late": Manner(answers_null=True, tells_after_s=WHILE_S),
+    "late": Variation(tells_after_s=WHILE_S),
+    "slow": Variation(answers_after_s=WHILE_S),
+    "null": Variation(answers_null=True),
+    "null-late": Variation(answers_null=True, tells_after_s=WHILE_S),
 }
 
 
-def manner_of(name: str) -> Manner:
-    """The manner of a name such as `text`, `null` or `null+text`."""
+def variation_of(name: str) -> Variation:
+    """The variation of a name such as `text`, `null` or `null+text`."""
     if name == "plain":
         return PLAIN
     answering, _, telling = name.rpartition("+")
@@ -62,7 +62,7 @@ def manner_of(name: str) -> Manner:
     one, other = ANSWERING.get(answering, PLAIN), TELLING.get(telling, PLAIN)
     if (answering and one is PLAIN) or (telling and other is PLAIN):
         raise ValueError(f"{name!r} is not a client; use one of {', '.join(NAMES)}")
-    return Manner(
+    return Variation(
         shape=other.shape,
         tells_after_s=one.tells_after_s,
         answers_after_s=one.answers_after_s,

@@ -210,7 +210,7 @@ async def test_what_contained_commands_do_is_taken_back(contained: Contained) ->
     assert changed > COUNT // 2
 
 
-class Says(Yes):
+class YesTo(Yes):
     """Answers each question as the first of *answers* that stands in what it opens; else with no."""
 
     def __init__(self, **answers: str) -> None:
@@ -228,7 +228,7 @@ async def test_each_thing_that_is_opened_has_a_question_of_its_own(
 ) -> None:
     """A yes to the one is no yes to the other; what was allowed for the session is not asked about again."""
     other = next(name for name in ("network", "repository") if name != refused)
-    says = contained.approver = Says(**{other: FOR_SESSION})
+    says = contained.approver = YesTo(**{other: FOR_SESSION})
     line = f"git tag made && git ls-remote {tmp_path}/nowhere"
     both = call("terminal", command=line, needs=["network", "repository"], why="It does.")
     contained.says(answer("", both), answer("", both), answer("Done."))
