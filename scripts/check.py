@@ -11,10 +11,11 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # Python can be told to leave it out
@@ -46,12 +47,15 @@ def main() -> int:
     if options.all:
         for name, extent in SEARCHES.items():
             os.environ.setdefault(name, extent)
-    preparing = _prepare_other_pythons() if options.all else ()
-    for name, command in _steps(python, options):
-        if code := _step(name, command):
-            return code
-    for each in preparing:
-        each.wait()
+    preparing = _prepare_other_pythons() if options.all else []
+    try:
+        for name, command in _steps(python, options):
+            if code := _step(name, command):
+                return code
+        for each in preparing:
+            each.wait()
+    finally:
+        _stop(preparing)
     if options.all and (code := _on_other_pythons()):
         return code
     selected = () if options.all else ("-m", f"not ({LARGE})", "--editors=one")
@@ -104,9 +108,21 @@ def _prepare_other_pythons() -> list[subprocess.Popen[bytes]]:
             cwd=environment.ROOT,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
+            process_group=0,  # with pip and all else that it starts, so that `_stop` ends these too
         )
         for _, command in _other_cores()
     ]
+
+
+def _stop(preparing: Sequence[subprocess.Popen[bytes]]) -> None:
+    """End what still prepares, which no one waits for after a failed step or Ctrl-C."""
+    for each in preparing:
+        if each.poll() is None:
+            if os.name == "nt":
+                each.terminate()
+            else:
+                os.killpg(each.pid, signal.SIGTERM)
+            each.wait()
 
 
 def _on_other_pythons() -> int:

@@ -13,6 +13,20 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 VERSION = ".".join(map(str, sys.version_info[:2]))
 SHOW = "import json, os, sys; sys.path.insert(0, sys.argv[1]); import environment, interpreters"
+# `check.py --all`, whose other Python is never ready and holds a pipe, and whose first step fails meanwhile.
+FAILING = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv.pop(1))
+import check
+prepare = "exec 3> pipe; touch began; (sleep 20; echo goes on >&3) & wait"
+check.environment.ensure = lambda *_, **__: Path(sys.executable)
+check.environment.ROOT = Path.cwd()
+check._other_cores = lambda: [("other", ("/bin/sh", "-c", prepare))]
+check._steps = lambda *_: [("first", ("/bin/sh", "-c", "until [ -e began ]; do sleep 0.01; done; exit 7"))]
+sys.argv = ["check.py", "--all"]
+sys.exit(check.main())
+"""
 GROUPED = """
 import pytest
 
@@ -146,3 +160,15 @@ def test_tests_of_one_group_run_one_after_another(tmp_path: Path) -> None:
     assert len({line.split()[0] for line in lines}) == 1, (
         "each line begins with the process that ran the test"
     )
+
+
+def test_a_failed_step_ends_the_preparation_of_other_pythons(tmp_path: Path) -> None:
+    """With all that it has started: no installation goes on after the gate has said that it failed."""
+    os.mkfifo(tmp_path / "pipe")
+    reading = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(reading, "rb") as pipe:
+        command = (sys.executable, "-c", FAILING, str(SCRIPTS))
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        os.set_blocking(reading, True)
+        assert pipe.read() == b"", "it ended only by itself"
+    assert (done.returncode, done.stderr) == (7, "")
