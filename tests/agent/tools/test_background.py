@@ -408,7 +408,13 @@ async def test_of_two_the_one_that_started_last_has_the_changes(closing: Bench) 
 async def test_output_is_told_as_it_comes_while_its_turn_runs(closing: Bench) -> None:
     bench = closing
     line = "echo live; until [ -e go ]; do sleep 0.01; done; echo late; exec sleep 60"
-    await turn(bench, begin(line), call("terminal", command="sleep 0.2"))
+
+    async def note_output() -> None:
+        await until(lambda: any(isinstance(each, CallOutput) for each in bench.events))
+        (bench.root / "seen").touch()
+
+    waits = call("terminal", command="until [ -e seen ]; do sleep 0.01; done")
+    await asyncio.gather(turn(bench, begin(line), waits), note_output())
     heard = [each.text for each in bench.events if isinstance(each, CallOutput)]
     assert "".join(heard) == "live\n"
     (bench.root / "go").touch()
