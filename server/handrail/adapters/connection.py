@@ -218,7 +218,7 @@ class Messages:
         except BrokenPipeError as error:  # no one reads the answers, which `deliver` raises
             if not self._over.done():
                 self._over.set_exception(error)
-        except Exception:
+        except Exception:  # our fault in one handler; the next messages are still handled
             logger.exception("A message from the client could not be handled.")
         if self._stopped() and not self._over.done():
             self._over.set_result(None)

@@ -99,7 +99,7 @@ class _Server:
         code = 1
         try:
             code = _serve(source, sink, self._log)
-        except BaseException:
+        except BaseException:  # this thread's last: the client learns of it by the exit code 1
             logger.exception("The server failed.")
         finally:
             for pipe in (source, sink):

@@ -251,7 +251,7 @@ class Server(LanguageServer):
         try:
             self._load(self)
             self.greet()
-        except Exception as error:
+        except Exception as error:  # whatever it is, there is no server without it: the client is told
             logger.critical("The server cannot start.", exc_info=error)
             why = f"{type(error).__name__}: {error}"
             self.say(f"the server cannot start ({why}). Its log has more.", lsp.MessageType.Error)

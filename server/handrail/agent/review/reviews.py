@@ -77,7 +77,7 @@ class Reviews:
         """Called when edits have landed. An error is logged: the turn continues without these hunks."""
         try:
             await self._add_landings(made)
-        except Exception:
+        except Exception:  # our fault, but the edits are made: the turn must not end because of their review
             logger.exception("Edits that landed could not be listed for review")
 
     async def _add_landings(self, made: Sequence[AgentChange]) -> None:
@@ -113,7 +113,7 @@ class Reviews:
         """Called when a command has ended, whether or not it changed files."""
         try:
             await self._ran(step, call, effects)
-        except Exception:
+        except Exception:  # our fault, but the command has run: the model gets its result
             logger.exception("Changes made by a command could not be listed for review")
         finally:
             self.commands -= 1

@@ -38,7 +38,7 @@ class Follower:
             began = clock.time()
             try:
                 await self.page.catch_up()
-            except Exception:
+            except Exception:  # our fault, which must not end this task: the page would never follow again
                 logger.exception("The conversation %s could not be brought up to date", self.page.session)
             await asyncio.sleep(max(PAUSE_S, (clock.time() - began) * SHARE))
 
