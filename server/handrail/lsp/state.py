@@ -18,7 +18,6 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from handrail.agent.archive import Archive
-from handrail.agent.chat.journals import WatchedSessions
 from handrail.agent.chat.view import View
 from handrail.agent.compacting import share
 from handrail.agent.host import Host
@@ -129,9 +128,7 @@ class State:
             on_event=self.progress_of,
             on_ledger=self.publish,
             ready=lambda: hooks.settled(self),
-            archive=Archive(
-                journals=WatchedSessions(backend.sessions, self.chats.on_entries, self.chats.on_load)
-            ),
+            archive=Archive(journals=self.chats.watch(backend.sessions)),
             reviews=self.review.ledger(reviews, backend.records, lambda: self.settings.text(REVIEW_MODE)),
             mode_of=lambda mode: model_settings.mode(self.settings, mode, untrusted=self.client.untrusted),
         )

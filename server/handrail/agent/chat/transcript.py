@@ -234,9 +234,8 @@ class Transcript:
         match message:
             case UserMessage(text=text, instructions="") if self._copied:
                 name = f"copy-{len(self.turns)}"
-                self.turns.append(
-                    TranscriptTurn(turn=name, prompt=text, copied=self._copied, state="finished")
-                )
+                copy = TranscriptTurn(turn=name, prompt=text, copied=self._copied, state="finished")
+                self.turns.append(copy)
             case _ if not self.turns:
                 pass
             case UserMessage(text=text) if self.turns[-1].items or text != self.turns[-1].prompt:

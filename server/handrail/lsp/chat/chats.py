@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from handrail.agent.chat.backlog import Backlog
+from handrail.agent.chat.journals import WatchedSessions
 from handrail.core.conversation.journal import Entry
 from handrail.core.ledger.report import Ended, Event
 from handrail.lsp.chat import naming
@@ -15,6 +16,7 @@ from handrail.lsp.chat.elsewhere import OtherWindows
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
 from handrail.ports.served import ServedDocuments
+from handrail.ports.sessions import Sessions
 
 CLOSED_S = 1.0  # a document that is reopened so soon was not closed: some editors reload this way
 
@@ -142,6 +144,10 @@ class Chats:
         for page in self._pages.values():
             if page.feed is not None:
                 page.feed.note()
+
+    def watch(self, journals: Sessions) -> WatchedSessions:
+        """Returns *journals* as a port that tells the conversations what is recorded and read."""
+        return WatchedSessions(journals, self.on_entries, self.on_load)
 
     def on_entries(self, session: str, entries: Sequence[Entry]) -> None:
         """Called when an entry of a session is recorded."""
