@@ -132,3 +132,17 @@ def test_a_list_says_what_is_wrong_and_shows_no_key(file: Path, capsys: pytest.C
     assert [word in told.err for word in ("`keyName`", "`mode`", "`windoww`")] == [True] * 3
     assert main(["run", "x", "--workspace", str(file.parent)]) == 2
     assert "cannot be used" in capsys.readouterr().err
+
+
+def test_the_doctor_shows_what_is_configured(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["config", "set", "model", "ollama:qwen3"])
+    assert main(["doctor"]) == 0
+    shown = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert 'model = "ollama:qwen3"' in shown
+    assert 'mode = "edit"  (default)' in shown
+    put(file, 'mode = "maybe"\n')
+    assert main(["doctor"]) == 1
+    assert "!! `mode` must be one of edit, ask, plan, not 'maybe'." in capsys.readouterr().out
+    put(file, "mode = ")
+    assert main(["doctor"]) == 1
+    assert "is not valid TOML" in capsys.readouterr().out

@@ -27,6 +27,13 @@ def test_help_is_shown(columns: str, which: argparse.ArgumentParser, monkeypatch
     assert "  2  " in text or not which.epilog
 
 
+@pytest.mark.parametrize("which", list(parsers(parser())), ids=lambda each: each.prog)
+def test_help_says_what_a_command_does(which: argparse.ArgumentParser) -> None:
+    said = which.description or ""
+    assert said[:1].isupper(), said
+    assert said.endswith("."), said
+
+
 @pytest.mark.parametrize("command", [["run"], ["apply"], ["session", "resume"]])
 def test_exit_codes_are_told(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

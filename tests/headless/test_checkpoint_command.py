@@ -116,7 +116,7 @@ def test_some_lines_of_a_file(shell: Shell) -> None:
     assert "unchanged  a.txt" in shell.run(*command, "2-9")
     assert "restored   a.txt" in shell.run(*command, "1")
     assert snapshot(shell.root)["a.txt"] == b"one\ntwo\n"
-    assert "exactly one document" in shell.run("checkpoint", "restore", turn, "--lines", "1-2", code=2)
+    assert "--lines needs exactly one --file" in shell.run(*command[:3], "--lines", "1-2", code=2)
     (shell.root / "a.txt").write_bytes(b"mine\ntwo\n")
     assert "    -mine\n    +one\n" in shell.run("checkpoint", "restore", turn, code=1)
     for wrong in ("2-1", "0-1", "first"):
@@ -132,7 +132,9 @@ def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
     assert undo[-1] == "--conversation"
     found = json.loads(shell.run(*undo, "--json"))
     assert [turn["turn"] for turn in found["conversation"]["turns"]] == [first]
-    assert "be false only with" in shell.run("checkpoint", "restore", first, "--no-files", code=2)
+    assert "--no-files needs --conversation" in shell.run(
+        "checkpoint", "restore", first, "--no-files", code=2
+    )
 
 
 @pytest.mark.damage

@@ -266,6 +266,15 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
     assert ("To allow it, give --yes" in ended.err) is not yes
 
 
+def test_the_reason_of_a_question_ends_before_what_follows_it(stage: Stage) -> None:
+    question = {"turn": "t-1", "tool": "terminal", "subject": "make", "choices": ["allow", "deny"]}
+    question |= {"detail": "The model's reason: to build"}
+    ended = stage.run(
+        [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p"
+    )
+    assert "The model's reason: to build. There is no terminal in which to ask" in ended.err
+
+
 LEAVE = ["deny", "allow", "session", "always"]
 OWN_WORDS = ["deny", "Tabs", "Spaces"]
 

@@ -11,7 +11,7 @@ import platform
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from handrail import __version__
@@ -32,7 +32,7 @@ PROGRAMS: tuple[tuple[str, str], ...] = (
 
 def report(
     state: Callable[[], Path],
-    settings: Mapping[str, object],
+    settings: Sequence[str],
     environment: Mapping[str, str | None],
     containment: Available,
 ) -> tuple[list[str], bool]:
@@ -41,7 +41,7 @@ def report(
 
     Args:
         state: Finds the state folder; may raise CheckpointError.
-        settings: The default values, by full name.
+        settings: What the settings are, in lines.
         environment: Variables that change what settings say, with their values.
         containment: What contains commands in this folder.
 
@@ -63,9 +63,8 @@ def report(
         f"{_mark(usable)} state folder: {folder}",
         _describe_containment(containment),
         "",
-        "Settings (defaults, until an editor sends its own):",
+        *settings,
     ]
-    lines += [f"   {name} = {value!r}" for name, value in settings.items()]
     lines += [
         f"   {name}={value} in the environment" for name, value in environment.items() if value is not None
     ]

@@ -45,7 +45,7 @@ async def remove_grant(granted: Mapping[str, set[Grant]], grants: Grants, rule: 
     """Removes a rule. Raises UnknownRuleError."""
     found = next((each for each in await list_grants(granted, grants) if each.id == rule), None)
     if found is None:
-        raise UnknownGrantError(f"Rule {rule!r} does not exist. handrail.rules.list lists all rules.")
+        raise UnknownGrantError(f"Rule {rule!r} does not exist.")
     if found.session is not None:
         granted[found.session].discard(found.grant)
         return

@@ -248,6 +248,7 @@ def _checkpoint(options: argparse.Namespace, chosen: Options) -> Coroutine[objec
             params = {"checkpoint": options.id, **{name: value for name, value in asked.items() if value}}
             return checkpoints.diff_checkpoint(chosen, params)
         case "restore":
+            _check_restore(options)
             uris = {"uris": [_uri(options.workspace / file) for file in options.file]} if options.file else {}
             params = {
                 "checkpoint": options.id,
@@ -262,6 +263,13 @@ def _checkpoint(options: argparse.Namespace, chosen: Options) -> Coroutine[objec
             return checkpoints.prune_checkpoints(chosen, options.ids)
         case _:
             return checkpoints.verify_checkpoints(chosen)
+
+
+def _check_restore(options: argparse.Namespace) -> None:
+    if options.lines is not None and len(options.file or ()) != 1:
+        raise ConfigError("--lines needs exactly one --file.")
+    if not options.files and (options.file or not options.conversation):
+        raise ConfigError("--no-files needs --conversation, and cannot be given with --file.")
 
 
 def _review(options: argparse.Namespace, chosen: Options) -> Coroutine[object, object, int]:
@@ -302,20 +310,20 @@ def _uri(file: Path) -> str:
 def _doctor() -> int:
     from handrail.adapters.doctor import report
     from handrail.adapters.state.home import state_folder
+    from handrail.cli.config import describe
     from handrail.cli.serve import SANDBOX
     from handrail.headless.summary import VERIFIER
-    from handrail.lsp.settings import SECTION, SETTINGS
 
-    defaults = {f"{SECTION}.{setting.name}": setting.default for setting in SETTINGS}
+    settings, is_valid = describe(config_file())
     lines, sound = report(
         state_folder,
-        defaults,
+        settings,
         {name: os.environ.get(name) for name in (VERIFIER, SANDBOX)},
         _containment_here(),
     )
     with contextlib.suppress(BrokenPipeError):
         print("\n".join(lines))
-    return 0 if sound else 1
+    return 0 if sound and is_valid else 1
 
 
 def _containment_here() -> Available:

@@ -33,8 +33,28 @@ def config(options: argparse.Namespace) -> int:
     return 0
 
 
+def describe(file: Path) -> tuple[list[str], bool]:
+    """Returns lines that show all settings and what is wrong with the file, and whether nothing is."""
+    try:
+        rows, wrong = _rows(file)
+    except ConfigError as error:
+        return [f"!! {visible(str(error))}"], False
+    head = f"Settings in a terminal ({visible(str(file))}); an editor sends its own:"
+    lines = [head, *(f"   {_line(row)}" for row in rows), *(f"!! {visible(each)}" for each in wrong)]
+    return lines, not wrong
+
+
 def _list(file: Path, *, as_json: bool) -> int:
     """Print all settings, and say what is wrong with the file; 1 if anything is."""
+    rows, wrong = _rows(file)
+    _print(json.dumps(rows, indent=2) if as_json else "\n".join(map(_line, rows)))
+    for each in wrong:
+        print(f"handrail: error: {file}: {visible(each)}", file=sys.stderr)
+    return 1 if wrong else 0
+
+
+def _rows(file: Path) -> tuple[list[dict[str, object]], list[str]]:
+    """Returns all settings with their values, and what is wrong with the file. Raises ConfigError."""
     given, wrong = read(file), dict[str, str]()
     for name, value in given.items():
         try:
@@ -46,10 +66,7 @@ def _list(file: Path, *, as_json: bool) -> int:
         for each in SETTINGS
         if each.name not in wrong  # it may be a key
     ]
-    _print(json.dumps(rows, indent=2) if as_json else "\n".join(map(_line, rows)))
-    for each in wrong.values():
-        print(f"handrail: error: {file}: {visible(each)}", file=sys.stderr)
-    return 1 if wrong else 0
+    return rows, list(wrong.values())
 
 
 def _line(row: dict[str, object]) -> str:

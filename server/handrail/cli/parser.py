@@ -91,7 +91,18 @@ def parser() -> argparse.ArgumentParser:
     _layer_parser(commands)
     _config_parser(commands)
     commands.add_parser("doctor", help="show what is installed, what is configured, and what is missing")
+    _describe(parser)
     return parser
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    """Lets the help of each command begin with what the help of the command above it says about it."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for listed in action._get_subactions():
+                command, does = action.choices[listed.dest], listed.help or ""
+                command.description = f"{does[:1].upper()}{does[1:]}."
+                _describe(command)
 
 
 def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -145,7 +156,7 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     keep = actions.add_parser("keep", help="keep changes: they are no longer pending")
     undo = actions.add_parser("undo", help="undo changes; text that you typed in them stays")
     for action in (shown, keep, undo):
-        action.add_argument("hunks", nargs="*", metavar="HUNK", help="an id from `handrail review list`")
+        action.add_argument("hunks", nargs="*", metavar="ID", help="an id from `handrail review list`")
     for action in actions.choices.values():
         action.add_argument("--file", type=Path, metavar="FILE", help="all changes in this file")
         action.add_argument("--turn", metavar="TURN", help="all changes of this turn")

@@ -65,7 +65,8 @@ class Question:
             if self.asks_permission
             else "so it stays unanswered."
         )
-        return f"{self.text} There is no terminal in which to ask, {no}"
+        end = "" if self.text.endswith((".", "?", "!")) else "."
+        return f"{self.text}{end} There is no terminal in which to ask, {no}"
 
     @property
     def prompt(self) -> str:

@@ -32,6 +32,12 @@ MESSAGE_KINDS = {
     1: ("error", RED),
     2: ("warning", YELLOW),
 }  # LSP's MessageType; the others are not for people
+ANSWERED = {
+    "deny": "denied",
+    "allow": "allowed",
+    "session": "allowed for this session",
+    "always": "always allowed",
+}
 EXCERPT_CHARS = 80  # of a candidate's first line
 
 # What Python calls printable and people cannot see: fillers, joiners, variation selectors.
@@ -135,8 +141,8 @@ class Show:
             for line in turn.prompt.splitlines():
                 self.line(f"  {line}")
 
-    def checkpoints(self, checkpoints: Iterable[values.Checkpoint]) -> None:
-        """Show checkpoints, one paragraph each."""
+    def checkpoints(self, checkpoints: Iterable[values.Checkpoint], of: str = "workspace") -> None:
+        """Show checkpoints, one paragraph each; *of*: what they are all of."""
         none = True
         for checkpoint in checkpoints:
             none = False
@@ -144,7 +150,7 @@ class Show:
             for path, change in checkpoint.paths:
                 self.line(f"  {change:8} {path}")
         if none:
-            self.line("This workspace has no checkpoints yet; a turn takes one before its first change.")
+            self.line(f"This {of} has no checkpoints yet; a turn takes one before its first change.")
 
     def rules(self, rules: Sequence[tuple[str, str]]) -> None:
         """Show rules that answers have added, (id, text) each."""
@@ -198,7 +204,7 @@ class Show:
         for problem in wrong:
             self.line(problem, RED)
         if not wrong:
-            self.line(f"{count} checkpoints, none damaged", GREEN)
+            self.line(f"{count} checkpoint{'' if count == 1 else 's'}, none damaged", GREEN)
 
     def message(self, params: Json) -> None:
         """Show a `window/showMessage` if a person must see it."""
@@ -258,7 +264,8 @@ class Show:
                 self.superseded.add(str(event.get("failure")))
                 self.line("  this fixes an earlier failure", GREEN)
             case "approval" if event.get("choice") is not None:
-                self.line(f"  {event.get('choice')}: {event.get('subject')}", YELLOW)
+                choice = str(event.get("choice"))
+                self.line(f"  {ANSWERED.get(choice, choice)}: {event.get('subject')}", YELLOW)
             case "retry":
                 reason = str(event.get("reason", "")).removesuffix(".")
                 self.line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)
@@ -285,7 +292,7 @@ class Show:
                 self.line(f"  {name}: cannot be undone", YELLOW)
             self._diff(outcome.diff or "")
         else:
-            self.line(f"  {name}: {outcome.status}", DIM)
+            self.line(f"  {name}: {summary.WORDS.get(outcome.status, outcome.status)}", DIM)
 
     def _diff(self, diff: str) -> None:
         in_header = True

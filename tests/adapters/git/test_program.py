@@ -146,7 +146,7 @@ async def test_whoever_starts_it_gives_it_all_settings(
         str(tmp_path / "bin" / "git"), dict(os.environ), root, ("log", "--name-only", "-z"), ("HEAD",)
     )
     assert isinstance(found, Repository)
-    doctor.report(lambda: tmp_path, {}, {}, NOTHING_AVAILABLE)
+    doctor.report(lambda: tmp_path, (), {}, NOTHING_AVAILABLE)
     started = noted()[before:]
     subcommands = {each for arguments, _ in started for each in arguments}
     assert {"status", "rev-parse", "config", "fsck", "--version", "log"} <= subcommands

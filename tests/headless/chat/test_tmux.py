@@ -108,7 +108,7 @@ def test_in_a_real_terminal(tmp_path: Path, pane: Pane) -> None:
     pane.until("The model reads this")
     pane.until(r"^\[y/s/a/N\]")
     pane.keys("Enter")
-    pane.until("deny: .env")
+    pane.until("denied: .env")
     pane.until("Allow patch:", times=2)
     pane.until(r"^\[y/s/a/N\]")
     pane.keys("C-c")

@@ -261,5 +261,6 @@ def add_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
 def unknown(known: Sequence[str], name: str) -> CheckpointError:
     """The error for an id that means nothing; *known* are those that do, the newest first."""
     some = ", ".join(known[:KNOWN_SHOWN])
-    those = f"The newest are: {some}." if known else "It has no checkpoints yet."
+    newest = "It has" if len(known) == 1 else "The newest are:"
+    those = f"{newest} {some}." if known else "It has no checkpoints yet."
     return CheckpointError(f"This workspace has no checkpoint {name}. {those}")

@@ -39,22 +39,27 @@ class Need(StrEnum):
 
 
 WEAKLY_HELD = (
-    "It is contained by Landlock, which restricts less than bubblewrap: it can write only in the workspace "
-    "and cannot read keys, but it can find out which files exist elsewhere, with their sizes and times."
+    "The command is contained by Landlock, which restricts less than bubblewrap: it can write only in the "
+    "workspace and cannot read keys, but it can find out which files exist elsewhere, with their sizes and "
+    "times."
 )
-IN_BACKGROUND = "It runs in the background until it ends, you stop it, or its session or the server ends."
+IN_BACKGROUND = (
+    "The command runs in the background until it ends, you stop it, its session is deleted, or the server "
+    "ends."
+)
 UNCONTAINED = (
-    "It runs without a sandbox, with all your permissions, and not everything that it does can be undone."
+    "The command runs without a sandbox, with all your permissions, and not everything that it does can be "
+    "undone."
 )
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
-        "It gets network access, even to every server on this machine. Packages that it installs (in "
-        "node_modules, .venv) stay: checkpoints do not cover those folders."
+        "The command gets network access, even to every server on this machine. Packages that it installs "
+        "(in node_modules, .venv) stay: checkpoints do not cover those folders."
     ),
-    Need.REPOSITORY: "It may change the repository itself (.git) or create one; checkpoints cannot restore "
-    "that.",
-    Need.MACHINE: "It runs with all your permissions and without restrictions, and not everything that it "
-    "does can be undone.",
+    Need.REPOSITORY: "The command may change the repository itself (.git) or create one; checkpoints cannot "
+    "restore that.",
+    Need.MACHINE: "The command runs with all your permissions and without restrictions, and not everything "
+    "that it does can be undone.",
 }
 
 

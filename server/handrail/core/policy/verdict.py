@@ -300,7 +300,7 @@ def _openings(request: Request, held: Grant) -> Iterator[_Opening]:
     needs = _needs_of_work(request)
     yield from (_Opening(grant=grant_of(need), detail=OPENS[need]) for need in Need if need in needs)
     for place in request.opened:
-        detail = f"It may read and write {place.path}."
+        detail = f"The command may read and write {place.path}."
         yield _Opening(grant=grant_of(place.identity), detail=detail, place=place)
 
 

@@ -35,7 +35,8 @@ async def stop_background(client: Client, name: str, show: Show) -> None:
 async def list_checkpoints(client: Client, session: str, show: Show) -> None:
     """Show which turns of a session can be restored."""
     answer = await client.request("handrail/checkpoint/list", {"session": session}, timeout_s=STORE_TIMEOUT_S)
-    show.checkpoints([values.checkpoint(each) for each in (answer if isinstance(answer, list) else ())])
+    found = [values.checkpoint(each) for each in (answer if isinstance(answer, list) else ())]
+    show.checkpoints(found, of="session")
 
 
 async def undo_turn(client: Client, session: str, show: Show) -> None:

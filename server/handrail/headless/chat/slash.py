@@ -13,7 +13,7 @@ LIKE = 0.5  # of difflib: worth being named
 # Names with what they take, and what they do.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("undo", "", "undo the last turn: its changes to files, and the turn itself"),
-    ("checkpoints", "", "list the checkpoints that you can restore"),
+    ("checkpoints", "", "list the checkpoints of the session"),
     ("review", "[keep|undo ID|all]", "show the changes that are pending, or keep or undo them"),
     ("compact", "", "summarise the conversation so far, to make room for more"),
     ("new", "", "begin another session with the next message"),

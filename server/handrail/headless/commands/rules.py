@@ -12,6 +12,7 @@ from handrail.headless.commands.stage import (
     client_of,
     on_stage,
 )
+from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
 
 
 async def list_rules(options: Options) -> int:
@@ -46,4 +47,9 @@ async def _remove_rules(options: Options, rules: list[str], stage: Stage) -> int
 
 
 async def _rules(client: Client, about: str, params: dict[str, str]) -> Any:
-    return await client.request(f"handrail/rules/{about}", params, timeout_s=STORE_TIMEOUT_S)
+    try:
+        return await client.request(f"handrail/rules/{about}", params, timeout_s=STORE_TIMEOUT_S)
+    except RequestRefusedError as refusal:
+        if refusal.code != REQUEST_FAILED:
+            raise
+        raise HeadlessError(f"{refusal.reason} `handrail rules list` lists the rules.") from refusal
