@@ -15,7 +15,7 @@
 ;; the project, which from then on sees the text of all buffers of the project, even unsaved text.  It runs beside eglot
 ;; and lsp-mode and does not change how they work.
 ;;
-;; handrail                open the conversation; with a region or C-u, ask about what is selected
+;; handrail                open the conversation; with a region, quote it there; with C-u, mention the file
 ;; handrail-ask            ask without opening the conversation
 ;; handrail-send           send what is written in the conversation
 ;; handrail-stop           stop what is running

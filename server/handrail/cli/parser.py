@@ -16,8 +16,8 @@ WORKSPACE = (
 EXIT_CODES = """\
 exit codes:
   0  every edit landed, or there were no edits
-  1  an edit did not land, was denied, or could not be saved
-     or restored; the output names it
+  1  an edit did not land, was denied, or could not be saved;
+     the output names it
   2  the turn failed, was stopped, or could not start
 """
 LISTED = 50  # sessions, unless told otherwise

@@ -53,7 +53,7 @@ MODEL = Setting(
     does=(
         "The model that answers. `anthropic:NAME`, `openai-responses:NAME`, `openai-chat:NAME` and "
         "`ollama:NAME` name one; `openai:NAME` uses Chat Completions if `handrail.baseUrl` is set, otherwise "
-        "Responses. `editor` or `editor:NAME` uses the editor's own models, if its client offers them (in VS "
+        "Responses. `editor` or `editor:NAME` uses the editor's own models, if the editor offers them (in VS "
         "Code, those of other extensions). `paste` uses no model: the prompt is a reply that you copied from "
         "a chat, and its edits are applied. `scripted:FILE` reads answers from a JSON file, for tests and "
         "demos; `record:FILE.json:MODEL` writes such a file."
@@ -118,7 +118,7 @@ DIAGNOSTICS = Setting(
     default=True,
     scope=Scope.WINDOW,
     does=(
-        "Show edits that did not land as diagnostics. The environment variable "
+        "Show a diagnostic for each edit that did not land. The environment variable "
         "HANDRAIL_FILE_MUTATION_VERIFIER (0 or 1) overrides this."
     ),
 )
@@ -131,12 +131,13 @@ APPROVALS = Setting(
         "Rules for what runs without a question, what handrail asks about, and what is blocked, such as "
         '`{"tool": "terminal", '
         '"match": "npm *", "verdict": "allow"}`. `tool` is the name of a tool, `read`, `edit` or `*`; '
-        "`match` is a pattern for the path, or for one part of a command; `verdict` is `allow`, `ask` or "
-        "`block`. The last rule that matches decides. Without rules, the agent may read and edit files in "
-        "the workspace, and run commands in the sandbox. handrail asks about protected files (keys, settings "
-        "of editors and agents, CI definitions), anything outside the workspace, commands that need more "
-        "access, and commands in the background; if bubblewrap does not contain commands, also about all "
-        "that are not known to be read-only. No rule can unblock version control's own files."
+        "`match` is a pattern for the path, or for one command of the line, such as `npm test` in `cd app"
+        " && npm test`; `verdict` is `allow`, `ask` or `block`. The last rule that matches decides. "
+        "Without rules, the agent may read and edit files in the workspace, and run commands in the "
+        "sandbox. handrail asks about protected files (keys, settings of editors and agents, CI "
+        "definitions), anything outside the workspace, commands that need more access, and commands in "
+        "the background; if bubblewrap does not contain commands, also about all that are not known to be"
+        " read-only. No rule can unblock version control's own files."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -145,8 +146,8 @@ OUTPUT_LIMIT = Setting(
     scope=Scope.WINDOW,
     bounds=(2_000, 1_000_000),
     does=(
-        "The number of characters of a tool's result that the model reads. A longer result is cut to its "
-        "first 40 % and last 60 %; the model can read and search the rest."
+        "The number of characters of a tool's result that the model reads. Of a longer result it gets the "
+        "beginning (40 % of this number) and the end (60 %), and can read and search the rest."
     ),
 )
 SANDBOX = Setting(
@@ -170,7 +171,9 @@ TERMINAL_SAVE = Setting(
     choices=("ask", "always", "never"),
     does=(
         "Whether handrail saves documents with your unsaved changes before a command that may change files. "
-        "Documents that the agent changed are always saved then. Read-only commands do not save anything."
+        "`ask`: it asks you first. `always`: it saves them. `never`: it leaves them unsaved, and tells the "
+        "model which these are. Documents that the agent changed are always saved then. Read-only commands "
+        "do not save anything."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -208,7 +211,8 @@ REASONING = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "off", "low", "medium", "high"),
     does=(
-        "How much the model thinks before it answers. `auto`: its default. `off`: as little as possible. "
+        "How much the model thinks before it answers: `low`, `medium`, `high`, `off` (as little as possible) "
+        "or `auto` (the model's default). "
         "Models that cannot reason ignore this; a server may refuse it."
     ),
 )
@@ -218,8 +222,8 @@ PICTURES = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "always", "never"),
     does=(
-        "Whether the model is shown pictures. `auto`: yes, if handrail knows from the model's name that the "
-        "model accepts pictures."
+        "Whether the model is shown pictures. `auto`: only if handrail knows from the model's name that the "
+        "model accepts them. `always`: even if handrail does not know that. `never`: not at all."
     ),
 )
 TERMINAL_TIMEOUT = Setting(
@@ -284,7 +288,7 @@ CHECKPOINTS_SIZE = Setting(
     bounds=(10, 1_000_000),
     does=(
         "The disk space, in megabytes, that the checkpoints of a workspace may use. handrail removes the "
-        "oldest turns before it writes more, but never the checkpoint of a restore or an undo."
+        "checkpoints of the oldest turns before it writes more, but never that of a restore or an undo."
     ),
 )
 CHECKPOINTS_AGE = Setting(
