@@ -6,6 +6,7 @@ Both ends are ours, and no other process has the pipes.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -96,15 +97,20 @@ def pack(frame: Request | Answer) -> bytes:
     return len(body).to_bytes(HEAD_BYTES, "big") + body
 
 
-def unpack(body: bytes) -> Request | Answer:
-    """The frame of a body, which the other one of the two processes has sent."""
-    message: Request | Answer = pickle.loads(body)
-    return message
-
-
 def read(stream: BinaryIO) -> Request | Answer | None:
     """The next frame of a pipe; None if the other end has gone."""
     head = stream.read(HEAD_BYTES)
     size = int.from_bytes(head, "big")
     body = stream.read(size) if len(head) == HEAD_BYTES else b""
-    return unpack(body) if body and len(body) == size else None
+    return _unpack(body) if body and len(body) == size else None
+
+
+async def receive(stream: asyncio.StreamReader) -> Request | Answer:
+    """The next frame of a pipe that asyncio reads. Raises IncompleteReadError if the other end has gone."""
+    size = int.from_bytes(await stream.readexactly(HEAD_BYTES), "big")
+    return _unpack(await stream.readexactly(size))
+
+
+def _unpack(body: bytes) -> Request | Answer:
+    message: Request | Answer = pickle.loads(body)
+    return message

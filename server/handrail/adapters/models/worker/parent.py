@@ -50,8 +50,7 @@ class Running:
         assert self.process.stdout is not None
         try:
             while True:
-                size = int.from_bytes(await self.process.stdout.readexactly(frames.HEAD_BYTES), "big")
-                frame = frames.unpack(await self.process.stdout.readexactly(size))
+                frame = await frames.receive(self.process.stdout)
                 if isinstance(frame, Opened | Said | Failed) and frame.id in self.waiting:
                     self.waiting[frame.id].put_nowait(frame)
         except (asyncio.IncompleteReadError, OSError):
