@@ -131,13 +131,11 @@ class LineRun:
     ) -> ending.Process:
         at = _path(folder)
         seen = {**self.environments[environment], "PWD": at}
-        # What is known to change nothing starts nothing either, and most of it ends by itself.
-        if self.is_kept and self.holding is None and (environment is None or name in ENDLESS):
-            words = (name, *arguments)
-            self.processes.append(await kept_process.start(program, words, streams, at, seen, ending.GRACE_S))
-            return self.processes[-1]
         started, runs, told = (name, *arguments), program, list[int]()
+        # What is known to change nothing starts nothing either, and most of it ends by itself.
+        needs_keeper = self.is_kept and (environment is None or name in ENDLESS)
         if self.holding is not None:
+            needs_keeper = self.holding.needs_keeper
             ours, theirs = os.pipe()
             os.set_blocking(ours, False)
             self._told.append(ours)
@@ -146,22 +144,21 @@ class LineRun:
             started = (runs, *self.holding.wrap(program, name, arguments, at, theirs))
         process: ending.Process
         try:
-            if self.holding is not None and self.holding.needs_keeper:
+            if needs_keeper:
                 process = await kept_process.start(runs, started, streams, at, seen, ending.GRACE_S, told)
-                self.processes.append(process)
-                return process
-            process = await asyncio.create_subprocess_exec(
-                *started,
-                executable=runs,
-                cwd=at,
-                env=seen,
-                stdin=streams[0],
-                # A pipe of our own: asyncio would wait for its pipe to be closed by all who have it.
-                stdout=streams[1],
-                stderr=streams[2],
-                start_new_session=True,
-                pass_fds=told,
-            )
+            else:
+                process = await asyncio.create_subprocess_exec(
+                    *started,
+                    executable=runs,
+                    cwd=at,
+                    env=seen,
+                    stdin=streams[0],
+                    # A pipe of our own: asyncio would wait for its pipe to be closed by all who have it.
+                    stdout=streams[1],
+                    stderr=streams[2],
+                    start_new_session=True,
+                    pass_fds=told,
+                )
         finally:
             _close(*told)
         self.processes.append(process)
