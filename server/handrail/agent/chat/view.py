@@ -202,17 +202,13 @@ class View:
 
     def _call(self, call: Call) -> Iterator[str]:
         what = surfaces.code(self.redact(call.title), TITLE_CHARS)
+        first, output = summary_and_output(call, self.redact)
         if call.result is None:
             yield f"- {what} …"
-            yield from self._render_output(call.output, is_end=True)
-            return
-        first, more = headline(call.result, self.redact)
-        failed = f"**{call.result.failure.code}** " if call.result.failure is not None else ""
-        yield f"- {what}: {failed}{surfaces.message(first, SUMMARY_CHARS)}"
-        if call.output:  # it goes on in the background
-            yield from self._render_output(call.output, is_end=True)
-        elif more and ((not needs_one_line(call.tool) and not call.todos) or failed):
-            yield from self._render_output(more, is_end=ends_with_the_point(call.tool))
+        else:
+            failed = f"**{call.result.failure.code}** " if call.result.failure is not None else ""
+            yield f"- {what}: {failed}{surfaces.message(first, SUMMARY_CHARS)}"
+        yield from self._render_output(output, is_end=shows_end(call))
 
     def _render_output(self, text: str, *, is_end: bool) -> Iterator[str]:
         text = self.redact(text).strip("\n")
@@ -242,7 +238,23 @@ class View:
         yield from (f"> {row}".rstrip() for row in rest.split("\n"))
 
 
-def headline(result: ToolResult, redact: Callable[[str], str]) -> tuple[str, str]:
+def summary_and_output(call: Call, redact: Callable[[str], str]) -> tuple[str, str]:
+    """Returns the first line of a call's result, empty while it runs, and the output to show below it."""
+    if call.result is None:
+        return "", redact(call.output).strip("\n")
+    first, more = _headline(call.result, redact)
+    if call.output:  # it continues in the background
+        return first, redact(call.output).strip("\n")
+    says_enough = call.result.failure is None and (_needs_one_line(call.tool) or bool(call.todos))
+    return first, "" if says_enough else more.strip("\n")
+
+
+def shows_end(call: Call) -> bool:
+    """Whether the end of a call's output is shown if it is too long, as with all that programs print."""
+    return call.result is None or tools.kind_of(call.tool) in (ToolKind.COMMAND, ToolKind.OUTPUT)
+
+
+def _headline(result: ToolResult, redact: Callable[[str], str]) -> tuple[str, str]:
     """Returns the first line of a call's result, without the code of its failure, and the rest."""
     text = redact(result.text.removeprefix(sanitize.PREFIX).strip())
     first, _, more = text.partition("\n")
@@ -250,6 +262,11 @@ def headline(result: ToolResult, redact: Callable[[str], str]) -> tuple[str, str
         code = result.failure.code
         first = first.removeprefix(f"FAILED [{code}] ").removeprefix(f"{code}: ")
     return first, more
+
+
+def _needs_one_line(tool: str) -> bool:
+    """Whether the title of a call of *tool* says enough, without its result."""
+    return tools.kind_of(tool) is ToolKind.READ
 
 
 def escape(text: str) -> Iterator[str]:
@@ -345,16 +362,6 @@ def heading(parts: Sequence[Part], key: str) -> str:
     rows = part.rows if part is not None else ()
     said = [row.strip() for row in rows if row.strip() and not row.startswith("## ")]
     return surfaces.line(said[0], TITLE_CHARS) if said else ""
-
-
-def needs_one_line(tool: str) -> bool:
-    """Whether the title of a call of *tool* says enough, without its result."""
-    return tools.kind_of(tool) is ToolKind.READ
-
-
-def ends_with_the_point(tool: str) -> bool:
-    """Whether the end of what *tool* gives matters most, as with everything that programs print."""
-    return tools.kind_of(tool) in (ToolKind.COMMAND, ToolKind.OUTPUT)
 
 
 def may_have_changed(one: TranscriptTurn) -> bool:

@@ -18,10 +18,9 @@ from handrail.agent.chat.transcript import (
 )
 from handrail.agent.chat.view import (
     Answer,
-    ends_with_the_point,
-    headline,
     may_have_changed,
-    needs_one_line,
+    shows_end,
+    summary_and_output,
 )
 from handrail.core.results import sanitize
 from handrail.lsp import protocol
@@ -195,9 +194,8 @@ class Items:
         )
 
     def _call(self, name: str, one: TranscriptTurn, call: Call, beside: CallState) -> protocol.ChatCall:
-        summary, output = self._came_to(call)
-        from_end = call.result is None or ends_with_the_point(call.tool)
-        shown = output[-LIMIT_CHARS:] if from_end else output[:LIMIT_CHARS]
+        summary, output = summary_and_output(call, self.redact)
+        shown = output[-LIMIT_CHARS:] if shows_end(call) else output[:LIMIT_CHARS]
         failure = None if call.result is None else call.result.failure
         done = "failed" if failure is not None else "lost" if call.result is None else "done"
         todos = [
@@ -223,16 +221,6 @@ class Items:
             failures=list(beside.failures) or None,
             hunks=list(beside.hunks) or None,
         )
-
-    def _came_to(self, call: Call) -> tuple[str, str]:
-        """Returns the first line of a call's result, and its output."""
-        if call.result is None:
-            return "", self.redact(call.output).strip("\n")
-        first, more = headline(call.result, self.redact)
-        if call.output:  # it continues in the background
-            return first, self.redact(call.output).strip("\n")
-        says_enough = call.result.failure is None and (needs_one_line(call.tool) or bool(call.todos))
-        return first, "" if says_enough else more.strip("\n")
 
 
 _Wanted = tuple[str, object, Callable[[], ChatItem]]
