@@ -200,7 +200,8 @@ async def test_a_turn_that_finishes_without_anything_done_is_told_of(bench: Benc
     report = await bench.turn()
     assert report.state is State.FINISHED
     assert notices(bench) == [
-        "Nothing was changed in this turn: the 2 calls that should have done so failed or did not run."
+        "Nothing was changed in this turn: the 2 calls that should have changed something failed or did not "
+        "run."
     ]
 
 

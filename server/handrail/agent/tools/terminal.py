@@ -234,8 +234,7 @@ TOOL = call.Tool(
                 "default": False,
                 "description": (
                     "Return at once and keep it running; `read_output` shows what it prints, `stop` stops "
-                    "it. The user is always asked. It ends with the session, or after `timeout_s` if that is "
-                    "given."
+                    "it. The user is always asked. It runs until handrail ends, or for `timeout_s` if given."
                 ),
             },
             "needs": {

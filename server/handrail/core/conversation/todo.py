@@ -43,7 +43,7 @@ def read(arguments: Mapping[str, object]) -> tuple[Item, ...] | Failure:
     """The list that the arguments of a call give; `bad-arguments` names the item that is wrong."""
     given = arguments.get("items")
     if not isinstance(given, list):
-        return _bad("The argument 'items' must be a list of items.")
+        return _bad("The argument 'items' must be a list of objects with `text` and `state`.")
     if len(given) > LIMIT_ITEMS:
         return _bad(f"There are {len(given)} items; the limit is {LIMIT_ITEMS}.")
     items: list[Item] = []
