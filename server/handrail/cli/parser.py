@@ -40,30 +40,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"handrail {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    server = commands.add_parser("serve", help="serve one editor on standard input and output")
-    server.add_argument("--stdio", action="store_true", help="the only transport, and the default")
-    server.add_argument(
-        "--answer-timeout",
-        type=float,
-        default=ANSWER_TIMEOUT_S,
-        metavar="SECONDS",
-        help="seconds to wait for the editor to answer an edit (default: 10)",
-    )
-    server.add_argument(
-        "--command-timeout",
-        type=float,
-        default=COMMAND_TIMEOUT_S,
-        metavar="SECONDS",
-        help="after this many seconds, answer `null` to a command that edits, and let it continue: some "
-        "editors block until they have an answer (default: 0.5)",
-    )
-    server.add_argument(
-        "--clock",
-        type=Path,
-        metavar="FILE",
-        help="for tests: stop the clock of questions; only the number of seconds in FILE advances it",
-    )
-
+    _serve_parser(commands)
     run = _with_exit_codes(commands, "run", "run one turn without an editor")
     run.add_argument("--session", metavar="ID", help="continue this session; the last turn printed its id")
     _turn(run)
@@ -103,6 +80,32 @@ def _describe(parser: argparse.ArgumentParser) -> None:
                 command, does = action.choices[listed.dest], listed.help or ""
                 command.description = f"{does[:1].upper()}{does[1:]}."
                 _describe(command)
+
+
+def _serve_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    server = commands.add_parser("serve", help="serve one editor on standard input and output")
+    server.add_argument("--stdio", action="store_true", help="the only transport, and the default")
+    server.add_argument(
+        "--answer-timeout",
+        type=float,
+        default=ANSWER_TIMEOUT_S,
+        metavar="SECONDS",
+        help="seconds to wait for the editor to answer an edit (default: 10)",
+    )
+    server.add_argument(
+        "--command-timeout",
+        type=float,
+        default=COMMAND_TIMEOUT_S,
+        metavar="SECONDS",
+        help="after this many seconds, answer `null` to a command that edits, and let it continue: some "
+        "editors block until they have an answer (default: 0.5)",
+    )
+    server.add_argument(
+        "--clock",
+        type=Path,
+        metavar="FILE",
+        help="for tests: stop the clock of questions; only the number of seconds in FILE advances it",
+    )
 
 
 def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
