@@ -25,7 +25,7 @@ from typing import BinaryIO, NoReturn
 logger = logging.getLogger(__name__)
 
 END_S = 4.0  # an orderly end stops commands and keeps checkpoints, which takes tenths of a second
-LAST_S = 1  # after that, for a process in which no Python runs any more
+LAST_S = 1  # after that, for a process in which Python no longer runs
 PLAIN = re.compile(rb"Content-Length: ([1-9][0-9]{0,7})\r\n\r\n")  # as nearly all clients write it
 LIMIT_HEADER_BYTES = 16_384
 CHUNK_BYTES = 65_536  # what a pipe holds

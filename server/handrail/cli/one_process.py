@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 TAIL_CHARS = 4000  # of what the server logs
 LEAVE_S = 1.0  # for a server that has been told to end, beyond the time that its client gave it
-LAST_S = 5  # after that, for a process in which no Python runs any more
+LAST_S = 5  # after that, for a process in which Python no longer runs
 
 
 def with_server(command: Callable[[Start], Coroutine[object, object, int]]) -> int:

@@ -129,7 +129,7 @@ def keep_after(spot: ResolvedTarget, now: Image, before: StoredImage) -> tuple[S
     if spot.target.is_untouched:
         return before, []
     after, blobs = keep(now)
-    if after.blob is not None and after.mode is None:  # the file is not there any more
+    if after.blob is not None and after.mode is None:  # there is no file
         after = replace(after, mode=before.mode)
     if not spot.target.leaves_file or now.unsaved is None:
         return after, blobs

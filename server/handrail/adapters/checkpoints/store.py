@@ -133,7 +133,7 @@ class Store:
         Args:
             objects: All that the commit needs and that is not known to be there.
             change: What names the commit, from when on all is on the disk.
-            gone: What nothing names any more from then on.
+            gone: The objects that nothing refers to from then on.
         """
         entries = {entry.name: entry for entry in map(pack.entry_of, objects)}
         loose = gone | entries.keys()  # what is written again may have been damaged

@@ -17,7 +17,7 @@ from handrail.adapters.files.files import in_thread
 
 LOADS = Path("/proc/loadavg")
 POLL_S = 0.05
-BEYOND = 4  # times as many: then it is ended, although what has started does not carry its mark any more
+BEYOND = 4  # times as many: then it is ended, even if they do not carry its mark
 
 
 async def wait_for_too_many_processes(mark: str) -> None:

@@ -301,7 +301,7 @@ class _ChosenNames:
     nested: list[Path] = field(default_factory=list)
 
     def leave_out(self, name: bytes, is_new: bool | None) -> None:
-        """Have the tree not hold what the path once was, and is no more."""
+        """Remove from the tree what the path was before and is not now."""
         if is_new is False:
             self.gone.append(name)
 

@@ -245,7 +245,7 @@ def _text(image: Image | None, now: Text) -> Text | None:
 async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
     """Handles a document that no longer exists: the turn deleted it, or someone has since."""
     raw = each.before.raw
-    if each.before.unsaved is not None:  # no editor holds it any more, so the file has to
+    if each.before.unsaved is not None:  # no editor holds it, so the file has to
         text = each.before.unsaved.text
         raw = encoded if isinstance(encoded := text.encode(text.content), bytes) else raw
     if raw is None:

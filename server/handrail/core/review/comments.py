@@ -29,7 +29,7 @@ class Status(StrEnum):
     UNDONE = "undone"
     GONE = "gone"  # rewritten, committed, or undone by other means
     LINES = "lines"  # lines of any document, which the user has picked out
-    CHANGED = "changed"  # such lines, of which some are not there any more
+    CHANGED = "changed"  # such lines, of which some are gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ class HostedServer:
         loop = asyncio.get_running_loop()
 
         def note_end(_: object) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed: no one waits any more
+            with contextlib.suppress(RuntimeError):  # the loop is closed: no one waits
                 loop.call_soon_threadsafe(self._ended.set)
 
         hosted.ended.add_done_callback(note_end)
