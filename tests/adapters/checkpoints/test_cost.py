@@ -136,3 +136,20 @@ async def test_a_snapshot_before_a_command_starts_few_programs(
     (root / "a").write_bytes(b"changed")
     await repo.before_command(step(3))
     assert started == ["status", "update-index", "write-tree", "ls-tree"], "one file has"
+
+
+async def test_after_a_command_what_did_not_change_is_looked_at_once(
+    repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_bytes(b"a")
+    snapshot = await repo.before_command(step(1))
+    looked_at: list[str] = []
+    really_look = os.lstat
+
+    def noted(path: Any, **given: Any) -> os.stat_result:
+        looked_at.append(os.fsdecode(path))
+        return really_look(path, **given)
+
+    monkeypatch.setattr(os, "lstat", noted)
+    await repo.after_command(step(1), snapshot)
+    assert looked_at.count(str(root / "a")) == 1

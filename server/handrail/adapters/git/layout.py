@@ -70,7 +70,7 @@ def waits_for(top: Path, names_of_patterns: Set[str] = IN_WORK_TREES) -> str:
     return ""
 
 
-def of_patterns(path: Path) -> str:
+def of_patterns(path: str | Path) -> str:
     """Returns why git would wait forever for a file of patterns; empty if it would not."""
     why = _why_not(path, OF_PATTERNS_BYTES)
     return f"{why}, and git would block on it" if why else ""
@@ -114,7 +114,7 @@ def _pointer(path: Path) -> str:
     return found[1] if found else ""
 
 
-def _why_not(path: Path, limit: int) -> str:
+def _why_not(path: str | Path, limit: int) -> str:
     """Returns why a file must not be read; empty if it may be, or is missing."""
     try:
         status = os.stat(path)

@@ -79,13 +79,14 @@ class Listed:
 
 def list_tree(git: Git, tree: str) -> Listed:
     """Lists *tree*; the blobs are looked for only where they are borrowed. Raises CheckpointError."""
-    names, sizes, borrows = [], dict[bytes, int | None](), git.borrows
-    for line in _lines(git.run("ls-tree", "-r", "-z", *(("-l",) if borrows else ()), tree)):
+    if not git.borrows:
+        return Listed(names=list(_lines(git.run("ls-tree", "-r", "-z", "--name-only", tree))), sizes={})
+    names, sizes = [], dict[bytes, int | None]()
+    for line in _lines(git.run("ls-tree", "-r", "-z", "-l", tree)):
         about, _, name = line.partition(b"\t")
         names.append(name)
-        if borrows:
-            _, kind, blob, size = about.split()
-            sizes[blob] = int(size) if kind == b"blob" and size.isdigit() else None
+        _, kind, blob, size = about.split()
+        sizes[blob] = int(size) if kind == b"blob" and size.isdigit() else None
     return Listed(names=names, sizes=sizes)
 
 

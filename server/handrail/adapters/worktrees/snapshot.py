@@ -126,8 +126,8 @@ class Trees:
             listed = index.list_tree(git, tree)
             is_whole = is_whole and (not git.borrows or index.is_whole(git, listed))
             taken.seen[top] = stats.read_stats(Path(top), listed.names)
-            for folder in {os.path.dirname(os.fsdecode(name)) for name in listed.names}:
-                if why := layout.of_patterns(Path(top, folder, ".gitattributes")):
+            for folder in {name.rpartition(b"/")[0] for name in listed.names}:
+                if why := layout.of_patterns(os.path.join(top, os.fsdecode(folder), ".gitattributes")):
                     raise LateError(why)  # to see what changes, git has to read it
         return taken, is_whole
 
@@ -170,7 +170,7 @@ class Trees:
         copied = self._begin(git, top, user)
         modes = _Modes(git)
         known = taken.seen.get(os.fspath(top)) or {}
-        names, closed = self._changes(git, known, copied)
+        names, closed, other_rights = self._changes(git, known, copied)
         taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
         chosen = _sort_out(top, names, taken, modes.known)
         if chosen.gone or chosen.there:
@@ -182,7 +182,7 @@ class Trees:
             taken.left_out.update({os.fspath(top / os.fsdecode(name)): REFUSED for name in refused})
         modes.write()
         taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
-        taken.rights.extend(os.fspath(top / name) for name in stats.with_other_rights(top, known))
+        taken.rights.extend(os.fspath(top / name) for name in other_rights)
         taken.trees[os.fspath(top)] = _write_tree(git)
         return chosen.nested
 
@@ -203,17 +203,21 @@ class Trees:
 
     def _changes(
         self, git: Git, known: stats.Stats, copied: UserRepository | None
-    ) -> tuple[Sequence[Name], Sequence[bytes]]:
-        """As `_names`, once git has been told what it must read again."""
+    ) -> tuple[Sequence[Name], Sequence[bytes], Sequence[str]]:
+        """
+        Returns the same as `_names`, once git has been told what it must read again; and the files with other
+        permission bits.
+        """
         paths = self._paths(git.work_tree)
         names, closed = _names(git, paths)
-        if doubtful := set(stats.doubtful(git.work_tree, known)) - {name for name, _ in names}:
+        compared = stats.compare(git.work_tree, known)
+        if doubtful := compared.doubtful - {name for name, _ in names}:
             index.reread(git, doubtful)
             names, closed = _names(git, paths)
         if copied is not None and any(index.are_attributes(name) for name, _ in names):
             index.reread_doubtful(git, copied, has_attributes=True)
             names, closed = _names(git, paths)
-        return names, closed
+        return names, closed, compared.other_rights
 
     def _lasts(self, user: UserRepository) -> bool:
         """Whether its objects may be leaned on: with a nested work tree, a command may remove those in it."""

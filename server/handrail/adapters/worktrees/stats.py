@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 
 # By name: the mode, when anything about the file last changed in ns, how many names it has, and its number.
@@ -19,28 +20,41 @@ LIMIT_FILES = 50_000  # a tenth of a second
 SECOND_NS = 10**9
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """
+    What the metadata of files tells after a command.
+
+    Attributes:
+        doubtful: The names of files that git may take for unchanged although they have been changed.
+        other_rights: The names of plain files whose permission bits have changed.
+    """
+
+    doubtful: Set[bytes]
+    other_rights: Sequence[str]
+
+
 def read_stats(top: Path, names: Sequence[bytes]) -> Stats | None:
     """Returns the status of the files *names* of a work tree; None if there are too many."""
     if len(names) > LIMIT_FILES:
         return None
-    each_stat = ((os.fsdecode(name), _stat(top, os.fsdecode(name))) for name in names)
+    folder = os.fsencode(top)
+    each_stat = ((os.fsdecode(name), _stat(b"%b/%b" % (folder, name))) for name in names)
     return {name: found for name, found in each_stat if found}
 
 
-def doubtful(top: Path, known: Stats) -> Iterator[bytes]:
-    """The names of files that git may take for unchanged although they have been changed."""
-    for name, (_, changed_ns, *_) in known.items():
-        now_ns = _stat(top, name)[1:2]
-        if now_ns and now_ns[0] != changed_ns and now_ns[0] // SECOND_NS == changed_ns // SECOND_NS:
-            yield os.fsencode(name)
-
-
-def with_other_rights(top: Path, known: Stats) -> Iterator[str]:
-    """The names of plain files whose permission bits have changed."""
-    for name, (mode, *_) in known.items():
-        now = _stat(top, name)[:1]
-        if now and now[0] != mode and stat.S_ISREG(mode) and stat.S_ISREG(now[0]):
-            yield name
+def compare(top: Path, known: Stats) -> Compared:
+    """Compares what files look like now with what was *known* of them, looking at each once."""
+    doubtful, other_rights = set[bytes](), list[str]()
+    for name, (mode, changed_ns, *_) in known.items():
+        now = _stat(f"{top}/{name}")
+        if not now:
+            continue
+        if now[1] != changed_ns and now[1] // SECOND_NS == changed_ns // SECOND_NS:
+            doubtful.add(os.fsencode(name))
+        if now[0] != mode and stat.S_ISREG(mode) and stat.S_ISREG(now[0]):
+            other_rights.append(name)
+    return Compared(doubtful=doubtful, other_rights=other_rights)
 
 
 def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
@@ -54,10 +68,10 @@ def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
     return not was or was[2] < 2 or was[3] != now.st_ino
 
 
-def _stat(top: Path, name: str) -> Sequence[int]:
+def _stat(path: str | bytes) -> Sequence[int]:
     """Nothing of a file that is not there, or in a folder that is closed."""
     try:
-        status = os.lstat(f"{top}/{name}")
+        status = os.lstat(path)
     except OSError:
         return ()
     return status.st_mode, status.st_ctime_ns, status.st_nlink, status.st_ino
