@@ -116,12 +116,12 @@ async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(pla
         await talk.until("at its next step")
         await talk.until(QUESTION)
         assert place.file(".env") == "KEY=1\n"
-        await talk.say("", "deny")
+        await talk.say("", "denied")
         await talk.until("Allow patch: .env?")
         await talk.until(QUESTION)
         await talk.say("sure", "That is not an answer")
         assert place.file(".env") == "KEY=1\n"
-        await talk.say("y", "allow: ")
+        await talk.say("y", "allowed: ")
         await talk.until("Done.")
         assert place.file(".env") == "KEY=2\n"
 
@@ -132,7 +132,7 @@ async def test_tab_turns_to_the_question_and_the_message_stays(place: Place) -> 
         await talk.until("Allow patch: .env?")
         talk.type(TAB)
         await talk.until(QUESTION)
-        await talk.say("y", "allow: ")
+        await talk.say("y", "allowed: ")
         await talk.until("Done.")
         assert place.file(".env") == "KEY=2\n"
         await talk.say("en", "> and then")
