@@ -354,7 +354,8 @@ the prefix `handrail.`. Generic clients drop the result of a command, so results
 diagnostics, progress or messages.
 
 Unknown fields are ignored; a missing optional field has its default. Wrong params are answered with
-`InvalidParams` (−32602) and the name of the field, unknown ids with `RequestFailed` (−32803).
+`InvalidParams` (−32602) and the name of the field; unknown ids, and what cannot be done now, with
+`RequestFailed` (−32803) and a sentence for the user.
 
 ## Discovery
 

@@ -18,6 +18,7 @@ from handrail.testing.texts import Json
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 INVALID_PARAMS = -32602
+REQUEST_FAILED = -32803
 
 
 async def opened(editor: Editor, name: str = "chat.open", **params: object) -> str:
@@ -386,13 +387,13 @@ async def test_documents_are_named_with_an_at(stage: Stage, habits: Habits) -> N
 @vscode
 async def test_wrong_requests_are_told(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("Yes.")))
-    with expect_error(INVALID_PARAMS, "no conversation is open"):
+    with expect_error(REQUEST_FAILED, "No conversation is open"):
         await editor.request("chat.send")
     uri = await opened(editor)
-    with expect_error(INVALID_PARAMS, "the message is empty"):
+    with expect_error(REQUEST_FAILED, "The message is empty"):
         await editor.request("chat.send", uri=uri)
     other = stage.put("a.txt", "x\n")
-    with expect_error(INVALID_PARAMS, "a.txt is not the document of a conversation"):
+    with expect_error(REQUEST_FAILED, "a.txt is not the document of a conversation"):
         await editor.request("chat.send", uri=other.as_uri())
     with expect_error(-32803, "does not exist"):
         await editor.request("chat.open", session="s-none")
@@ -645,7 +646,7 @@ async def test_a_message_stays_changed_while_other_things_happen(stage: Stage, h
     assert "## You\n\nHello.\nWith less.\n\n## handrail" in text
     write(editor, uri, "Then.\n")
     if habits.has_extension:
-        with expect_error(INVALID_PARAMS, "you changed an earlier message"):
+        with expect_error(REQUEST_FAILED, "You changed an earlier message"):
             await editor.request("chat.send", uri=uri)
     else:  # of a command, the user is asked what to do
         assert await editor.request("chat.send", uri=uri) is None

@@ -13,7 +13,6 @@ from e2e.conftest import Stage
 from e2e.habits import Habits
 from e2e.test_chat import (
     ASKS,
-    INVALID_PARAMS,
     STANDARD,
     actions,
     body,
@@ -331,7 +330,7 @@ async def test_a_draft_of_which_nothing_can_be_seen_is_empty(stage: Stage, habit
     uri = await opened(editor)
     write(editor, uri, "\u200b \ufeff\n\t\u2060\n")
     assert "Send" not in await actions(editor, uri, "## You")
-    with expect_error(INVALID_PARAMS, "the message is empty"):
+    with expect_error(REQUEST_FAILED, "The message is empty"):
         await editor.request("chat.send", uri=uri)
     await says(editor, uri, "Say yes.\n")
     await shows(editor, uri, "Yes.")

@@ -12,7 +12,7 @@ from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import Habits, opt_in
 from e2e.prompts import v4a
-from e2e.test_chat import INVALID_PARAMS, actions, every_editor, opened, says, shows, vscode, write
+from e2e.test_chat import actions, every_editor, opened, says, shows, vscode, write
 from e2e.test_chat_ask import REQUEST_FAILED, between
 from handrail.testing import answer, call
 from handrail.testing.texts import Json, position_of
@@ -268,7 +268,7 @@ async def test_what_is_wrong_with_a_command_is_said(
     editor = await stage.start(habits, settings=stage.script())
     uri = await opened(editor)
     write(editor, uri, f"{text}\n")
-    with expect_error(INVALID_PARAMS, said):
+    with expect_error(REQUEST_FAILED, said):
         await editor.request("chat.send", uri=uri)
     assert editor.desk[uri].endswith(f"{text}\n"), "it stays, to be mended"
 
@@ -330,7 +330,7 @@ async def test_commands_of_the_projects_that_cannot_be_used(stage: Stage, habits
     }.items():
         write(editor, uri, f"/{name}\n")
         if said:
-            with expect_error(INVALID_PARAMS, said):
+            with expect_error(REQUEST_FAILED, said):
                 await editor.request("chat.send", uri=uri)
         else:
             await says(editor, uri, "")
@@ -508,5 +508,5 @@ async def test_a_turn_that_failed_is_tried_again(stage: Stage, habits: Habits) -
     assert text.endswith("## You\n\nA draft.\n")
     fork = (await actions(editor, uri, "First."))["Fork the conversation here"]
     (first,) = fork["command"]["arguments"]
-    with expect_error(INVALID_PARAMS, "only the last turn can be retried"):
+    with expect_error(REQUEST_FAILED, "Only the last turn can be retried"):
         await editor.request("chat.retry", uri=uri, turn=first["turn"])

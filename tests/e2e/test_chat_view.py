@@ -11,7 +11,7 @@ from e2e.client import Editor, expect_error
 from e2e.conftest import HOUR_S, Stage
 from e2e.habits import VSCODE, opt_in
 from e2e.prompts import v4a
-from e2e.test_chat import INVALID_PARAMS, opened, shows
+from e2e.test_chat import REQUEST_FAILED, opened, shows
 from editors.streaming_model import Answer, streaming_model
 from handrail.lsp.chat.feed import difference
 from handrail.lsp.protocol import ChatRemark, ChatWords
@@ -207,7 +207,7 @@ async def test_a_turn_that_runs_is_shown_no_pictures(stage: Stage) -> None:
     view.editor.answers = [None]
     await view.says("Make a file.")
     await view.editor.until(lambda: view.of("question"))
-    with expect_error(INVALID_PARAMS, "Queue the message"):
+    with expect_error(REQUEST_FAILED, "Queue the message"):
         await view.says("Like this.", images=[{"data": "aGVsbG8="}])
     assert view.of("told") == []
 
@@ -242,7 +242,7 @@ async def test_mode_model_and_commands(stage: Stage) -> None:
     assert view.of("remark")[0]["text"] == "The mode is plan."
     other = await view.says("/new")
     assert (other["turn"], other["session"] == view.session) == (None, False)
-    with expect_error(INVALID_PARAMS, "is not a mode"):
+    with expect_error(REQUEST_FAILED, "is not a mode"):
         await view.says("/mode loud")
 
 

@@ -15,7 +15,7 @@ from adapters.model_server import Call, ModelServer, Say, model_server
 from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE
-from e2e.test_chat import INVALID_PARAMS, opened, says, shows
+from e2e.test_chat import REQUEST_FAILED, opened, says, shows
 from e2e.test_chat_ask import between
 from e2e.test_chat_commands import command, offered
 from e2e.test_models import PNG
@@ -324,7 +324,7 @@ async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door
     stage.put(".agents/commands/fix_it.md", OWN)
     async with scene(stage, 0) as here:
         count = len(here.model.asked)
-        with expect_error(INVALID_PARAMS, WRONG[prompt]):
+        with expect_error(REQUEST_FAILED, WRONG[prompt]):
             await door(here.editor, prompt)
         assert len(here.model.asked) == count
 
@@ -336,7 +336,7 @@ async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door
 async def test_a_command_of_conversations_is_no_prompt(stage: Stage, name: str, typed: str) -> None:
     async with scene(stage, 0) as here:
         count = len(here.model.asked)
-        with expect_error(INVALID_PARAMS, "is a command of conversations, and not a prompt for the model"):
+        with expect_error(REQUEST_FAILED, "is a command of conversations, and not a prompt for the model"):
             await here.editor.request(name, prompt=typed)
         assert len(here.model.asked) == count
 

@@ -16,8 +16,8 @@ from handrail.testing.texts import Json
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
-INVALID_PARAMS = -32602
 SEND, FIX = "Send to handrail", "Fix this with handrail"
+REQUEST_FAILED = -32803
 CODE = "import re\n# handrail: make it loud\n# and keep the name\none = 1\ntwo = 2\n"
 BARE = "import re\none = 1\ntwo = 2\n"
 LOUD = BARE.replace("one = 1", "one = ONE")
@@ -313,7 +313,7 @@ async def test_it_stays_if_another_document_is_edited(stage: Stage, habits: Habi
 async def test_a_comment_that_is_gone_is_an_error(stage: Stage, habits: Habits) -> None:
     editor = await started(stage, habits)
     uri = editor.desk.open(stage.put("a.py", CODE))
-    with expect_error(INVALID_PARAMS, "line 1 of a.py", "Choose a line"):
+    with expect_error(REQUEST_FAILED, "line 1 of a.py", "Choose a line"):
         await editor.request("prompt.send", uri=uri, line=0)
 
 
@@ -326,9 +326,9 @@ async def test_nothing_of_protected_and_served_documents_is_sent(stage: Stage, h
         assert await titles(editor, uri, 0) == []
         if "codeLens" in habits.capabilities["textDocument"]:
             assert await lenses(editor, uri) == []
-        with expect_error(INVALID_PARAMS, name, "its text is not sent"):
+        with expect_error(REQUEST_FAILED, name, "its text is not sent"):
             await editor.request("prompt.send", uri=uri, line=0)
-        with expect_error(INVALID_PARAMS, name, "its text is not sent"):
+        with expect_error(REQUEST_FAILED, name, "its text is not sent"):
             await editor.request("prompt.fix", uri=uri, range=at(0), diagnostics=[diagnostic])
     assert prompts(stage) == []
 
@@ -337,7 +337,7 @@ async def test_nothing_of_protected_and_served_documents_is_sent(stage: Stage, h
 async def test_without_a_model_it_says_so(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits)
     uri = editor.desk.open(stage.put("a.py", CODE))
-    with expect_error(INVALID_PARAMS, "`paste`"):
+    with expect_error(REQUEST_FAILED, "`paste`"):
         await editor.request("prompt.send", uri=uri, line=1)
 
 
@@ -494,6 +494,6 @@ async def test_a_second_click_sends_nothing(stage: Stage, habits: Habits) -> Non
     editor.answers = [None]
     uri = editor.desk.open(stage.put("a.py", CODE))
     await editor.request("prompt.send", uri=uri, line=1)
-    with expect_error(INVALID_PARAMS, "was already sent"):
+    with expect_error(REQUEST_FAILED, "was already sent"):
         await editor.request("prompt.send", uri=uri, line=1)
     assert len(prompts(stage)) == 1

@@ -52,7 +52,7 @@ from handrail.lsp.review.page import ReviewPage
 from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.lsp.terms import terms
-from handrail.ports import Ports, Provider
+from handrail.ports import HandrailError, Ports, Provider
 
 logger = logging.getLogger(__name__)
 
@@ -65,6 +65,10 @@ STRICT = (  # while the client has never told its settings: they may hold strict
 
 class Wrong(Exception):
     """A client's params are wrong; the text names the field."""
+
+
+class Refused(HandrailError):
+    """Something that a person asked for cannot be done now; the text tells them why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,14 @@ from pygls.exceptions import JsonRpcException
 
 from handrail.core import surfaces
 from handrail.lsp import protocol
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 from handrail.ports import HandrailError
 
 LEAVE = "Leave it as it is"
 Handler = Callable[[], Awaitable[object]]
 
 
-class Offered(Wrong):
+class Offered(Refused):
     """An error with actions that the user may choose from; *handlers* has them by their titles."""
 
     def __init__(self, message: str, handlers: Mapping[str, Handler]) -> None:

@@ -19,7 +19,7 @@ from handrail.lsp.documents import OpenDocument
 from handrail.lsp.features import actions, configuration, review_page, turn
 from handrail.lsp.features.actions import action, lens
 from handrail.lsp.prompts import typed, words
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 from handrail.ports import HandrailError
 
 SEND, FIX = "Send to handrail", "Fix this with handrail"
@@ -36,8 +36,8 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
     here = prompts_at(prompts(content, language, place.uri), params.line, params.line)
     if not here:
         where = f"line {params.line + 1} of {surfaces.line(place.path)}"
-        raise Wrong(
-            f"no comment at {where} begins with `handrail:`. It may have been changed or removed. Choose a "
+        raise Refused(
+            f"No comment at {where} begins with `handrail:`. It may have been changed or removed. Choose a "
             f"line of such a comment, or write one there."
         )
     return await _send(state, place, content, here[0])
@@ -45,7 +45,7 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
 
 async def _send(state: State, place: Place, content: str, prompt: Prompt) -> protocol.TurnStartResult:
     if state.host.turns.removals.has(place.identity, prompt.text):
-        raise Wrong(f"this comment was already sent: {surfaces.line(prompt.text, TITLE_CHARS)}")
+        raise Refused(f"This comment was already sent: {surfaces.line(prompt.text, TITLE_CHARS)}")
     document = state.documents.find(place.uri)
     if document is not None and document.typed is not None:
         document.typed.send(prompt.text)
@@ -73,7 +73,7 @@ async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
     """Begin a turn of the latest session, once those that run have finished."""
     await configuration.wait_for_settings(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:
-        raise Wrong(
+        raise Refused(
             "`handrail.model` is `paste`, so no model can answer. Set it to a model, then send again."
         )
     secrets = state.secrets()
@@ -83,12 +83,12 @@ async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
 
 
 def source_place(state: State, uri: str) -> Place:
-    """Returns the place of a document. Raises Wrong if its text must not be sent."""
+    """Returns the place of a document. Raises Refused if its text must not be sent."""
     place = state.workspace.resolve(uri)
     if isinstance(place, Failure):
-        raise Wrong(f"{surfaces.line(uri)}: {place.message}")
+        raise Refused(f"{surfaces.line(uri)}: {place.message}")
     if place.kind not in SENT_FROM:
-        raise Wrong(
+        raise Refused(
             f"{surfaces.line(place.path)} is protected or outside the workspace, so its text is not sent. "
             f"Ask in a conversation instead."
         )
@@ -96,10 +96,10 @@ def source_place(state: State, uri: str) -> Place:
 
 
 async def _text(state: State, uri: str, place: Place) -> tuple[str, str]:
-    """Returns the current text of a document, unsaved changes included, and its language. Raises Wrong."""
+    """Returns the current text of a document, unsaved changes included, and its language. Raises Refused."""
     read = await state.editor.read(uri)
     if isinstance(read, Failure):
-        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {read.message}")
+        raise Refused(f"{surfaces.line(place.path)} cannot be read: {read.message}")
     document = state.documents.find(uri)
     return read.text.content, document.language if document is not None else ""
 

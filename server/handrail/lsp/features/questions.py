@@ -11,7 +11,7 @@ from handrail.core import surfaces
 from handrail.lsp import protocol
 from handrail.lsp.features import actions
 from handrail.lsp.questions import words
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 from handrail.ports import DENY
 
 OUTPUT = "output-of-command.md"
@@ -39,7 +39,7 @@ async def show(state: State, params: protocol.ApprovalShowParams) -> protocol.Se
     elif state.questions.open:
         asked = state.questions.open[0]
     else:
-        raise Wrong("params.approval: no question is open.")
+        raise Refused("No question is open.")
     uri, text = await state.question_documents.write(asked)
     return protocol.ServedDocument(uri=uri, text=text)
 

@@ -18,7 +18,7 @@ from handrail.lsp import protocol, settings
 from handrail.lsp.documents import to_units
 from handrail.lsp.features import actions, turn
 from handrail.lsp.features.actions import action, lens
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 from handrail.ports import HandrailError
 from handrail.ports.errors import ServedError
 
@@ -107,7 +107,7 @@ async def edit(state: State, params: protocol.ReviewEditParams) -> None:
 async def send(state: State, params: protocol.ReviewSendParams) -> protocol.ReviewSent:
     """Send all comments as one turn."""
     if state.settings.text(settings.MODEL) == PASTE:
-        raise Wrong(
+        raise Refused(
             "`handrail.model` is `paste`, so no model can answer comments. Set it to a model, then send."
         )
     async with state.review_page.sending:
@@ -115,7 +115,7 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
         discussion = state.discussion
         unsent = discussion.comments()
         if not unsent:
-            raise Wrong("there are no comments. Write one below a change in the review document, then send.")
+            raise Refused("There are no comments. Write one below a change in the review document first.")
         latest, own = await discussion.session(unsent)
         session = params.session or await _find_session(state, latest)
         prompt = redact(comments.prompt(unsent, own), state.secrets())

@@ -18,7 +18,7 @@ from handrail.core.patches import reply
 from handrail.core.results.redact import redact
 from handrail.lsp import convert, model_settings, protocol, settings
 from handrail.lsp.features import checkpoint, configuration
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 from handrail.ports import ModelChoice
 
 LIMIT_IMAGES = 20
@@ -119,18 +119,18 @@ async def cancel(state: State, params: protocol.TurnCancelParams) -> None:
 
 
 async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple[Picture, ...]:
-    """Returns the pictures that the user shows. Raises Wrong."""
+    """Returns the pictures that the user shows. Raises Wrong, Refused."""
     if not images:
         return ()
     await configuration.wait_for_settings(state)
     if not model_settings.takes_pictures(state.settings):
         model = state.settings.text(settings.MODEL)
-        raise Wrong(
-            f"params.images: handrail does not know whether {model} can see pictures. If it can, set "
-            f"handrail.pictures to always."
+        raise Refused(
+            f"handrail does not know whether {model} can see pictures. If it can, set handrail.pictures to "
+            "always."
         )
     if len(images) > LIMIT_IMAGES:
-        raise Wrong(f"params.images: {len(images)} are too many; a turn may have at most {LIMIT_IMAGES}.")
+        raise Refused(f"{len(images)} pictures are too many; a turn may have at most {LIMIT_IMAGES}.")
     return tuple([await _picture(state, image, f"params.images[{at}]") for at, image in enumerate(images)])
 
 
@@ -141,7 +141,7 @@ async def _pointed_pictures(state: State, context: Sequence[protocol.TurnContext
         if model_settings.takes_pictures(state.settings) and isinstance(
             await state.editor.read(each.uri), Failure
         ):
-            with suppress(Wrong):  # what else cannot be read is left out
+            with suppress(Refused):  # what else cannot be read is left out
                 result.append(await _picture(state, protocol.TurnImage(uri=each.uri), "params.context"))
     return tuple(result[:LIMIT_IMAGES])
 
@@ -152,7 +152,7 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
     if image.uri is not None:
         name, raw = state.show_path(image.uri), await state.editor.read_bytes(image.uri)
         if raw is None:
-            raise Wrong(f"{where}.uri: the file {image.uri} does not exist or cannot be read.")
+            raise Refused(f"The picture {name} does not exist or cannot be read.")
     else:
         name = image.name or "picture"
         try:
@@ -161,11 +161,9 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
             raise Wrong(f"{where}.data is not valid base64: {error}") from error
     media = binary.media_of(raw)
     if not media:
-        raise Wrong(f"{where}: {name} is not a PNG, JPEG, GIF or WebP picture.")
+        raise Refused(f"{name} is not a PNG, JPEG, GIF or WebP picture.")
     if len(raw) > LIMIT_PICTURE_BYTES:
-        raise Wrong(
-            f"{where}: {name} has {len(raw):,} bytes; the limit for pictures is {LIMIT_PICTURE_BYTES:,}."
-        )
+        raise Refused(f"{name} has {len(raw):,} bytes; the limit for pictures is {LIMIT_PICTURE_BYTES:,}.")
     return Picture(path=name, media=media, data=(await asyncio.to_thread(b64encode, raw)).decode("ascii"))
 
 

@@ -57,7 +57,7 @@ module.exports = {
     await inView({ sees: "Both were named.", does: [["paste", MESSAGE, picture], ["paste", MESSAGE, { ...picture, name: "a.txt", type: "text/plain" }]] });
     await inView({ sees: "a.txt is not a picture.", picture: "picture" });
     await inView({ sees: "dot.png", ...write("What is this?") });
-    await inView({ sees: "does not know whether", picture: "blind" }); // nothing of the message is lost
+    await inView({ sees: "Your message was not sent: handrail does not know whether", picture: "blind" }); // nothing of the message is lost
     await settings().update("pictures", "always", vscode.ConfigurationTarget.Global);
     saysOnly("A dot.");
     await inView({ sees: "dot.png", does: [["click", "textbox", MESSAGE], ENTER] });

@@ -13,7 +13,7 @@ from handrail.lsp.chat import draft as drafts
 from handrail.lsp.features import actions, configuration, prompts
 from handrail.lsp.features.actions import action
 from handrail.lsp.features.chat import requests
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 
 ABOUT, CHANGE = "Ask handrail about this…", "Change this with handrail…"
 LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read by the model as it needs it
@@ -44,13 +44,13 @@ async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAske
 async def _quote(state: State, params: protocol.ChatAskParams) -> str:
     """
     Returns the text that names what a message is about: a document, or a selection as the editor holds it.
-    Raises Wrong.
+    Raises Refused.
     """
     uri = params.uri or ""
     place = prompts.source_place(state, uri)
     document = await state.editor.read(uri)
     if isinstance(document, Failure):
-        raise Wrong(f"{surfaces.line(place.path)} cannot be read: {document.message}")
+        raise Refused(f"{surfaces.line(place.path)} cannot be read: {document.message}")
     opening = "Change this in" if params.change else "About this in" if params.range else "About"
     if params.range is None:
         return f"{opening} {mentions.write_mention(place.path)}:"

@@ -8,7 +8,7 @@ from handrail.agent.chat import slash
 from handrail.lsp import protocol, settings
 from handrail.lsp.features import configuration, review_page, turn
 from handrail.lsp.features.chat import mentioned, own_commands
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 
 LIMIT_TOLD = 10  # of what is wrong with a message, each in a message of its own
 
@@ -60,12 +60,12 @@ async def _with_mentions(
 
 
 async def _refuse_commands(state: State, prompt: str) -> None:
-    """Keep commands from the model, except those of the project. Raises Wrong."""
+    """Keep commands from the model, except those of the project. Raises Refused."""
     command = slash.parse(prompt)
     if isinstance(command, str):
         await own_commands.expect(state, prompt)
     elif command is not None:
-        raise Wrong(
+        raise Refused(
             f"`/{command.name}` is a command of conversations, and not a prompt for the model. Send it in a "
             "conversation, with handrail.chat.send or handrail.chat.say, or in `handrail chat`."
         )

@@ -18,7 +18,7 @@ from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, session, turn
 from handrail.lsp.features import model as models
 from handrail.lsp.features.chat import own_commands
-from handrail.lsp.state import EDITOR, State, Wrong
+from handrail.lsp.state import EDITOR, Refused, State
 
 NEXT = "From the next turn on."
 HOW = "The code actions at a line show what that turn changed, and undo it; your own changes stay."
@@ -34,7 +34,7 @@ LABEL_CHARS = 80
 
 
 async def run(state: State, page: ChatPage, command: Command) -> list[Answer]:
-    """Do what a command says; what the conversation tells of it. Raises Wrong, HandrailError."""
+    """Do what a command says; what the conversation tells of it. Raises HandrailError."""
     answer = await COMMANDS[command.name](state, page, command.argument)
     return [each if isinstance(each, Answer) else Answer(text=each) for each in answer]
 
@@ -62,7 +62,7 @@ async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
         return [f"The mode is {state.host.mode_of(Mode(page.mode) if page.mode else None)}."]
     wanted = next((each for each in modes if each == argument.lower()), None)
     if wanted is None:
-        raise Wrong(f"`{argument}` is not a mode. Modes are {', '.join(modes)}.")
+        raise Refused(f"`{argument}` is not a mode. Modes are {', '.join(modes)}.")
     page.mode = wanted
     return [f"The mode is {wanted}. {NEXT}"]
 

@@ -50,7 +50,7 @@ class ResolvedMentions:
 async def resolve_mentions(state: State, text: str, session: str | None = None) -> ResolvedMentions:
     """
     Resolves the names with an `@` in *text*, and the command of the project with which it begins. Raises
-    Wrong.
+    Refused.
 
     Args:
         session: The conversation that the text is part of, if it has begun.

@@ -10,7 +10,7 @@ from handrail.core.conversation.message import Excerpt
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place
 from handrail.lsp.features import prompts
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State
 
 FOLDER = ".agents/commands/"
 LIMIT_CHARS = 100_000
@@ -37,7 +37,7 @@ class OwnCommand:
 
 
 async def find_command(state: State, message: str) -> OwnCommand | None:
-    """The command that a message begins with, if the project has it. Raises Wrong if it cannot be used."""
+    """The command that a message begins with, if the project has it. Raises Refused if it cannot be used."""
     found = _WRITTEN.fullmatch(message.strip())
     if found is None:
         return None
@@ -47,33 +47,33 @@ async def find_command(state: State, message: str) -> OwnCommand | None:
     for path in (tail, *(each for each in known if each.endswith(f"/{tail}"))):
         text = await _read(state, path, f"/{name} cannot be used: {path}")
         if text is not None and state.client.untrusted:
-            raise Wrong(f"/{name} cannot be used: {path} is in a workspace that you have not trusted.")
+            raise Refused(f"/{name} cannot be used: {path} is in a workspace that you have not trusted.")
         if text is not None:
             return OwnCommand(name=name, path=path, text=_fill_in(text, arguments))
     return None
 
 
 async def expect(state: State, message: str) -> None:
-    """Make sure that the project has the command that a message begins with. Raises Wrong."""
+    """Make sure that the project has the command that a message begins with. Raises Refused."""
     if await find_command(state, message) is None:
         own = [name for name, _ in await names(state)]
-        raise Wrong(str(slash.parse(message, own)))
+        raise Refused(str(slash.parse(message, own)))
 
 
 async def _read(state: State, path: str, problem: str) -> str | None:
-    """Returns the text of a command's file; None if the file does not exist. Raises Wrong."""
+    """Returns the text of a command's file; None if the file does not exist. Raises Refused."""
     place = state.workspace.resolve(path)
     if not isinstance(place, Place) or _FILE.fullmatch(path) is None:
         return None
     if place.kind not in prompts.SENT_FROM:
-        raise Wrong(f"{problem} is protected, or outside the workspace.")
+        raise Refused(f"{problem} is protected, or outside the workspace.")
     held = await state.editor.read(place.uri)
     if isinstance(held, Failure):
         if held.code is Code.NO_SUCH_FILE:
             return None
-        raise Wrong(f"{problem}: {held.message}")
+        raise Refused(f"{problem}: {held.message}")
     if len(held.text.content) > LIMIT_CHARS:
-        raise Wrong(f"{problem} has more than {LIMIT_CHARS:,} characters.")
+        raise Refused(f"{problem} has more than {LIMIT_CHARS:,} characters.")
     return held.text.content
 
 

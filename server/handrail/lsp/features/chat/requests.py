@@ -23,13 +23,13 @@ from handrail.lsp.chat import messages
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import actions, configuration
 from handrail.lsp.features.chat import begin, commands, own_commands
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State
 
 logger = logging.getLogger(__name__)
 
 MESSAGE_CHARS = 60
 CHANGED = (
-    "you changed an earlier message, which began with {message!r}. Send it again or restore it with the code "
+    "You changed an earlier message, which began with {message!r}. Send it again or restore it with the code "
     "action there. Then send your new message."
 )
 AGAIN, RESTORE = "Send it again, in a new conversation", "Restore the message"
@@ -105,7 +105,7 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
         if (changed := page.changed_message()) is not None:
             raise _offered_changes(state, page, changed)
         if surfaces.is_blank(text):
-            raise Wrong(f"the message is empty. Write below the last `{YOU}` of the document, then send.")
+            raise Refused(f"The message is empty. Write below the last `{YOU}` of the document, then send.")
         begun = await say(state, page, text, params.mode)
         page.note_sent(sent)
         await page.refresh()
@@ -193,10 +193,10 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
             raise UnknownId(f"The conversation has no turn {params.turn!r}.")
         text = page.message(params.turn) if params.text is None else params.text
         if surfaces.is_blank(text):
-            raise Wrong("the message is empty. Write the new message in its place, then send it again.")
+            raise Refused("The message is empty. Write the new message in its place, then send it again.")
         at = ids.index(params.turn)
         if turns[at].copied:
-            raise Wrong("this message was copied from another conversation. Send it again there.")
+            raise Refused("This message was copied from another conversation. Send it again there.")
         if at:
             last = turns[at - 1]
             session = await state.host.fork(page.session, last.copied or last.turn)
@@ -215,9 +215,9 @@ async def fork(state: State, params: protocol.ChatTurnParams) -> protocol.ChatDo
     page = await _page(state, params.uri, params.session)
     one = _turn(page, params.turn)
     if one.copied:
-        raise Wrong("this turn was copied from another conversation. Fork that one.")
+        raise Refused("This turn was copied from another conversation. Fork that one.")
     if one.is_running:
-        raise Wrong("this turn is still running. Stop it or wait until it ends, then fork the conversation.")
+        raise Refused("This turn is still running. Stop it, or fork the conversation when it has ended.")
     return await _document(await state.chats.of_session(await state.host.fork(page.session, one.turn)))
 
 
@@ -227,11 +227,11 @@ async def retry(state: State, params: protocol.ChatTurnParams) -> protocol.ChatS
     async with page.sending:
         one = _turn(page, params.turn)
         if page.transcript.running is not None:
-            raise Wrong(
-                "a turn is running in this conversation. Stop it or wait until it ends, then try again."
+            raise Refused(
+                "A turn is running in this conversation. Stop it or wait until it ends, then try again."
             )
         if one is not page.transcript.turns[-1] or one.copied:
-            raise Wrong("only the last turn can be retried. Send an earlier message again instead.")
+            raise Refused("Only the last turn can be retried. Send an earlier message again instead.")
         begun = await say(state, page, one.prompt, Mode(one.mode).value if one.mode else None)
         await page.refresh()
     return protocol.ChatSent(session=page.session, turn=begun.turn)
@@ -248,10 +248,10 @@ async def _page(state: State, uri: str | None, session: str | None) -> ChatPage:
     await state.chats.settle()
     found = state.chats.of_uri(uri) if uri is not None else None
     if uri is not None and found is None:
-        raise Wrong(f"params.uri: {state.show_path(uri)} is not the document of a conversation.")
+        raise Refused(f"{state.show_path(uri)} is not the document of a conversation.")
     session = session or state.chats.latest
     if found is None and session is None:
-        raise Wrong("no conversation is open. Open one with handrail.chat.open, write in it, then send.")
+        raise Refused("No conversation is open. Open one with handrail.chat.open, write in it, then send.")
     if found is None and session is not None:
         await ensure_known(state, session)
         found = await state.chats.of_session(session)

@@ -22,7 +22,7 @@ from handrail.lsp.features import configuration
 from handrail.lsp.features.chat import begin, commands, mentioned, own_commands, requests
 from handrail.lsp.features.chat.at_lines import PLAN
 from handrail.lsp.questions import words
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import Refused, State, Wrong
 
 SERVICE = "chat"
 LIMIT_HUNKS = 200  # that are shown at their calls; all of them are in the review document
@@ -74,9 +74,7 @@ async def _begin(
         return await requests.say(state, page, text, params.mode, params.images)
     if not params.queue:
         if params.images:
-            raise Wrong(
-                "params.images: pictures cannot be added to a running turn. Queue the message instead."
-            )
+            raise Refused("Pictures cannot be added to a running turn. Queue the message instead.")
         return await requests.say(state, page, text, params.mode)
     wanted = protocol.TurnStartParams(
         prompt=text, session=page.session, mode=params.mode or page.mode, images=params.images
