@@ -43,7 +43,8 @@ from handrail.lsp.features import (
 from handrail.lsp.features.chat import ask, at_lines, begin, links, mentioned
 from handrail.lsp.features.chat import requests as chat
 from handrail.lsp.features.chat import view as chat_view
-from handrail.lsp.state import Hooks, State, Wrong
+from handrail.lsp.state import Hooks, State
+from handrail.lsp.wire import InvalidParams
 from handrail.ports import HandrailError
 
 logger = logging.getLogger(__name__)
@@ -206,7 +207,7 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
             if tell and request in TOLD:
                 TOLD[request](server.state, result)
             return result
-        except (wire.InvalidParams, Wrong, HandrailError) as error:
+        except (InvalidParams, HandrailError) as error:
             if tell and isinstance(error, actions.Offered):
                 server.state.begin(actions.offer(server.state, error))
                 return None
@@ -242,7 +243,7 @@ def _register_documents(server: Server) -> None:
     async def document_content(params: lsp.TextDocumentContentParams) -> lsp.TextDocumentContentResult:
         try:
             return lsp.TextDocumentContentResult(text=await virtual.content(server.state, params.uri))
-        except Wrong as error:
+        except InvalidParams as error:
             raise JsonRpcInvalidParams(message=_show(str(error))) from error
         except HandrailError as error:
             raise RequestFailed(message=_show(str(error))) from error

@@ -52,7 +52,7 @@ from handrail.lsp.review.page import ReviewPage
 from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.lsp.terms import terms
-from handrail.ports import HandrailError, Ports, Provider
+from handrail.ports import Ports, Provider
 
 logger = logging.getLogger(__name__)
 
@@ -61,14 +61,6 @@ STRICT = (  # while the client has never told its settings: they may hold strict
     Rule(tool="edit", match="**", decision=Decision.ASK),
     Rule(tool="terminal", match="*", decision=Decision.ASK),
 )
-
-
-class Wrong(Exception):
-    """A client's params are wrong; the text names the field."""
-
-
-class Refused(HandrailError):
-    """Something that a person asked for cannot be done now; the text tells them why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,8 @@ from cattrs import ClassValidationError, Converter, transform_error
 from cattrs.cols import list_structure_factory
 from cattrs.gen import make_dict_structure_fn, make_dict_unstructure_fn, override
 
+from handrail.ports import HandrailError
+
 T = TypeVar("T")
 
 SHOWN_CHARS = 60  # of a wrong value
@@ -23,6 +25,10 @@ SHOWN_CHARS = 60  # of a wrong value
 
 class InvalidParams(Exception):
     """The params of a message are wrong; the text names the field."""
+
+
+class Refused(HandrailError):
+    """Something that a person asked for cannot be done now; the text tells them why, and what to do."""
 
 
 def camel(name: str) -> str:

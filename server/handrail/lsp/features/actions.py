@@ -9,7 +9,8 @@ from pygls.exceptions import JsonRpcException
 
 from handrail.core import surfaces
 from handrail.lsp import protocol
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 from handrail.ports import HandrailError
 
 LEAVE = "Leave it as it is"
@@ -34,7 +35,7 @@ async def offer(state: State, offered: Offered) -> None:
         handler = offered.handlers.get(answer.title) if answer is not None else None
         if handler is not None:
             await handler()
-    except (Wrong, HandrailError, JsonRpcException) as error:
+    except (InvalidParams, HandrailError, JsonRpcException) as error:
         state.say(str(error))
 
 

@@ -12,7 +12,8 @@ from handrail.agent.restoring import Redo
 from handrail.core.documents.text import Text
 from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import virtual
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams
 from handrail.ports import CheckpointError
 
 logger = logging.getLogger(__name__)
@@ -32,9 +33,11 @@ async def list_(state: State, params: protocol.CheckpointListParams) -> list[pro
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
     """Take a turn or a step back."""
     if not params.files and (params.uris is not None or not params.conversation):
-        raise Wrong("params.files may be false only with params.conversation and without params.uris.")
+        raise InvalidParams(
+            "params.files may be false only with params.conversation, without params.uris."
+        )
     if params.range is not None and len(params.uris or ()) != 1:
-        raise Wrong("params.range needs exactly one document in params.uris.")
+        raise InvalidParams("params.range needs exactly one document in params.uris.")
     with state.show_slow_work("Restoring documents") as slow:
         request = RestoreRequest(
             checkpoint=params.checkpoint,

@@ -6,7 +6,8 @@ from handrail.core.failure import Failure
 from handrail.core.ledger import offer
 from handrail.lsp import protocol
 from handrail.lsp.features import virtual
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams
 
 
 async def list_(state: State, params: protocol.FailureListParams) -> list[protocol.Failure]:
@@ -26,7 +27,7 @@ async def dismiss(state: State, params: protocol.FailureDismissParams) -> None:
     elif params.failure is not None:
         state.host.dismiss([params.failure])
     else:
-        raise Wrong("params must have `failure`, the id of an open failure, or `all: true`.")
+        raise InvalidParams("params must have `failure`, the id of an open failure, or `all: true`.")
 
 
 async def apply(state: State, params: protocol.FailureApplyParams) -> list[protocol.Outcome]:
@@ -41,7 +42,9 @@ async def diff(state: State, params: protocol.FailureDiffParams) -> protocol.Fai
     """Show what a failed edit would change, and have a document ready that does."""
     text = offer.show_fixes(state.host.failure(params.failure), params.candidate)
     if not text:
-        raise Wrong("params.candidate must be the index of a candidate at which the edit can be made.")
+        raise InvalidParams(
+            "params.candidate must be the index of a candidate where the edit can be made."
+        )
     uri = virtual.of_failure(params.failure, params.candidate, text)
     return protocol.FailureDiff(uri=await virtual.document(state, uri, "edit.diff", text), text=text)
 

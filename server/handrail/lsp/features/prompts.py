@@ -19,7 +19,8 @@ from handrail.lsp.documents import OpenDocument
 from handrail.lsp.features import actions, configuration, review_page, turn
 from handrail.lsp.features.actions import action, lens
 from handrail.lsp.prompts import typed, words
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 from handrail.ports import HandrailError
 
 SEND, FIX = "Send to handrail", "Fix this with handrail"
@@ -62,7 +63,7 @@ async def _send(state: State, place: Place, content: str, prompt: Prompt) -> pro
 async def fix(state: State, params: protocol.PromptFixParams) -> protocol.TurnStartResult:
     """Ask for a fix of what other programs say of a place."""
     if not params.diagnostics:
-        raise Wrong("params.diagnostics must not be empty: name the problems to fix.")
+        raise InvalidParams("params.diagnostics must not be empty: name the problems to fix.")
     place = source_place(state, params.uri)
     content, _ = await _text(state, params.uri, place)
     excerpt = words.around(place.path, content, params.range.start.line, params.range.end.line)
@@ -127,7 +128,7 @@ async def _send_all(state: State, place: Place, content: str, waiting: Sequence[
     try:
         for each in waiting:
             await _send(state, place, content, each)
-    except (Wrong, HandrailError) as error:
+    except (InvalidParams, HandrailError) as error:
         state.say(f"A comment was not sent: {error}")
 
 

@@ -11,7 +11,8 @@ from handrail.core import surfaces
 from handrail.lsp import protocol
 from handrail.lsp.features import actions
 from handrail.lsp.questions import words
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 from handrail.ports import DENY
 
 OUTPUT = "output-of-command.md"
@@ -28,7 +29,7 @@ async def answer(state: State, params: protocol.ApprovalAnswerParams) -> None:
     asked = state.questions.find(params.approval)
     if not asked.question.takes(params.choice):
         choices = ", ".join(map(repr, asked.question.choices))
-        raise Wrong(f"params.choice must be one of {choices}, not {params.choice!r}.")
+        raise InvalidParams(f"params.choice must be one of {choices}, not {params.choice!r}.")
     state.questions.answer(params.approval, params.choice)
 
 

@@ -22,7 +22,8 @@ from handrail.core.review.pending import Kind, Pending
 from handrail.lsp import protocol, settings
 from handrail.lsp.features import actions, review_page
 from handrail.lsp.features.actions import action
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams
 
 CONFLICTS_SHOWN = 10  # one by one; no one reads more messages
 TEXT_CHARS = 400  # of the texts of a conflict, in a message
@@ -109,7 +110,7 @@ def _short(text: str) -> str:
 
 def _read_wanted(params: protocol.ReviewKeepParams | protocol.ReviewUndoParams) -> HunkSelection:
     if not params.all and params.hunks is None and params.uri is None and params.turn is None:
-        raise Wrong("params needs hunks, uri or turn, or all: true for all pending changes.")
+        raise InvalidParams("params needs hunks, uri or turn, or all: true for all pending changes.")
     return HunkSelection(hunks=params.hunks, uri=params.uri, turn=params.turn)
 
 

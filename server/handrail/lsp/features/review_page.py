@@ -18,7 +18,8 @@ from handrail.lsp import protocol, settings
 from handrail.lsp.documents import to_units
 from handrail.lsp.features import actions, turn
 from handrail.lsp.features.actions import action, lens
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 from handrail.ports import HandrailError
 from handrail.ports.errors import ServedError
 
@@ -45,7 +46,7 @@ async def comment(state: State, params: protocol.ReviewCommentParams) -> protoco
             last -= 1  # a selection of whole lines ends at the beginning of the next one
         key = await discussion.on_lines(params.uri, first, last)
     else:
-        raise Wrong("params needs hunk, or uri and range, to say where the comment belongs.")
+        raise InvalidParams("params needs hunk, or uri and range, to say where the comment belongs.")
     return await _room(state, key, params.text or "")
 
 

@@ -7,7 +7,8 @@ import asyncio
 from handrail.agent import compacting
 from handrail.lsp import convert, protocol
 from handrail.lsp.features import configuration
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams
 from handrail.ports import HandrailError
 
 
@@ -59,7 +60,7 @@ async def compact_session(state: State, session: str) -> tuple[int, int] | None:
 async def rename(state: State, params: protocol.SessionRenameParams) -> None:
     """Give a session another title."""
     if not params.title.strip():
-        raise Wrong("params.title is empty. Give the session a title.")
+        raise InvalidParams("params.title is empty. Give the session a title.")
     await state.host.archive.rename(params.session, params.title)
 
 

@@ -18,7 +18,8 @@ from handrail.core.patches import reply
 from handrail.core.results.redact import redact
 from handrail.lsp import convert, model_settings, protocol, settings
 from handrail.lsp.features import checkpoint, configuration
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 from handrail.ports import ModelChoice
 
 LIMIT_IMAGES = 20
@@ -53,7 +54,7 @@ async def _begin(
     more: tuple[Excerpt, ...] = (),
 ) -> protocol.TurnStartResult:
     if not params.prompt.strip():
-        raise Wrong("params.prompt must not be empty: say what to do, or paste a reply with edits.")
+        raise InvalidParams("params.prompt must not be empty: say what to do, or paste a reply with edits.")
     excerpts = _redact_excerpts(state, (*await _excerpts(state, params.context or ()), *more))
     pictures = (
         *await _pictures(state, params.images or ()),
@@ -91,7 +92,7 @@ async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnRe
 async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.TurnApplied:
     """Make edits that another program wrote; cancelling the request stops the turn."""
     if not reply.read(params.edits).blocks:
-        raise Wrong(f"params.edits holds no edit. Write {NOTATIONS}.")
+        raise InvalidParams(f"params.edits holds no edit. Write {NOTATIONS}.")
     turn = state.host.start(f"{params.title}\n\n{params.edits}", None, mode=Mode.EDIT)
     state.host.turns.providers[turn.id] = state.backend.providers(ModelChoice(model=PASTE))
     _began(state, turn)
@@ -119,7 +120,7 @@ async def cancel(state: State, params: protocol.TurnCancelParams) -> None:
 
 
 async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple[Picture, ...]:
-    """Returns the pictures that the user shows. Raises Wrong, Refused."""
+    """Returns the pictures that the user shows. Raises InvalidParams, Refused."""
     if not images:
         return ()
     await configuration.wait_for_settings(state)
@@ -148,7 +149,7 @@ async def _pointed_pictures(state: State, context: Sequence[protocol.TurnContext
 
 async def _picture(state: State, image: protocol.TurnImage, where: str) -> Picture:
     if (image.uri is None) == (image.data is None):
-        raise Wrong(f"{where}: give either uri or data.")
+        raise InvalidParams(f"{where}: give either uri or data.")
     if image.uri is not None:
         name, raw = state.show_path(image.uri), await state.editor.read_bytes(image.uri)
         if raw is None:
@@ -158,7 +159,7 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
         try:
             raw = await asyncio.to_thread(b64decode, image.data or "", validate=True)
         except ValueError as error:
-            raise Wrong(f"{where}.data is not valid base64: {error}") from error
+            raise InvalidParams(f"{where}.data is not valid base64: {error}") from error
     media = binary.media_of(raw)
     if not media:
         raise Refused(f"{name} is not a PNG, JPEG, GIF or WebP picture.")

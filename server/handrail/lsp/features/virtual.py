@@ -16,7 +16,8 @@ from lsprotocol import types as lsp
 
 from handrail.agent.restore.compare import compare
 from handrail.core.ledger import offer
-from handrail.lsp.state import State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams
 
 SCHEME = "handrail"
 FAILURE = "/failure/"  # no checkpoint has a slash in its name
@@ -51,16 +52,16 @@ async def document(state: State, uri: str, name: str, text: str) -> str:
 
 
 async def content(state: State, uri: str) -> str:
-    """The text of a virtual document. Raises Wrong, UnknownId, CheckpointError."""
+    """The text of a virtual document. Raises InvalidParams, UnknownId, CheckpointError."""
     parts = urlsplit(uri)
     checkpoint = unquote(parts.path.removeprefix("/")).removesuffix(".diff")
     if parts.scheme != SCHEME or not checkpoint:
-        raise Wrong(f"{uri} is not one of handrail's documents.")
+        raise InvalidParams(f"{uri} is not one of handrail's documents.")
     first, second = _unpack(parts.query, uri) if parts.query else (None, None)
     if not parts.path.startswith(FAILURE):
         return await compare(state.host.ports(), checkpoint, first, second)
     if first is None or not (second is None or second.isdecimal()):
-        raise Wrong(f"{uri} is not one of handrail's documents.")
+        raise InvalidParams(f"{uri} is not one of handrail's documents.")
     return offer.show_fixes(state.host.failure(first), None if second is None else int(second))
 
 
@@ -80,7 +81,7 @@ def _unpack(query: str, uri: str) -> tuple[str | None, str | None]:
         case [str() | None as first, str() | None as second]:
             return first, second
         case _:
-            raise Wrong(f"{uri} is not one of handrail's documents.")
+            raise InvalidParams(f"{uri} is not one of handrail's documents.")
 
 
 def show(state: State, shown: Shown) -> None:

@@ -13,7 +13,8 @@ from handrail.lsp.chat import draft as drafts
 from handrail.lsp.features import actions, configuration, prompts
 from handrail.lsp.features.actions import action
 from handrail.lsp.features.chat import requests
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 
 ABOUT, CHANGE = "Ask handrail about this…", "Change this with handrail…"
 LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read by the model as it needs it
@@ -22,7 +23,7 @@ LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read
 async def ask(state: State, params: protocol.ChatAskParams) -> protocol.ChatAsked:
     """Write at the end of a conversation, or say something in it."""
     if params.uri is None and surfaces.is_blank(params.text or ""):
-        raise Wrong("give `text`, or the `uri` of the document that it is about.")
+        raise InvalidParams("give `text`, or the `uri` of the document that it is about.")
     await configuration.wait_for_settings(state)
     await state.chats.settle()
     said = [await _quote(state, params)] if params.uri is not None else []

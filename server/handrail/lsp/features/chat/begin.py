@@ -8,7 +8,8 @@ from handrail.agent.chat import slash
 from handrail.lsp import protocol, settings
 from handrail.lsp.features import configuration, review_page, turn
 from handrail.lsp.features.chat import mentioned, own_commands
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 
 LIMIT_TOLD = 10  # of what is wrong with a message, each in a message of its own
 
@@ -35,7 +36,7 @@ async def queue(state: State, params: protocol.TurnStartParams) -> protocol.Turn
 async def steer(state: State, params: protocol.TurnSteerParams) -> None:
     """Say something to a running turn, with all that it names with an `@`. Raises UnknownId."""
     if not params.text.strip():
-        raise Wrong("params.text must not be empty.")
+        raise InvalidParams("params.text must not be empty.")
     session = state.host.turns.find(params.turn).session
     await _refuse_commands(state, params.text)
     pointed = await mentioned.resolve_mentions(state, params.text, session)

@@ -18,7 +18,8 @@ from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, session, turn
 from handrail.lsp.features import model as models
 from handrail.lsp.features.chat import own_commands
-from handrail.lsp.state import EDITOR, Refused, State
+from handrail.lsp.state import EDITOR, State
+from handrail.lsp.wire import Refused
 
 NEXT = "From the next turn on."
 HOW = "The code actions at a line show what that turn changed, and undo it; your own changes stay."

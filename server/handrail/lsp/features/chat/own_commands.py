@@ -10,7 +10,8 @@ from handrail.core.conversation.message import Excerpt
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place
 from handrail.lsp.features import prompts
-from handrail.lsp.state import Refused, State
+from handrail.lsp.state import State
+from handrail.lsp.wire import Refused
 
 FOLDER = ".agents/commands/"
 LIMIT_CHARS = 100_000

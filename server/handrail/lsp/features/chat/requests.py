@@ -23,7 +23,8 @@ from handrail.lsp.chat import messages
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import actions, configuration
 from handrail.lsp.features.chat import begin, commands, own_commands
-from handrail.lsp.state import Refused, State
+from handrail.lsp.state import State
+from handrail.lsp.wire import Refused
 
 logger = logging.getLogger(__name__)
 

@@ -22,7 +22,8 @@ from handrail.lsp.features import configuration
 from handrail.lsp.features.chat import begin, commands, mentioned, own_commands, requests
 from handrail.lsp.features.chat.at_lines import PLAN
 from handrail.lsp.questions import words
-from handrail.lsp.state import Refused, State, Wrong
+from handrail.lsp.state import State
+from handrail.lsp.wire import InvalidParams, Refused
 
 SERVICE = "chat"
 LIMIT_HUNKS = 200  # that are shown at their calls; all of them are in the review document
@@ -46,7 +47,7 @@ async def say(state: State, params: protocol.ChatSayParams) -> protocol.ChatSaid
     page = await requests.latest(state, params.session)
     text = params.text.strip("\n")
     if surfaces.is_blank(text):
-        raise Wrong("params.text must not be empty.")
+        raise InvalidParams("params.text must not be empty.")
     async with page.sending:
         page.queued = {turn: said for turn, said in page.queued.items() if said[1]}
         command = slash.parse(text)
