@@ -33,9 +33,7 @@ async def list_(state: State, params: protocol.CheckpointListParams) -> list[pro
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
     """Take a turn or a step back."""
     if not params.files and (params.uris is not None or not params.conversation):
-        raise InvalidParams(
-            "params.files may be false only with params.conversation, without params.uris."
-        )
+        raise InvalidParams("params.files may be false only with params.conversation, without params.uris.")
     if params.range is not None and len(params.uris or ()) != 1:
         raise InvalidParams("params.range needs exactly one document in params.uris.")
     with state.show_slow_work("Restoring documents") as slow:

@@ -42,9 +42,7 @@ async def diff(state: State, params: protocol.FailureDiffParams) -> protocol.Fai
     """Show what a failed edit would change, and have a document ready that does."""
     text = offer.show_fixes(state.host.failure(params.failure), params.candidate)
     if not text:
-        raise InvalidParams(
-            "params.candidate must be the index of a candidate where the edit can be made."
-        )
+        raise InvalidParams("params.candidate must be the index of a candidate where the edit can be made.")
     uri = virtual.of_failure(params.failure, params.candidate, text)
     return protocol.FailureDiff(uri=await virtual.document(state, uri, "edit.diff", text), text=text)
 
