@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.core.review.document import Reviewed, add_agent_edit, keep, observe, undo_pending
+from handrail.core.review.document import Reviewed, add_agent_edit, is_like, keep, observe, undo_pending
 
 BEFORE, AFTER = "abcdefgh", "abXYefgZ"
 
@@ -190,3 +190,21 @@ def test_an_edit_that_shows_in_parts_is_pending_once_all_of_it_shows(
     document = add_agent_edit(document, rows("abcdef"), rows("bcdf"), ("t1", "c"), lambda: next(names))
     document = observe(document, rows(last))
     assert [each[1:] for each in told(document)] == [("a", ""), ("e", "")]
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_renamed"),
+    [
+        ({8: "row 8 that was typed in\n"}, True),
+        ({4: "THE typed row\n", 8: "row 8 that was typed in\n"}, True),
+        ({3: "xyz\n", 8: "abc\n"}, False),
+        ({number: f"row {number} that was typed in\n" for number in (2, 3, 7, 8)}, False),
+    ],
+)
+def test_a_renamed_document_may_have_been_typed_in(typed: dict[int, str], is_renamed: bool) -> None:
+    """Nobody tells that it was renamed: it is found by its text, and a row that was typed in is still there."""
+    before = tuple(f"row {number}\n" for number in range(9))
+    after = (*before[:4], "THE row\n", *before[5:])
+    document = add_agent_edit(Reviewed(rows=before), before, after, ("t1", "c"), lambda: "h-1")
+    now = [typed.get(number, row) for number, row in enumerate(after)]
+    assert is_like(document, observe(document, now)) is is_renamed

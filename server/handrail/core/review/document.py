@@ -110,10 +110,19 @@ def keeps_more(one: Reviewed, other: Reviewed, now: Sequence[str]) -> bool:
 
 
 def is_like(before: Reviewed, now: Reviewed) -> bool:
-    """Whether a document may be the other one a moment later: nothing has gone that was pending in it."""
+    """
+    Whether a document may be the other one a moment later: nothing has gone that was pending in it, and few
+    rows have changed, of which those that were only typed in count as half.
+    """
     if not before.ids() <= now.ids():
         return False
-    changed = sum(max(j - i, m - k) for i, j, k, m in _blocks(before.rows, now.rows))
+    blocks = _row_by_row(_blocks(before.rows, now.rows), before.rows, now.rows)
+    changed = sum(
+        0.5
+        if (j - i, m - k) == (1, 1) and not is_all_new((before.rows[i],), (now.rows[k],))
+        else max(j - i, m - k)
+        for i, j, k, m in blocks
+    )
     return has_held(before, now.rows) or changed * LIKE <= len(before.rows)
 
 
