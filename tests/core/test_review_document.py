@@ -202,7 +202,7 @@ def test_an_edit_that_shows_in_parts_is_pending_once_all_of_it_shows(
     ],
 )
 def test_a_renamed_document_may_have_been_typed_in(typed: dict[int, str], is_renamed: bool) -> None:
-    """Nobody tells that it was renamed: it is found by its text, and a row that was typed in is still there."""
+    """Nobody tells that it was renamed, so its text must show it; a row that was typed in is still there."""
     before = tuple(f"row {number}\n" for number in range(9))
     after = (*before[:4], "THE row\n", *before[5:])
     document = add_agent_edit(Reviewed(rows=before), before, after, ("t1", "c"), lambda: "h-1")
