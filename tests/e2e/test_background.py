@@ -62,7 +62,7 @@ async def test_the_user_sees_it_and_ends_it(stage: Stage) -> None:
     editor, report = await begun(stage)
     (asked,) = editor.questions
     assert (asked["choices"], asked.get("rules")) == (["deny", "allow"], None)
-    assert "It runs in the background" in asked["detail"]
+    assert "The command runs in the background" in asked["detail"]
     assert "without a sandbox" in asked["detail"]
     assert "".join(each["text"] for each in outputs(editor)) == "ready\n"
     (listed,) = await editor.request("command.list", session=report["session"])

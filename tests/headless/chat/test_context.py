@@ -119,7 +119,7 @@ COMMANDS = {  # in this order; none of them reaches the model
     "/model openai:other": "model openai:other",
     "/review": "No changes are pending.",
     "/review keep": "/review alone lists the changes",
-    "/checkpoints": "This workspace has no checkpoints yet",
+    "/checkpoints": "This session has no checkpoints yet",
     "/sessions": "There is no other session",
     "/stop": "No commands are running in the background.",
     "/cost": "tokens read",
