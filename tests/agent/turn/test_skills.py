@@ -222,7 +222,7 @@ async def test_of_10_000_skills_only_those_that_are_told_are_read(bench: Bench) 
 
 async def test_a_project_without_skills_has_none(bench: Bench) -> None:
     assert await told_of(bench) == []
-    assert "describes how" not in (await instructions_for(Mode.EDIT, bench.ports())).text
+    assert "The project has skills" not in (await instructions_for(Mode.EDIT, bench.ports())).text
 
 
 async def test_what_takes_too_long_to_list_is_told_once(
