@@ -10,7 +10,10 @@ const LIBRARY = "vscode-languageclient/node";
 const apart = {
   name: "library",
   setup: ({ onResolve }) => {
-    onResolve({ filter: new RegExp(`^${LIBRARY}$`) }, () => ({ path: "./library.js", external: true }));
+    onResolve({ filter: new RegExp(`^${LIBRARY}$`) }, ({ kind, importer }) => {
+      if (kind === "dynamic-import") return { errors: [{ text: `${importer}: imported as it runs, the library would have no names` }] };
+      return { path: "./library.js", external: true };
+    });
   },
 };
 const built = [

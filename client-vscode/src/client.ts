@@ -2,16 +2,20 @@
  * The language client, set up for Handrail: quiet, because it is for the connection to tell the person what went wrong.
  *
  * Most of the extension's code is the library behind this module. So it is imported when a server is first started, not by
- * the activation, and nothing else imports the library for more than its types before that.
+ * the activation, and nothing else imports the library for more than its types: a file of CommonJS that is imported as it
+ * runs has no names.
  */
 import { commands, type Disposable, l10n, type LogOutputChannel, workspace } from "vscode";
 import {
   CloseAction,
+  ErrorCodes,
   type ErrorHandler,
   type Executable,
   LanguageClient,
+  LSPErrorCodes,
   MessageType,
   ProgressType,
+  ResponseError,
   RevealOutputChannelOn,
   ShowMessageNotification,
   type ShowMessageParams,
@@ -81,6 +85,11 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
   const usual = client.createDefaultErrorHandler();
   presentMessages(client);
   return client;
+}
+
+/** The error that answers a request of the server's; *mayHelp*: to ask again. */
+export function createError(text: string, mayHelp: boolean): ResponseError {
+  return new ResponseError(mayHelp ? ErrorCodes.InternalError : LSPErrorCodes.RequestFailed, text);
 }
 
 /** Tells the server the next part of a model's answer. */

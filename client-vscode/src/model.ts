@@ -83,8 +83,8 @@ async function told(thrown: unknown, model: string): Promise<ResponseError> {
 
 /** The error for the server; *mayHelp*: to ask again. */
 async function failed(text: string, mayHelp: boolean): Promise<ResponseError> {
-  const { ErrorCodes, LSPErrorCodes, ResponseError } = await import("vscode-languageclient/node");
-  return new ResponseError(mayHelp ? ErrorCodes.InternalError : LSPErrorCodes.RequestFailed, text);
+  const { createError } = await import("./client");
+  return createError(text, mayHelp);
 }
 
 /** What was thrown and what caused it, without saying the same twice. */
