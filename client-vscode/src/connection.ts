@@ -20,7 +20,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 
 import { lacking, missingWith } from "./abilities";
 import { Diagnostics } from "./diagnostics";
-import { begin, measure } from "./marks";
+import { measure } from "./marks";
 import { announce, listed, showFailure, UserError } from "./messages";
 import { answerModel } from "./model";
 import { answerName, answerSymbols } from "./names";
@@ -229,7 +229,7 @@ export class Connection implements Disposable {
     this.serve(client, library);
     this.client = client;
     const { isTrusted } = workspace;
-    const begun = begin();
+    const begun = performance.now();
     try {
       await this.run(client, library);
       measure("server", begun);

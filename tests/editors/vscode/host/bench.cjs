@@ -9,7 +9,6 @@ const { settings } = require("./model.cjs");
 
 const KEYS = 60;
 const found = {};
-const worked = (step) => performance.getEntriesByName(`handrail.${step}`)[0].detail;
 const took = (step) => performance.getEntriesByName(`handrail.${step}`).map(({ duration }) => duration);
 const asHunk = (at) => `large.txt\n<<<<<<< SEARCH\nline ${at} of many\n=======\nline ${at}, changed\n>>>>>>> REPLACE\n`;
 const note = (name, value) => {
@@ -35,7 +34,6 @@ module.exports = {
   "the extension is activated": async () => {
     await ready();
     note("activation", took("load")[0] + took("activate")[0]);
-    note("activation's work", worked("load") + worked("activate"));
   },
   "a bare server and ours are started in turn": async () => {
     for (let round = 0; round < scenario.rounds; round += 1) {
