@@ -50,7 +50,6 @@ from handrail.testing import answer, call, script
 
 LINES, HUNKS, KEYS = 20_000, 500, 400
 KEY_S = 0.005
-COUNTED, USUAL_S = 2_000_000, 0.35  # steps of a loop, and their usual time
 DOCUMENTS = 10  # of the list, with as many hunks each
 ROUNDS = 7
 LIMIT_KEY, LIMIT_ACTIONS, LIMIT_LIST, LIMIT_MEMORY, LIMIT_LANDING = 1.5, 2.5, 20.0, 3.0, 1.1
@@ -77,20 +76,6 @@ def check(what: str, value: float, bound: float) -> None:
     print(f"{'ok    ' if ok else 'MISSED'} {what}: {value:,.2f} (bound {bound:,.2f})", flush=True)
     if not ok:
         failures.append(what)
-
-
-def slowness() -> float:
-    """
-    How much longer the processor takes at the moment than usual: a yardstick for processor times.
-
-    A virtual machine shares its cores, and the same work takes up to half as long again from one hour to the
-    next. The usual time of this loop is that of the two cores on which all figures of the documentation were
-    measured, while the machine around them was quiet.
-    """
-    began, total = time.process_time(), 0
-    for number in range(COUNTED):
-        total += number * number % 7
-    return (time.process_time() - began) / USUAL_S
 
 
 def rows(document: int, number: int = LINES) -> list[str]:
