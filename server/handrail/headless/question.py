@@ -60,13 +60,11 @@ class Question:
     @property
     def unanswered(self) -> str:
         """The message if no one can be asked."""
-        no = (
-            "so it was not allowed. To allow it, give --yes."
-            if self.asks_permission
-            else "so it stays unanswered."
-        )
         end = "" if self.text.endswith((".", "?", "!")) else "."
-        return f"{self.text}{end} There is no terminal in which to ask, {no}"
+        because = "because there is no terminal in which to ask."
+        if self.asks_permission:
+            return f"{self.text}{end} Not allowed, {because} To allow it, give --yes."
+        return f"{self.text}{end} Not answered, {because}"
 
     @property
     def prompt(self) -> str:
