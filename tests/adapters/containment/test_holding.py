@@ -19,7 +19,6 @@ from handrail.adapters.commands import disk_space, process_limit
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter, ground
 from handrail.adapters.containment.containment import Containment
-from handrail.adapters.containment.holding import Holding, identities
 from handrail.adapters.containment.quarantine import LIMIT_BYTES, Quarantine
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
@@ -429,16 +428,66 @@ async def test_what_is_shown_of_much_that_appears_is_bounded(root: Path) -> None
     assert all(each.lies_in for each in found.appeared)
 
 
-def test_a_hidden_file_that_was_replaced_stays_known_as_such(tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="files cannot be held open unread")
+async def test_a_hidden_file_that_was_replaced_is_known_as_such(root: Path) -> None:
     """Once a file is gone the system may give its number to the next one, which then looks like it."""
-    secret, saved = tmp_path / ".env", tmp_path / "saved"
+    secret, saved, held = root / ".env", root / "saved", containing(root)
     secret.write_text("KEY=0\n")
-    made = Holding(
-        program="", arguments=(), takes_name=False, is_bounded=False, mounted=identities([str(secret)])
-    )
-    with made.pin_mounted():
-        assert made.replaced_file() is None
-        for number in range(20):
+    for number in range(20):
+        holding = await held.hold(WORK)
+        assert holding is not None
+        for _ in range(2):
             saved.write_text(f"KEY={number}\n")
             saved.replace(secret)
-            assert made.replaced_file() == str(secret)
+        assert holding.replaced_file() == str(secret)
+        held.release(holding)
+    held.close()
+
+
+async def test_a_hidden_file_that_is_there_again_had_still_been_replaced(root: Path) -> None:
+    secret, saved, held = root / ".env", root / "saved", containing(root)
+    secret.write_text("KEY=0\n")
+    holding = await held.hold(WORK)
+    assert holding is not None
+    assert holding.replaced_file() is None
+    secret.rename(root / "kept")
+    saved.write_text("KEY=1\n")
+    saved.rename(secret)
+    assert holding.replaced_file() == str(secret)
+    (root / "kept").rename(secret)
+    assert holding.replaced_file() == str(secret)
+    held.release(holding)
+    held.close()
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are not listed")
+@pytest.mark.parametrize("is_cancelled", [False, True])
+async def test_nothing_stays_open_for_a_command(root: Path, *, is_cancelled: bool) -> None:
+    (root / ".env").write_text("KEY=0\n")
+    (root / "a.txt").write_text("saved\n")
+    held = containing(root)
+    look = Contained(profile=Profile.LOOK, copies=((uri_of(root / "a.txt"), b"unsaved\n"),))
+    await held.available()
+    before = open_below(root)
+    wanted = asyncio.ensure_future(held.hold(look))
+    await asyncio.sleep(0)
+    if is_cancelled:
+        wanted.cancel()
+    await asyncio.wait([wanted])
+    if not is_cancelled:
+        holding = wanted.result()
+        assert holding is not None
+        assert open_below(root) == [*before, str(root / ".env")]
+        held.release(holding)
+    assert open_below(root) == before
+    assert list((root.parent / "state" / "contained").rglob("command-*")) == []
+    held.close()
+
+
+def open_below(root: Path) -> list[str]:
+    """The files in a folder that this process has open."""
+    found = []
+    for each in os.listdir("/proc/self/fd"):
+        with suppress(OSError):
+            found.append(os.readlink(f"/proc/self/fd/{each}"))
+    return sorted(path for path in found if path.startswith(str(root)))

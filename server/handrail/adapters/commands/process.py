@@ -122,8 +122,7 @@ class Processes:
         if run.name:
             self._named[run.name] = holding
         try:
-            with holding.pin_mounted():
-                ended = await self._run(run, folder, holding, stop, tell)
+            ended = await self._run(run, folder, holding, stop, tell)
             return ended if isinstance(ended, Failure) else await in_thread(self._take_away, ended, holding)
         except asyncio.CancelledError:
             await in_thread(self._containment.take_away, holding)

@@ -4,6 +4,7 @@ Contain commands: determine for each what it may see and change, and enforce it 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from handrail.adapters.containment import landlock
 from handrail.adapters.containment.ground import INSTALLED, Kind, Marked, TooLargeError, WorkspaceScan
-from handrail.adapters.containment.holding import Holding, git_runs, identities, is_installed, remember_marked
+from handrail.adapters.containment.holding import Holding, git_runs, is_installed, pin, remember_marked
 from handrail.adapters.containment.landlock import Landlock
 from handrail.adapters.containment.probe import Bubblewrap, find, hidden_file
 from handrail.adapters.containment.profile import (
@@ -74,7 +75,17 @@ class Containment:
 
     async def hold(self, contained: Contained) -> Holding | None:
         """Returns how to hold a command; None if it is free. Raises CannotContainError."""
-        return None if contained.profile is Profile.FREE else await in_thread(self._hold, contained)
+        if contained.profile is Profile.FREE:
+            return None
+        made: list[Holding | None] = []
+        try:
+            await in_thread(lambda: made.append(self._hold(contained)))
+        except asyncio.CancelledError:
+            for each in made:
+                if each is not None:
+                    self.release(each)
+            raise
+        return made[0]
 
     def note_folders(self, uris: Sequence[str]) -> None:
         """Commands have made these folders, which later ones may change."""
@@ -199,7 +210,6 @@ class Containment:
             arguments=arguments,
             takes_name=True,
             is_bounded=is_work,
-            mounted={},
             folder=folder,
             roots=tuple(roots),
             needs_keeper=is_work,
@@ -233,13 +243,16 @@ class Containment:
                 temporary, overlays = self._scratch.temporary(), bubblewrap.overlays
                 view = replace(view, layers=layers, kept=kept, temporary=temporary, overlays=overlays)
             result = make_arguments(replace(view, copies=copies))
+            pins = undo.enter_context(ExitStack())
+            mounted = pin(result.mounted, pins)
             undo.pop_all()
         held = Holding(
             program=bubblewrap.program,
             arguments=result.arguments,
             takes_name=bubblewrap.takes_name,
             is_bounded=is_work,
-            mounted=identities(result.mounted),
+            mounted=mounted,
+            pins=pins,
             layers=layers,
             folder=folder,
             roots=tuple(roots),
@@ -313,6 +326,7 @@ class Containment:
 
     def release(self, holding: Holding) -> None:
         """A command that was held has ended."""
+        holding.pins.close()
         self._scratch.give_back(holding.layers, holding.folder)
 
     def _layers(self, contained: Contained, *, overlays: bool) -> tuple[tuple[Layer, ...], tuple[str, ...]]:

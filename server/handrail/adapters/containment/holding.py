@@ -6,8 +6,8 @@ import errno
 import os
 import socket
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -56,6 +56,8 @@ class Holding:
 
     Attributes:
         mounted: The files over which others are mounted, by their identity.
+        pins: Closes what is open for the command.
+        replaced: The paths of the mounted files that were found replaced.
         layers: The folders that are changed only in layers.
         folder: Its own files on disk.
         scratch: The files on disk that all commands share, if it may write there.
@@ -74,7 +76,9 @@ class Holding:
     arguments: tuple[str, ...]
     takes_name: bool
     is_bounded: bool
-    mounted: Mapping[str, Identity]
+    mounted: Mapping[str, Identity] = field(default_factory=dict)
+    pins: ExitStack = field(default_factory=ExitStack)
+    replaced: list[str] = field(default_factory=list)
     layers: tuple[Layer, ...] = ()
     folder: Path | None = None
     scratch: Path | None = None
@@ -107,18 +111,12 @@ class Holding:
         telling = ("--json-status-fd", str(told))
         return (*self.arguments, *telling, *named, "--chdir", folder, "--", *bounded, program, *arguments)
 
-    @contextmanager
-    def pin_mounted(self) -> Iterator[None]:
-        """Keeps the number of a mounted file that is replaced from being given to another one."""
-        with ExitStack() as pins:
-            for path in list(self.mounted)[:LIMIT_PINS] if hasattr(os, "O_PATH") else ():
-                with suppress(OSError):
-                    pins.callback(os.close, os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC))
-            yield
-
     def replaced_file(self) -> str | None:
-        """A file that was hidden or kept, and is another one now: that is not hidden."""
-        return next((path for path, was in self.mounted.items() if _identity(path) not in {was, None}), None)
+        """A file that was hidden or kept, and was another one at some look: that is not hidden."""
+        if not self.replaced:
+            now = ((path, was, _identity(path)) for path, was in self.mounted.items())
+            self.replaced.extend(path for path, was, is_ in now if is_ not in {was, None})
+        return self.replaced[0] if self.replaced else None
 
     def is_taken(self, each: Marked) -> bool:
         """Whether what is there now is to be taken away: it is new, and none of what the command may make."""
@@ -163,10 +161,24 @@ def remember_marked(marked: Iterable[Marked]) -> Before:
     )
 
 
-def identities(paths: Iterable[str]) -> dict[str, Identity]:
-    """Returns the current identity of each path; paths that do not exist are left out."""
-    result = {path: _identity(path) for path in paths}
-    return {path: was for path, was in result.items() if was is not None}
+def pin(paths: Iterable[str], pins: ExitStack) -> dict[str, Identity]:
+    """
+    Returns the current identity of each path; paths that do not exist are left out.
+
+    The files are open until *pins* is closed. Otherwise the file system could give the number of one that was
+    replaced to a later one, which would then look like it.
+    """
+    result = dict[str, Identity]()
+    for path in paths:
+        with suppress(OSError):
+            if hasattr(os, "O_PATH") and len(result) < LIMIT_PINS:
+                pinned = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+                pins.callback(os.close, pinned)
+                status = os.fstat(pinned)
+            else:
+                status = os.lstat(path)
+            result[path] = (status.st_dev, status.st_ino)
+    return result
 
 
 def git_runs(marked: Iterable[Marked]) -> dict[str, frozenset[str]]:
