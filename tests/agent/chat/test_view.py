@@ -37,6 +37,39 @@ def test_what_is_said_is_shown_and_does_nothing(said: str, shown: str | None) ->
     assert "\n".join(escape(said)) == (said if shown is None else shown)
 
 
+WITHOUT_CODE = [
+    "a](b)",
+    "![",
+    "<b",
+    "</",
+    "<!",
+    "&amp;",
+    "$(x)",
+    "# ",
+    "> ",
+    "---",
+    "===",
+    "***",
+    "~~",
+    "\\",
+    " ",
+    "\n",
+    "\r\n",
+]
+
+
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(WITHOUT_CODE), st.text(st.characters(exclude_characters="`"), max_size=9))
+    )
+)
+def test_a_text_without_code_is_shown_as_it_is_before_code(pieces: list[str]) -> None:
+    """It has a shorter way of its own, which must not show it otherwise."""
+    said = re.sub("~~+", "~~", "".join(pieces)).strip("\r\n")
+    code = ["", "```", "# code", "```"]
+    assert [*escape(said), *code] == list(escape(f"{said}\n" + "\n".join(code))) or not said
+
+
 @given(st.text(st.sampled_from("`~<>[]()!#> \\\nab&;-="), max_size=40))
 def test_nothing_outside_of_code_is_live(said: str) -> None:
     """Without fences, and code spans as Markdown finds them in a paragraph, no link, image or tag is left."""
