@@ -10,7 +10,8 @@ const LIBRARY = "vscode-languageclient/node";
 const apart = {
   name: "library",
   setup: ({ onResolve }) => {
-    onResolve({ filter: new RegExp(`^${LIBRARY}$`) }, ({ kind, importer }) => {
+    onResolve({ filter: /^vscode-(languageclient|languageserver|jsonrpc)/ }, ({ kind, importer, path: name }) => {
+      if (name !== LIBRARY) return { errors: [{ text: `${importer}: not imported from ${LIBRARY}, the library would be carried twice` }] };
       if (kind === "dynamic-import") return { errors: [{ text: `${importer}: imported as it runs, the library would have no names` }] };
       return { path: "./library.js", external: true };
     });
