@@ -3,8 +3,8 @@
  */
 import { l10n } from "vscode";
 
-import { makeExact } from "./characters";
-import type { Approval, ApprovalKind } from "./protocol";
+import { makeExact, makeVisible } from "./characters";
+import type { Approval } from "./protocol";
 
 /** The command that shows an open question, and then takes an answer. */
 export const ANSWER_COMMAND = "handrail.client.answer";
@@ -12,7 +12,8 @@ export const ANSWER_COMMAND = "handrail.client.answer";
 /** The choice that every question has, as its first. */
 export const NO = "deny";
 
-const HEADINGS: Record<ApprovalKind, string> = {
+// Servers that are newer may ask in ways that are not named here.
+const HEADINGS: Partial<Record<string, string>> = {
   command: l10n.t("May this command run?"),
   file: l10n.t("May these files be used?"),
   outside: l10n.t("May these files outside the workspace be used?"),
@@ -22,7 +23,7 @@ const HEADINGS: Record<ApprovalKind, string> = {
   appeared: l10n.t("May these files stay?"),
 };
 
-const SUBJECTS: Record<ApprovalKind, string> = {
+const SUBJECTS: Partial<Record<string, string>> = {
   command: l10n.t("The command:"),
   file: l10n.t("The files:"),
   outside: l10n.t("The files:"),
@@ -42,8 +43,8 @@ const TITLES: Record<string, string> = {
 const INDENT = "    ";
 
 /** What is asked, in our own words alone. */
-export function headingOf({ kind }: Approval): string {
-  return HEADINGS[kind];
+export function headingOf({ kind, tool }: Approval): string {
+  return HEADINGS[kind] ?? l10n.t("Handrail asks: {0}", makeVisible(tool));
 }
 
 /** What an answer is called; those to the model's own question are its text. */
@@ -54,7 +55,7 @@ export function titleOf({ kind }: Approval, choice: string): string {
 
 /** What stands above the subject of a question. */
 export function subjectOf({ kind }: Approval): string {
-  return SUBJECTS[kind];
+  return SUBJECTS[kind] ?? l10n.t("What would be done:");
 }
 
 /**
@@ -71,7 +72,7 @@ export function textOf(question: Approval): string {
   add(l10n.t("Reason for this question:"), detail);
   if (kind !== "question") add(l10n.t("The tool:"), tool);
   add(l10n.t("In the folder:"), folder);
-  add(SUBJECTS[kind], subject);
+  add(subjectOf(question), subject);
   add(l10n.t("What would be written:"), diff);
   if (kind === "question") add(l10n.t("The answers:"), choices.slice(1).join("\n"));
   if (choices.includes("session")) add(l10n.t("“Allow for this session” and “Always allow here” add:"), rules.join("\n"));

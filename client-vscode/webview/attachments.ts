@@ -66,7 +66,10 @@ export class Attachments {
       this.complain(l10n.t("{0} is not a picture. To show a file to the model, drag it here from the Explorer with Shift held down, or write @ and its path.", name));
       return;
     }
-    const data = await base64Of(file);
+    const data = await base64Of(file).catch((thrown: unknown) => {
+      this.complain(l10n.t("{0} could not be read. {1}", name, thrown instanceof Error ? thrown.message : String(thrown)));
+    });
+    if (data === undefined) return;
     if (data.length > MOST_PICTURE_CHARS) this.complain(l10n.t("{0} is too large: a picture can have at most 3.5 MB.", name));
     else if (this.pictures.length >= MOST_PICTURES) this.complain(l10n.t("A message can have at most {0} pictures.", MOST_PICTURES));
     else this.put([...this.pictures, { name: file.name || "picture", data }]);

@@ -7,10 +7,12 @@ import { button, type Child, cut, h } from "./dom";
 import { hunkOf } from "./hunk";
 import type { Send } from "./items";
 
-const MARKS = { running: "●", done: "✓", failed: "✗", lost: "–" } as const;
-const STATES = { running: l10n.t("Running"), done: l10n.t("Done"), failed: l10n.t("Failed"), lost: l10n.t("No result") } as const;
-const TODO_MARKS = { open: "○", active: "◐", done: "✓" } as const;
-const TODO_STATES = { open: l10n.t("To do"), active: l10n.t("In progress"), done: l10n.t("Done") } as const;
+// What only a newer server knows is called as the server calls it.
+const MARKS: Partial<Record<string, string>> = { running: "●", done: "✓", failed: "✗", lost: "–" };
+const STATES: Partial<Record<string, string>> = { running: l10n.t("Running"), done: l10n.t("Done"), failed: l10n.t("Failed"), lost: l10n.t("No result") };
+const TODO_MARKS: Partial<Record<string, string>> = { open: "○", active: "◐", done: "✓" };
+const TODO_STATES: Partial<Record<string, string>> = { open: l10n.t("To do"), active: l10n.t("In progress"), done: l10n.t("Done") };
+const OTHER_MARK = "•";
 const LONGEST_TITLE = 160; // characters
 const LONGEST_SUMMARY = 300;
 const COMMAND = "terminal"; // the tool whose output can be shown whole
@@ -39,8 +41,8 @@ function bodyOf(call: ChatCall, send: Send): HTMLElement[] {
 function headOf({ state, title, code, summary = "", failures = [] }: ChatCall): Child[] {
   const told = failures.length > 0 ? "" : summary;
   return [
-    h("span", { class: `mark ${state}`, "aria-hidden": "true" }, MARKS[state]),
-    h("span", { class: "hidden" }, l10n.t("{0}: ", STATES[state])),
+    h("span", { class: `mark ${state}`, "aria-hidden": "true" }, MARKS[state] ?? OTHER_MARK),
+    h("span", { class: "hidden" }, l10n.t("{0}: ", STATES[state] ?? makeVisible(state))),
     h("code", { class: "title" }, cut(makeVisible(title), LONGEST_TITLE)),
     code === undefined ? undefined : h("strong", { class: "failed" }, ` ${code}`),
     told === "" ? undefined : h("span", { class: "quiet summary" }, ` ${cut(makeVisible(told), LONGEST_SUMMARY)}`),
@@ -81,8 +83,8 @@ function listOf(todos: ChatTodo[]): HTMLElement {
     h(
       "li",
       { class: `todo ${state}` },
-      h("span", { "aria-hidden": "true", class: "mark" }, TODO_MARKS[state]),
-      h("span", { class: "hidden" }, l10n.t("{0}: ", TODO_STATES[state])),
+      h("span", { "aria-hidden": "true", class: "mark" }, TODO_MARKS[state] ?? OTHER_MARK),
+      h("span", { class: "hidden" }, l10n.t("{0}: ", TODO_STATES[state] ?? makeVisible(state))),
       makeVisible(text),
     ),
   );

@@ -2,6 +2,7 @@
 import { l10n } from "vscode";
 
 import type { Picture } from "../src/chat/messages";
+import { makeVisible } from "../src/characters";
 import type { ChatStatus, Mode } from "../src/protocol";
 import { Attachments } from "./attachments";
 import { Completion } from "./completion";
@@ -42,6 +43,8 @@ export class Composer {
   private readonly usage = h("span", { class: "quiet usage" });
   /** The turn whose message is changed; else it is a new one. */
   private turn: string | undefined;
+  /** What was sent, until it is known what became of it. */
+  private sending = "";
   private isRunning = false;
 
   constructor(
@@ -81,7 +84,7 @@ export class Composer {
     this.planButton.hidden = status.plan === undefined;
     this.sendButton.title = this.isRunning && this.turn === undefined ? l10n.t("Send to the running turn (Enter)") : l10n.t("Send (Enter)");
     this.input.placeholder = this.isRunning ? l10n.t("Add something to the running turn") : l10n.t("Ask, or say what you want done. Write @path to mention a file.");
-    this.modes.value = status.mode;
+    this.showMode(status.mode);
     this.model.textContent = status.model === "" ? l10n.t("Model") : status.model;
     this.model.setAttribute("aria-label", l10n.t("Model: {0}. Choose another one", status.model));
     this.usage.textContent = usageOf(status);
@@ -121,20 +124,33 @@ export class Composer {
 
   /** What was sent is no draft any more, unless something else stands there by now. */
   sent(text: string): void {
+    if (this.sending.trim() === text.trim()) this.sending = "";
     if (this.input.value.trim() !== text.trim()) return;
+    const isNew = this.turn === undefined; // else the pictures beside it belong to another message
     this.write("");
-    this.attachments.put([]);
+    if (isNew) this.attachments.put([]);
+  }
+
+  /** Something could not be done: what was sent may be sent again, and what was chosen does not hold. */
+  failed(status: ChatStatus): void {
+    this.sending = "";
+    this.show(status);
   }
 
   private submit(queue: boolean): void {
     const text = this.input.value;
-    if (text.trim() === "") return;
-    if (this.turn === undefined) {
-      this.send({ type: "say", text, queue, pictures: this.attachments.all });
-      return;
-    }
-    this.send({ type: "resend", turn: this.turn, text });
-    this.write("");
+    if (text.trim() === "" || text === this.sending) return;
+    this.sending = text;
+    if (this.turn === undefined) this.send({ type: "say", text, queue, pictures: this.attachments.all });
+    else this.send({ type: "resend", turn: this.turn, text });
+  }
+
+  /** A mode that only a newer server knows is called as the server calls it. */
+  private showMode(mode: string): void {
+    const known = Object.keys(MODES);
+    for (const option of [...this.modes.options].slice(known.length)) option.remove();
+    if (!known.includes(mode)) this.modes.append(new Option(makeVisible(mode), mode));
+    this.modes.value = mode;
   }
 
   private changed(): void {

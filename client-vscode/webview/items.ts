@@ -1,7 +1,7 @@
 /** The parts of a conversation as elements: each is made from its item alone, and made anew when that changes. */
 import { l10n } from "vscode";
 
-import { makeReadable } from "../src/characters";
+import { makeReadable, makeVisible } from "../src/characters";
 import type { FromView } from "../src/chat/messages";
 import type { ChatItem, ChatPrompt, ChatRemark, ChatTold, ChatWords } from "../src/protocol";
 import { callOf } from "./call";
@@ -23,14 +23,17 @@ export interface Surroundings {
   reuse: (text: string) => void;
 }
 
-const TOLD: Record<ChatTold["state"], string> = {
+// A state that only a newer server knows is called as the server calls it.
+const TOLD: Partial<Record<string, string>> = {
   read: l10n.t("Sent while the turn was running:"),
   waiting: l10n.t("You said this; the model reads it before its next step:"),
   unread: l10n.t("The model has not read this:"),
   queued: l10n.t("This is sent when the turn has finished:"),
 };
 
-const ENDS: Partial<Record<ChatPrompt["state"], string>> = {
+const ENDS: Partial<Record<string, string>> = {
+  running: "",
+  finished: "",
   stopped: l10n.t("The turn was stopped."),
   cancelled: l10n.t("The turn was stopped."),
   failed: l10n.t("The turn failed."),
@@ -46,7 +49,7 @@ export class Shown {
     private item: ChatItem,
     private readonly around: () => Surroundings,
   ) {
-    this.element = this.made();
+    this.element = this.whole();
     this.named();
   }
 
@@ -67,7 +70,7 @@ export class Shown {
       return undefined;
     }
     const before = this.element;
-    this.element = this.made();
+    this.element = this.whole();
     this.named();
     return before;
   }
@@ -79,6 +82,16 @@ export class Shown {
 
   private named(): void {
     this.element.dataset["item"] = this.item.id;
+  }
+
+  /** One that cannot be made, since another server tells of it otherwise, must not take the others away. */
+  private whole(): HTMLElement {
+    try {
+      return this.made();
+    } catch (thrown) {
+      console.error(thrown);
+      return unknown();
+    }
   }
 
   private made(): HTMLElement {
@@ -102,7 +115,7 @@ export class Shown {
           send({ type: "answer", approval, choice });
         });
       default: // of a server that is newer
-        return h("p", { class: "remark" }, l10n.t("This version of the extension cannot show this part of the conversation. Update the extension."));
+        return unknown();
     }
   }
 
@@ -134,6 +147,10 @@ export class Shown {
   }
 }
 
+function unknown(): HTMLElement {
+  return h("p", { class: "remark" }, l10n.t("This version of the extension cannot show this part of the conversation. Update the extension."));
+}
+
 function waysOf(send: Send): Ways {
   return {
     copy: (text) => {
@@ -149,7 +166,7 @@ function waysOf(send: Send): Ways {
 }
 
 function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { edit, send, isRunning }: Surroundings): HTMLElement {
-  const end = ENDS[state];
+  const end = ENDS[state] ?? makeVisible(state);
   const actions: HTMLElement[] = [];
   if (resend === true && !isRunning) {
     actions.push(
@@ -178,25 +195,27 @@ function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { 
     h("div", { role: "heading", "aria-level": "2", class: "hidden" }, l10n.t("You")),
     h("div", { class: "said" }, makeReadable(text)),
     h("div", { class: "actions" }, ...actions),
-    end === undefined ? undefined : h("p", { class: "remark" }, reason === undefined ? end : endOf(state, makeReadable(reason))),
+    end === "" ? undefined : h("p", { class: "remark" }, reason === undefined ? end : endOf(state, makeReadable(reason))),
   );
 }
 
 /** How a turn ended, with the reason. */
-function endOf(state: ChatPrompt["state"], reason: string): string {
+function endOf(state: string, reason: string): string {
   if (state === "failed") return l10n.t("The turn failed: {0}", reason);
   if (state === "broken") return l10n.t("This turn did not finish: {0}", reason);
-  return l10n.t("The turn was stopped: {0}", reason);
+  if (state === "stopped" || state === "cancelled") return l10n.t("The turn was stopped: {0}", reason);
+  return l10n.t("{0}: {1}", makeVisible(state), reason);
 }
 
 function toldOf({ text, state }: ChatTold, { reuse }: Surroundings): HTMLElement {
   const again = button(l10n.t("Copy to the message box"), "reuse", () => {
     reuse(text);
   });
+  const title = TOLD[state] ?? `${makeVisible(state)}:`;
   return h(
     "section",
-    { class: "told", role: "group", "aria-label": TOLD[state] },
-    h("div", { class: "quiet" }, TOLD[state]),
+    { class: "told", role: "group", "aria-label": title },
+    h("div", { class: "quiet" }, title),
     h("div", { class: "said" }, makeReadable(text)),
     state === "unread" ? h("div", { class: "actions" }, again) : undefined,
   );

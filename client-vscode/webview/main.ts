@@ -235,6 +235,7 @@ function hear(message: ToView): void {
       break;
     case "failed":
       complain(l10n.t("{0}: {1}", message.doing, message.text));
+      composer.failed(status);
       break;
   }
 }

@@ -292,6 +292,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
 
   private async resend(turn: string, text: string): Promise<void> {
     const { session } = await this.connection.request(protocol.CHAT_RESEND, { session: this.conversation.id, turn, text });
+    this.post({ type: "said", text });
     await this.conversation.open(session);
   }
 

@@ -1,4 +1,4 @@
-"""The chat view's texts in a real browser: one that has grown looks like one that came whole."""
+"""The chat view's page in a real browser, without VS Code: texts that grow, and what is unusual or fails."""
 
 from __future__ import annotations
 
@@ -52,17 +52,26 @@ def texts() -> list[str]:
     ]
 
 
-def test_a_text_that_grows_looks_like_one_that_came_whole(tmp_path: Path) -> None:
+def run_in_page(program: str, folder: Path, **more: object) -> object:
+    """Returns what a program of `vscode/page/` prints."""
     vscode = editors.install_vscode()
     editors.install_extension_tools(EXTENSION, vscode.node_bin)
     told = {
         "playwright": str(vscode.playwright),
         "chromium": str(vscode.chromium),
         "extension": str(EXTENSION),
-        "texts": texts(),
-        "steps": [9, 60],
+        **more,
     }
-    config = tmp_path / "config.json"
+    config = folder / "config.json"
     config.write_text(json.dumps(told))
-    said = editors.run(["node", str(HERE / "page" / "grow.mjs"), str(config)], env=vscode.environment)
-    assert json.loads(said) == []
+    return json.loads(
+        editors.run(["node", str(HERE / "page" / program), str(config)], env=vscode.environment)
+    )
+
+
+def test_a_text_that_grows_looks_like_one_that_came_whole(tmp_path: Path) -> None:
+    assert run_in_page("grow.mjs", tmp_path, texts=texts(), steps=[9, 60]) == []
+
+
+def test_what_is_unknown_or_fails_in_the_page_is_told(tmp_path: Path) -> None:
+    assert run_in_page("view.mjs", tmp_path) == []
