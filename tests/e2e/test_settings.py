@@ -79,6 +79,27 @@ async def test_a_folder_cannot_choose_the_model(stage: Stage, habits: Habits) ->
     assert editor.shown_diagnostics(uri) == [], "a window setting may come from a folder"
 
 
+async def test_the_first_folder_leaves_with_its_settings(stage: Stage, habits: Habits) -> None:
+    """Those of the folder that is the first one then are asked for, and none where no folder is left."""
+    other = stage.folder / "other"
+    other.mkdir()
+
+    def tell(editor: Editor) -> None:
+        quiet = {"mutations": {"diagnostics": False}}
+        editor.set_configuration(quiet, section="handrail", scope_uri=stage.root.as_uri())
+
+    editor = await stage.start(habits, configure=tell, folders=[stage.root, other])
+    uri = editor.desk.open(stage.put("a.txt", "one\n"))
+    await editor.turn(FAILS)
+    assert editor.shown_diagnostics(uri) == []
+    first = [{"uri": stage.root.as_uri(), "name": stage.root.name}]
+    editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": first}})
+    await editor.until(lambda: editor.shown_diagnostics(uri))
+    rest = [{"uri": other.as_uri(), "name": "other"}]
+    editor.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": first, "removed": rest}})
+    await editor.until(lambda: not editor.shown_diagnostics(uri))
+
+
 @vscode
 async def test_settings_of_the_initialization(stage: Stage, habits: Habits) -> None:
     """Dotted or nested; machine settings among them; what the user sets later wins."""

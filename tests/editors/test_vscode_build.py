@@ -26,7 +26,9 @@ def build(folder: Path, use: str) -> str:
     with (folder / "src" / "extension.ts").open("a") as source:
         source.write(USES.format(use))
     command = ["node", "--preserve-symlinks-main", "build.mjs"]
-    done = subprocess.run(command, cwd=folder, env=vscode.environment, capture_output=True, text=True)
+    done = subprocess.run(
+        command, check=False, cwd=folder, env=vscode.environment, capture_output=True, text=True
+    )
     return done.stderr if done.returncode else ""
 
 

@@ -320,12 +320,11 @@ def _register_standard(server: Server) -> None:
         await configuration.did_change(server.state, params)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
-    def did_change_folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+    async def did_change_folders(params: lsp.DidChangeWorkspaceFoldersParams) -> None:
         gone = {folder.uri for folder in params.event.removed}
         kept = [uri for uri in server.state.folders if uri not in gone]
-        server.state.set_folders(
-            kept + [folder.uri for folder in params.event.added if folder.uri not in kept]
-        )
+        added = [folder.uri for folder in params.event.added if folder.uri not in kept]
+        await configuration.change_folders(server.state, kept + added)
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel_progress(params: lsp.WorkDoneProgressCancelParams) -> None:

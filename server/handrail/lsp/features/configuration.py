@@ -159,6 +159,15 @@ async def did_change(state: State, params: lsp.DidChangeConfigurationParams) -> 
         settle(state, params.settings.get(settings.SECTION), None)
 
 
+async def change_folders(state: State, uris: list[str]) -> None:
+    """From now on these are the workspace folders; the settings of another first one are pulled."""
+    is_same = uris[:1] == state.folders[:1]
+    state.set_folders(uris)
+    if not is_same and state.client.configuration:
+        state.settled.clear()  # a turn that begins now waits for them
+        await pull(state)
+
+
 async def trust(state: State, params: protocol.WorkspaceTrustParams) -> None:
     """The user trusts the workspace: its settings count from now on."""
     state.client = replace(state.client, untrusted=False)
