@@ -82,6 +82,8 @@ def test_unless_all_of_it_fits_nothing_is_changed(desk: Desk) -> None:
     assert (ended.code, desk.files()) == (1, BEFORE)
     assert "a.txt:1: warning[bad-patch] This edit fits, but another edit of the reply does not" in ended.out
     assert "b.txt:1: warning[no-match]" in ended.out
+    assert "copy the failures to it" in ended.out, "a person reads what is meant for a model"
+    assert "Correct that one, then apply the reply again" in ended.out
     assert "finished: 0 landed, 2 failed" in ended.out
     assert not desk.home.exists()
 
@@ -151,6 +153,7 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
     ended = desk.apply(reply)
     assert (ended.code, desk.files()[".env"]) == (1, "KEY=1\n")
     assert ended.err.count("there is no terminal in which to ask") == 1
+    assert "denied: No user was available to allow this: .env." in ended.out, "nobody said no"
     assert desk.apply(reply, "--yes").code == 0
     assert desk.files()[".env"] == "KEY=2\n"
 
@@ -158,14 +161,15 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
 def test_a_reply_without_edits_says_what_can_be_read(desk: Desk) -> None:
     ended = desk.apply("Just use more threads.")
     assert (ended.code, desk.files()) == (2, BEFORE)
-    assert "This prompt has no edit block" in ended.out
+    assert "This text has no edit block" in ended.out
+    assert "`handrail run --model MODEL`" in ended.out, "apply has no such option"
 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
         (None, "cannot be read: No such file"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (b"\xff\xfe", "is not UTF-8 (byte 1). Save it in UTF-8."),
         (b" \n", "is empty"),
     ],
 )
@@ -175,6 +179,10 @@ def test_a_reply_that_cannot_be_read(desk: Desk, tmp_path: Path, reply: bytes | 
     ended = desk.run("apply", str(tmp_path / "reply.md"))
     assert (ended.code, ended.out) == (2, "")
     assert said in ended.err
+
+
+def test_an_empty_reply_is_not_called_a_prompt(desk: Desk) -> None:
+    assert desk.apply("").err == "handrail: error: The reply is empty.\n"
 
 
 def test_a_workspace_that_is_none(tmp_path: Path) -> None:

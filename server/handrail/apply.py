@@ -82,13 +82,15 @@ async def apply(options: ApplyOptions) -> int:
 
 async def _read(source: str) -> str:
     if source == STDIN:
-        return await terminal.read_prompt(STDIN)
+        return await terminal.read_prompt(STDIN, "reply")
     try:
         reply = await asyncio.to_thread(Path(source).read_text, encoding="utf-8-sig")
     except OSError as error:
         raise HeadlessError(f"The reply {source} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
-        raise HeadlessError(f"The reply {source} is not UTF-8 ({error}). Save it in UTF-8.") from error
+        raise HeadlessError(
+            f"The reply {source} is not UTF-8 (byte {error.start + 1}). Save it in UTF-8."
+        ) from error
     if not reply.strip():
         raise HeadlessError(f"The reply {source} is empty.")
     return reply
@@ -102,7 +104,7 @@ class _Applying:
     root: Path
     show: Show
     interrupts: Interrupts
-    answers: dict[str, bool] = field(default_factory=dict)
+    answers: dict[str, str | None] = field(default_factory=dict)
     told: int = 0
 
     async def run(self, reply: str) -> int:
@@ -127,7 +129,10 @@ class _Applying:
         code = exit_code(values.turn_report(_json(report)), turn.superseded)
         if code == ALL_LANDED:
             return code
-        why = "This edit fits, but another edit of the reply does not. Nothing was changed."
+        why = (
+            "This edit fits, but another edit of the reply does not. Nothing was changed. Correct that one, "
+            "then apply the reply again; or give --partial."
+        )
         for event in turn.events:
             self._tell(_hold_back(event, why) if isinstance(event, Outcome) else event)
         outcomes = tuple(_hold_back(outcome, why) for outcome in report.outcomes)
@@ -143,7 +148,10 @@ class _Applying:
         self.show.restore_report(values.restore_report(wire.write(convert.restore_report(restored))))
         if restored.conflicts:
             return report
-        why = "This edit landed, but another edit of the reply did not, so this one was reverted."
+        why = (
+            "This edit landed, but another edit of the reply did not, so this one was reverted. Correct that "
+            "one, then apply the reply again; or give --partial."
+        )
         return replace(report, outcomes=tuple(_hold_back(outcome, why) for outcome in report.outcomes))
 
     def _end(self, report: TurnReport, code: int) -> int:
@@ -186,22 +194,22 @@ class _Applying:
             return None  # only a model asks other questions
         asked = f"{question.diff}Allow {question.tool}: {question.subject}? {question.detail}".strip()
         if asked not in self.answers:
-            self.answers[asked] = self.options.yes or await self._ask(asked)
-        return ALLOW if self.answers[asked] else DENY
+            self.answers[asked] = ALLOW if self.options.yes else await self._ask(asked)
+        return self.answers[asked]
 
-    async def _ask(self, question: str) -> bool:
+    async def _ask(self, question: str) -> str | None:
         if not terminal.can_ask():
             self.show.note(
                 f"{question} Not allowed, because there is no terminal in which to ask. To allow it, give "
                 f"--yes."
             )
-            return False
+            return None
         self.show.pause()
         try:
             typed = await self.interrupts.guard(terminal.ask(f"{visible(question)} [y/N]"))
         except InterruptedByUserError:
-            return False
-        return typed.strip().lower() in ("y", "yes")
+            return DENY
+        return ALLOW if typed.strip().lower() in ("y", "yes") else DENY
 
 
 @dataclass(kw_only=True)
@@ -252,10 +260,5 @@ def _hold_back(outcome: Outcome, why: str) -> Outcome:
     """The outcome of an edit that landed, or would have, and is not to be there."""
     if outcome.status is not Status.LANDED:
         return outcome
-    failure = Failure(
-        code=Code.BAD_PATCH,
-        uri=outcome.mutation.uri,
-        message=why,
-        steps=("Fix the edit that does not fit, then apply the reply again.", "Or give --partial."),
-    )
+    failure = Failure(code=Code.BAD_PATCH, uri=outcome.mutation.uri, message=why)
     return replace(outcome, status=Status.FAILED, tier=None, failure=failure, spans=(), diff=None, notes=())

@@ -29,12 +29,14 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
         update(3, kind="toolOutput", call="c-1", text="o\nrest\x1b[31m", skipped=7),
         update(4, kind="toolResult", call="c-1", summary="Exit code 3."),
         update(5, kind="toolResult", call="c-2", summary="of a call that printed nothing"),
+        update(6, kind="toolCall", call="c-3", tool="todo", title="todo: an unreadable call"),
         reported("finished"),
     ]
     shown = stage.run(play, prompt="p").out
     lines = ["    one", "    (7 characters are not shown)", "    two", "    rest\\x1b[31m", "  Exit code 3."]
     assert "\n".join(lines) in shown
     assert "printed nothing" not in shown
+    assert "● todo: an unreadable call\n" in shown, "its name is said once"
 
 
 def test_an_answer_that_was_streamed_before_a_call_is_shown_once(stage: Stage) -> None:
@@ -127,7 +129,8 @@ def test_a_failure_is_shown_as_compilers_do_and_ends_with_1(stage: Stage) -> Non
     ended = stage.run(play, prompt="p", env={"NO_COLOR": "1", "FORCE_COLOR": "1"})
     assert ended.code == 1
     assert "a.txt:2: warning[no-match] The search text is not there.\n" in ended.out
-    assert "    nearest: line 2, score 0.88: two\n    → Read it again.\n" in ended.out
+    shown = "    similar: line 2 (88%): two\n    Advice for the model:\n    → Read it again.\n"
+    assert shown in ended.out
     assert "\x1b" not in ended.out
 
 
@@ -346,8 +349,8 @@ def test_a_reader_that_goes_away_does_not_stop_the_turn(stage: Stage) -> None:
     ("options", "stdin", "reason"),
     [
         ({"prompt": " \n"}, b"", "The prompt is empty"),
-        ({"prompt": "-"}, b"", "The prompt is empty"),
-        ({"prompt": "-"}, b"caf\xe9", "The prompt is not UTF-8"),
+        ({"prompt": "-"}, b"", "The prompt is empty."),
+        ({"prompt": "-"}, b"caf\xe9", "The prompt is not UTF-8 (position 4)."),
         (
             {"prompt": "p", "workspace": "/nowhere"},
             b"",

@@ -160,7 +160,7 @@ def test_an_edit_that_fits_nowhere_ends_with_1_and_the_others_land(folder: Folde
     ended = folder.handrail("run", "-", prompt=FITS_NOWHERE + UNIFIED)
     assert ended.code == 1
     assert "crlf.txt:3: warning[no-match] " in ended.out
-    assert "nearest: line 3, score 0." in ended.out
+    assert "similar: line 3 (" in ended.out
     assert "+echo eins" in ended.out
     assert "handrail checkpoint restore t-" in ended.out
     assert (folder.root / "run.sh").read_bytes() == AFTER["run.sh"]

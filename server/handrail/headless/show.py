@@ -11,20 +11,19 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from handrail.headless import summary, values
+from handrail.headless import failure_lines, summary, values
 from handrail.headless.disk import path_of
 from handrail.headless.errors import EditRefusedError, ServerGarbledError
+from handrail.headless.failure_lines import LineText
 from handrail.headless.question import Question
 from handrail.headless.terminal import Stream, wants_colour
 from handrail.headless.values import Failure, Json, Outcome, RestoreReport, TurnReport
 from handrail.headless.workspace import Unsaved
-
-LineText = Callable[[str, int], str | None]  # of a document's URI and a line counted from 0
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 DIFF_COLOURS = {"+": GREEN, "-": RED, "@": CYAN}
@@ -38,7 +37,6 @@ ANSWERED = {
     "session": "allowed for this session",
     "always": "always allowed",
 }
-EXCERPT_CHARS = 80  # of a candidate's first line
 
 # What Python calls printable and people cannot see: fillers, joiners, variation selectors.
 _UNSEEN = re.compile(
@@ -97,7 +95,6 @@ class Show:
         told = [f"{counts['landed']} landed", f"{counts['failed']} failed"]
         told += [f"{counts['denied']} denied"] if counts["denied"] else []
         told += [f"{counts['already']} already there"] if counts["already"] else []
-        reason = f" ({report.reason})" if report.reason else ""
         is_good = report.state == "finished" and not counts["failed"] + counts["denied"]
         colour = GREEN if is_good else YELLOW
         self.line("")
@@ -105,7 +102,10 @@ class Show:
             for row, is_well in summary.table(report.outcomes, self.superseded, self.name):
                 self.line(row, "" if is_well else YELLOW)
         if report.outcomes or not in_chat or report.state != "finished":
-            self.line(f"{report.state}{reason}: {', '.join(told)}", colour)
+            edits = f": {', '.join(told)}" if report.outcomes or not report.reason else ""
+            self.line(f"{report.state}{edits}", colour)
+            for row in (report.reason or "").splitlines():
+                self.line(f"  {row}", colour)
         if report.used:
             self.line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
@@ -257,7 +257,8 @@ class Show:
             case "toolCall":
                 self._said, self._streamed = self._streamed or self._said, ""
                 self.line("")
-                self.line(f"● {event.get('tool')}: {event.get('title')}", BOLD)
+                head = f"{event.get('tool')}: "
+                self.line(f"● {head}{str(event.get('title')).removeprefix(head)}", BOLD)
             case "outcome":
                 self._outcome(values.outcome(event), line_text)
             case "superseded":
@@ -301,20 +302,11 @@ class Show:
             self.line(f"    {line}", BOLD if in_header else DIFF_COLOURS.get(line[:1], ""))
 
     def _failure(self, failure: Failure, line_text: LineText) -> None:
-        """Show a failure as compilers do, so that tools which read `file:line:` find the place."""
-        line = failure.line
-        if line is None and failure.candidates:
-            line = failure.candidates[0].first_line
-        where = f"{self.name(failure.uri)}:{(line or 0) + 1}: " if failure.uri else ""
-        self.line(f"  {where}warning[{failure.code}] {failure.message}", YELLOW)
-        for candidate in failure.candidates:
-            excerpt = (line_text(failure.uri, candidate.first_line) or "").strip()[:EXCERPT_CHARS]
-            lines = f"line {candidate.first_line + 1}"
-            if candidate.last_line > candidate.first_line:
-                lines = f"lines {candidate.first_line + 1}-{candidate.last_line + 1}"
-            self.line(f"    nearest: {lines}, score {candidate.score:.2f}: {excerpt}", CYAN)
-        for step in failure.steps:
-            self.line(f"    → {step}")
+        self.line(failure_lines.message_line(failure, self.name(failure.uri)), YELLOW)
+        for row in failure_lines.candidate_lines(failure, line_text):
+            self.line(row, CYAN)
+        for row in failure_lines.advice_lines(failure):
+            self.line(row)
 
     def _text(self, delta: str) -> None:
         if not self._streamed and delta:

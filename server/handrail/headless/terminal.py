@@ -121,9 +121,13 @@ def forget_typed() -> None:
             termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
 
 
-async def read_prompt(argument: str) -> str:
+async def read_prompt(argument: str, name: str = "prompt") -> str:
     """
     Give the prompt that a command-line argument means; `-` is all of standard input.
+
+    Args:
+        argument: As it was typed.
+        name: What people call it.
 
     Raises:
         HeadlessError: It is empty or not UTF-8.
@@ -134,12 +138,13 @@ async def read_prompt(argument: str) -> str:
         else:
             prompt = argument
             prompt.encode("utf-8")  # Python smuggles other bytes through arguments as lone surrogates
-    except UnicodeError as error:
-        raise HeadlessError(f"The prompt is not UTF-8 ({error}). Convert it to UTF-8.") from error
-    if not prompt.strip():
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
         raise HeadlessError(
-            "The prompt is empty: give it as an argument, or `-` to read it from standard input."
-        )
+            f"The {name} is not UTF-8 (position {error.start + 1}). Convert it to UTF-8."
+        ) from error
+    if not prompt.strip():
+        way = "" if argument == "-" else ": give it as an argument, or `-` to read it from standard input"
+        raise HeadlessError(f"The {name} is empty{way}.")
     return prompt
 
 

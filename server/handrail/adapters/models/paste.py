@@ -21,10 +21,11 @@ from handrail.core.conversation.message import (
     ToolOffer,
     UserMessage,
 )
+from handrail.core.failure import Code
 from handrail.core.patches import reply
 
 NO_BLOCKS = """\
-This prompt has no edit block, and no model is configured to answer it.
+This text has no edit block, and no model is configured to answer it.
 
 The setting handrail.model is "paste": handrail applies a reply that you copied from a chat. It reads:
 - *** Begin Patch ... *** End Patch (V4A)
@@ -32,8 +33,13 @@ The setting handrail.model is "paste": handrail applies a reply that you copied 
 - a unified diff (--- a/file, +++ b/file, @@)
 - a code fence with a whole file, its path after the language or on the line above
 
-To have a model answer instead, set handrail.model to it in the editor's settings. In a terminal, give
---model MODEL, or set it permanently with `handrail config set model MODEL`."""
+To have a model answer instead, set handrail.model to it in the editor's settings. In a terminal, use
+`handrail run --model MODEL`, or set it permanently with `handrail config set model MODEL`."""
+
+WAY_ON = """
+
+What did not land can be corrected by the chat that wrote the reply: copy the failures to it, and paste its
+new answer here."""
 
 
 class Paste:
@@ -73,5 +79,12 @@ class Paste:
         else:
             count = "one edit block" if len(pasted.blocks) == 1 else f"{len(pasted.blocks)} edit blocks"
             text = pasted.prose or f"The pasted reply held {count} and no other text."
+            text += WAY_ON if _has_failed(messages[last:]) else ""
             yield Delta(text=text)
             yield Response(text=text, is_literal=True)
+
+
+def _has_failed(messages: Sequence[Message]) -> bool:
+    """Whether an edit of the reply did not land, for a reason other than the user's no."""
+    results = (result for each in messages if isinstance(each, ToolMessage) for result in each.results)
+    return any(result.failure is not None and result.failure.code is not Code.DENIED for result in results)

@@ -48,7 +48,7 @@ class Record:
         try:
             self._file.write_text(text + "\n", encoding="utf-8")
         except OSError as error:
-            raise ProviderError(f"The record {self._file} cannot be written: {error}") from error
+            raise ProviderError(f"The record {self._file} cannot be written: {error.strerror}.") from error
 
 
 def _as_json(response: Response) -> dict[str, object]:

@@ -57,8 +57,10 @@ class Scripted:
     def _read(self) -> list[object]:
         try:
             script = json.loads(self._script.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ProviderError(f"The script {self._script} cannot be read: {error}") from error
+        except OSError as error:
+            raise ProviderError(f"The script {self._script} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise ProviderError(f"The script {self._script} is not valid JSON: {error}.") from error
         if not isinstance(script, list):
             raise ProviderError(f"The script {self._script} must hold a list of messages.")
         return script

@@ -77,7 +77,7 @@ def _text(file: Path, raw: bytes) -> str:
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{file} is not UTF-8 ({error}). Save it in UTF-8.") from error
+        raise ConfigError(f"{file} is not UTF-8 (byte {error.start + 1}). Save it in UTF-8.") from error
 
 
 def _values(file: Path, text: str) -> dict[str, object]:
