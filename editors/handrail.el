@@ -1576,7 +1576,8 @@ Without a region, ABOUT asks about the whole file."
   (interactive)
   (let ((reply (current-kill 0)))
     (handrail--with-server
-     (lambda (server) (handrail--request server :handrail/turn/start (list :prompt reply) #'ignore)))))
+     (lambda (server)
+       (handrail--request server :handrail/turn/start (list :prompt reply :pasted t) #'ignore)))))
 
 (defun handrail-send ()
   "Send what is written at the end of the conversation."

@@ -474,7 +474,7 @@ local function apply_clipboard(client)
   if vim.trim(reply) == "" then
     return say("the clipboard is empty: copy a reply, then apply it")
   end
-  request(client, "turn/start", { prompt = reply })
+  request(client, "turn/start", { prompt = reply, pasted = true })
 end
 
 vim.api.nvim_create_user_command("Handrail", function(given)

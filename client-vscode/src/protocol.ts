@@ -287,6 +287,8 @@ export interface TurnStartParams {
   context?: TurnContext[];
   /** Pictures to show to the model, 20 at most. The model must be able to see pictures. */
   images?: TurnImage[];
+  /** Whether the prompt is a reply that the user copied from a chat: its edits are made, and no model is asked, whatever `handrail.model` is. */
+  pasted?: boolean;
 }
 
 /** The turn that has begun or waits to begin; `turn.wait` answers when it has ended. */
@@ -1797,7 +1799,7 @@ export const CHECKPOINT_LIST = "handrail/checkpoint/list";
 /** Compares a checkpoint with what its turn left, with another checkpoint, or with the current state. */
 export const CHECKPOINT_DIFF = "handrail/checkpoint/diff";
 
-/** Undoes a turn or a step; what the user has typed since is kept. */
+/** Undoes a turn, or a step and all later steps of its turn; what the user has typed since is kept. */
 export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
 
 /** Redoes what a restore undid: documents, and the conversation if it was rewound too, are again as before the restore. */

@@ -70,14 +70,14 @@ export class Turns implements Disposable {
     return this.run({ prompt, ...(context === undefined ? {} : { context: [context] }) });
   }
 
-  /** Runs a turn with the clipboard's text, a reply copied from any chat, as its prompt. */
+  /** Applies the clipboard's text, a reply copied from any chat, as a turn. */
   async applyClipboard(): Promise<TurnReport | undefined> {
     const prompt = await env.clipboard.readText();
     if (prompt.trim() === "") {
       tell(l10n.t("the clipboard is empty. Copy a reply with edit blocks first."));
       return undefined;
     }
-    return this.run({ prompt });
+    return this.run({ prompt, pasted: true });
   }
 
   /** Cancels every running turn. */

@@ -70,3 +70,27 @@ async def test_an_untrusted_workspace_is_not_edited(stage: Stage) -> None:
     assert given["report"]["checkpoint"] is None
     assert "may only read" in given["text"]
     assert (stage.root / "a.txt").read_text() == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("begin", ["turn.start", "turn.queue"])
+async def test_a_pasted_reply_is_applied_whatever_model_is_chosen(
+    stage: Stage, habits: Habits, begin: str
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("The model was asked.")))
+    uri = editor.desk.open(stage.put("a.txt", "one\ntwo\n"))
+    started = await editor.request(begin, prompt="@nobody /fix\n\n" + PATCH, pasted=True)
+    report = await editor.request("turn.wait", turn=started["turn"])
+    assert (statuses(report), report["answer"]) == (["landed"], "@nobody /fix")
+    assert editor.desk[uri] == "ONE\ntwo\n"
+    assert not [each.message for each in editor.messages if "nobody" in each.message]
+    report = await editor.turn("And now?")
+    assert report["answer"] == "The model was asked.", "the next turn has the chosen model again"
+
+
+async def test_a_pasted_text_without_edits_is_refused_with_what_can_be_pasted(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("The model was asked.")))
+    with pytest.raises(JsonRpcException, match="SEARCH/REPLACE"):
+        await editor.request("turn.start", prompt="Please change a.txt.", pasted=True)
+    assert await editor.request("session.list") == []

@@ -219,6 +219,7 @@ def test_a_pasted_reply_in_each_position_encoding(neovim: Neovim, encoding: str)
         "one_turn",
         clipboard=reply.format(old=text, new=text.replace("1", "10").replace("2", "20")),
         values={"open": "poem.txt", "command": "Handrail!"},
+        init_options={"handrail": {"settings": {"model": "ollama:nobody"}}},  # which is not asked
         capabilities={"general": {"positionEncodings": [encoding]}},
     )
     expected = text.replace("1", "10").replace("2", "20").encode()

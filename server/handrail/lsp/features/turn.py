@@ -55,6 +55,8 @@ async def _begin(
 ) -> protocol.TurnStartResult:
     if not params.prompt.strip():
         raise InvalidParams("params.prompt must not be empty: say what to do, or paste a reply with edits.")
+    if params.pasted and not reply.read(params.prompt).blocks:
+        raise Refused(f"The pasted text has no edits. Paste a reply with {NOTATIONS}.")
     excerpts = _redact_excerpts(state, (*await _excerpts(state, params.context or ()), *more))
     pictures = (
         *await _pictures(state, params.images or ()),
@@ -63,7 +65,10 @@ async def _begin(
     mode = Mode(params.mode) if params.mode is not None else None
     if params.session is not None:
         await state.host.catch_up(params.session)
-    return _began(state, begin(params.prompt, params.session, excerpts, mode, pictures))
+    turn = begin(params.prompt, params.session, excerpts, mode, pictures)
+    if params.pasted:
+        _apply_prompt(state, turn)
+    return _began(state, turn)
 
 
 async def queue_with(
@@ -73,6 +78,11 @@ async def queue_with(
     if session is not None:
         await state.host.catch_up(session)
     return _began(state, state.host.queue(prompt, session, excerpts))
+
+
+def _apply_prompt(state: State, turn: Turn) -> None:
+    """Has the turn make the edits of its prompt, whatever model is chosen."""
+    state.host.turns.providers[turn.id] = state.backend.providers(ModelChoice(model=PASTE))
 
 
 def _began(state: State, turn: Turn) -> protocol.TurnStartResult:
@@ -94,7 +104,7 @@ async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.Turn
     if not reply.read(params.edits).blocks:
         raise InvalidParams(f"params.edits holds no edit. Write {NOTATIONS}.")
     turn = state.host.start(f"{params.title}\n\n{params.edits}", None, mode=Mode.EDIT)
-    state.host.turns.providers[turn.id] = state.backend.providers(ModelChoice(model=PASTE))
+    _apply_prompt(state, turn)
     _began(state, turn)
     try:
         report = await wait(state, protocol.TurnWaitParams(turn=turn.id))

@@ -201,7 +201,7 @@ CHECKPOINT_RESTORE = Request(
     name="checkpoint.restore",
     params=CheckpointRestoreParams,
     result=RestoreReport,
-    does="Undoes a turn or a step; what the user has typed since is kept.",
+    does="Undoes a turn, or a step and all later steps of its turn; what the user has typed since is kept.",
 )
 CHECKPOINT_REDO = Request(
     name="checkpoint.redo",

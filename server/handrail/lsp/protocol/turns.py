@@ -49,6 +49,8 @@ class TurnStartParams:
         mode: What the turn may do; by default the setting `handrail.mode`.
         context: Documents, or parts of them, to show to the model.
         images: Pictures to show to the model, 20 at most. The model must be able to see pictures.
+        pasted: Whether the prompt is a reply that the user copied from a chat: its edits are made, and no
+            model is asked, whatever `handrail.model` is.
     """
 
     prompt: str
@@ -56,6 +58,7 @@ class TurnStartParams:
     mode: Mode | None = None
     context: list[TurnContext] | None = None
     images: list[TurnImage] | None = None
+    pasted: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -157,8 +157,13 @@ module.exports = {
     turn = await turnThatCalls([["write_file", { path: "list.txt", content: "one\n" }]], text);
     await turn.report;
     Object.assign(model, { asked: [], answer: async (progress) => say(progress, text) });
-    await copy(text);
-    await command("handrail.client.applyClipboard");
+    await copy("list.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n");
+    const { outcomes } = await command("handrail.client.applyClipboard");
+    assert.deepEqual([outcomes.map(({ status }) => status), model.asked], [["landed"], []], "a copied reply is applied, whatever model is chosen");
+    await command("notifications.clearAll");
+    const answered = command("handrail.client.ask");
+    await user({ sees: "What should be done?", does: [["type", text], ["press", "Enter"]], picture: "ask" });
+    await answered;
     const { links, toasts, bugs } = await user({ sees: "[fine] (command:", reads: READS, does: [["click", "button", "Show Answer"]], picture: "answer" });
     assert.deepEqual([links, bugs], [[], []]);
     assert(toasts.some((toast) => toast.includes("[fine] (command:workbench.action.quit) $(bug) [$(bug)] (https://example.org)")), toasts.join());

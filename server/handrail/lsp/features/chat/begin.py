@@ -51,7 +51,8 @@ async def _with_mentions(
 ) -> tuple[protocol.TurnStartParams, mentioned.ResolvedMentions]:
     if "@" in params.prompt or params.prompt.lstrip().startswith("/"):
         await configuration.wait_for_settings(state)
-    if state.settings.text(settings.MODEL) == review_page.PASTE:  # the prompt is a reply, with code in it
+    chosen = state.settings.text(settings.MODEL)
+    if params.pasted or chosen == review_page.PASTE:  # the prompt is a reply, with code in it
         return params, mentioned.ResolvedMentions()
     await _refuse_commands(state, params.prompt)
     pointed = await mentioned.resolve_mentions(state, params.prompt, params.session)
