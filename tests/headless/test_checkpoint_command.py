@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from handrail.testing import lay_out, snapshot
+from handrail.testing import answer, call, lay_out, script, snapshot
 
 pytestmark = pytest.mark.usefixtures("either_way")
 
@@ -81,6 +81,23 @@ def test_every_action(shell: Shell) -> None:
     assert shell.json("prune")["removed"] == []
     assert len(shell.json("list")) == 2, "the second turn, and what preceded the restore"
     assert "has no checkpoint" in shell.run("checkpoint", "show", first, code=2)
+
+
+def test_a_step_is_undone_with_the_later_steps_of_its_turn(shell: Shell) -> None:
+    steps = [call("patch", path=f"{old}.txt", old_string=old, new_string=old.upper()) for old in ("a", "b")]
+    lay_out(shell.root, {"a.txt": b"a\none\n"})
+    model = script(shell.root.parent / "script.json", *(answer("", step) for step in steps), answer("Done."))
+    turn = json.loads(shell.run("run", "x", "--model", model, "--json"))["checkpoint"]
+    shown = shell.run("checkpoint", "show", turn)
+    assert f"\n  step     {turn}.1  a.txt\n  step     {turn}.2  b.txt\n" in shown
+    assert "step" not in shell.run("checkpoint", "show", shell.turn("a.txt", "one", "ONE")), (
+        "there is only one"
+    )
+    assert "a.txt" not in shell.run("checkpoint", "diff", f"{turn}.2")
+    shell.run("checkpoint", "restore", f"{turn}.2")
+    assert snapshot(shell.root) == {"a.txt": b"A\nONE\n", "b.txt": b"b\n"}
+    shell.run("checkpoint", "restore", f"{turn}.1")
+    assert snapshot(shell.root) == {"a.txt": b"a\nONE\n", "b.txt": b"b\n"}
 
 
 def test_a_restore_is_taken_back_whole_and_no_limit_removes_it(shell: Shell) -> None:

@@ -111,12 +111,15 @@ def _serve_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     checkpoint = commands.add_parser("checkpoint", help="list, show, compare, restore or remove checkpoints")
     actions = checkpoint.add_subparsers(dest="action", required=True, metavar="ACTION")
-    named = "an id from `handrail checkpoint list`"
+    listed = "an id from `checkpoint list`"
+    named = f"{listed}, or the id of a step from `checkpoint show`"
     actions.add_parser("list", help="list the checkpoints of a workspace, newest first")
-    actions.add_parser("show", help="show what a turn or a step changed").add_argument(
-        "id", metavar="ID", help=named
+    actions.add_parser(
+        "show", help="show what a turn changed, or the rest of it from a step on"
+    ).add_argument("id", metavar="ID", help=named)
+    diff = actions.add_parser(
+        "diff", help="compare the state before a turn or a step with that after the turn, or with another"
     )
-    diff = actions.add_parser("diff", help="show a turn or a step as a unified diff")
     diff.add_argument("id", metavar="ID", help=named)
     diff.add_argument(
         "--against",
@@ -124,7 +127,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         help="compare with this checkpoint, or with `now`; default: with the state after the turn",
     )
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
-    restore = actions.add_parser("restore", help="undo a turn or a step")
+    restore = actions.add_parser("restore", help="undo a turn, or the rest of it from a step on")
     restore.add_argument("id", metavar="ID", help=named)
     restore.add_argument("--following", action="store_true", help="also undo all later turns")
     restore.add_argument(
@@ -145,7 +148,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         help="only what the turn changed in these lines of the file given with --file",
     )
     prune = actions.add_parser("prune", help="remove the given checkpoints, or those beyond the limits")
-    prune.add_argument("ids", nargs="*", metavar="ID", help=named)
+    prune.add_argument("ids", nargs="*", metavar="ID", help=listed)
     actions.add_parser("verify", help="check that every checkpoint can be read")
     for action in actions.choices.values():
         _common(action)

@@ -75,13 +75,17 @@ class TurnReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
-    """A turn that can be restored; `paths` are (path, change), `ids` are its own and those of its steps."""
+    """A turn that can be restored; `paths` are (path, change), `steps` are (id, paths)."""
 
     id: str
     label: str
     time: str
-    ids: frozenset[str]
+    steps: tuple[tuple[str, tuple[str, ...]], ...]
     paths: tuple[tuple[str, str], ...]
+
+    def has(self, name: str) -> bool:
+        """Whether *name* is its own id, or that of a step."""
+        return name in (self.id, *(step for step, _ in self.steps))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +197,18 @@ def failure(json: Any) -> Failure:
 def checkpoint(json: Any) -> Checkpoint:
     """Read a `Checkpoint`; raises ServerGarbledError."""
     fields = _Fields("Checkpoint", json)
-    own = fields.text("id")
     return Checkpoint(
-        id=own,
+        id=fields.text("id"),
         label=fields.text("label"),
         time=fields.text("time"),
-        ids=frozenset((own, *fields.read_list("steps", lambda step: _Fields("step", step).text("id")))),
+        steps=fields.read_list("steps", _step),
         paths=fields.read_list("paths", lambda path: _pair("path", path, "path", "change")),
     )
+
+
+def _step(json: Any) -> tuple[str, tuple[str, ...]]:
+    fields = _Fields("step", json)
+    return fields.text("id"), fields.read_list("paths", str)
 
 
 def restore_report(json: Any) -> RestoreReport:

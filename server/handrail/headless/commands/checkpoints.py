@@ -61,11 +61,14 @@ async def _show(options: Options, checkpoint: str, stage: Stage) -> int:
     async with client_of(options, stage) as client:
         answer = await stage.interrupts.guard(_ask(client, "diff", {"checkpoint": checkpoint}))
         known = await stage.interrupts.guard(_checkpoints(client))
-    one = next(each for each in known if checkpoint in values.checkpoint(each).ids)
+    one = next(each for each in known if values.checkpoint(each).has(checkpoint))
     if options.as_json:
         stage.show.json({**one, "diff": values.diff(answer)})
     else:
-        stage.show.checkpoints([values.checkpoint(one)])
+        shown = values.checkpoint(one)
+        stage.show.checkpoints([shown])
+        for step, paths in shown.steps if len(shown.steps) > 1 else ():
+            stage.show.line(f"  step     {step}  {', '.join(paths)}")
         stage.show.diff(values.diff(answer))
     return ALL_LANDED
 
@@ -133,7 +136,7 @@ async def _request_restore(client: Client, params: dict[str, Any]) -> Any:
         if refusal.code != REQUEST_FAILED:
             raise
         known = [values.checkpoint(each) for each in await _checkpoints(client)]
-        if any(checkpoint in each.ids for each in known):
+        if any(each.has(checkpoint) for each in known):
             raise
         exist = ", ".join(each.id for each in known) or "none yet"
         raise HeadlessError(
