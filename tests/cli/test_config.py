@@ -134,6 +134,22 @@ def test_a_list_says_what_is_wrong_and_shows_no_key(file: Path, capsys: pytest.C
     assert "cannot be used" in capsys.readouterr().err
 
 
+def test_the_doctor_says_when_the_sandbox_is_off(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HANDRAIL_SANDBOX", raising=False)
+    main(["config", "set", "sandbox", "off"])
+    main(["doctor"])
+    assert "\n-  commands are not contained: the setting `sandbox` is off; " in capsys.readouterr().out
+    monkeypatch.setenv("HANDRAIL_SANDBOX", "auto")
+    main(["doctor"])
+    assert "`sandbox` is off" not in capsys.readouterr().out
+    main(["config", "set", "sandbox", "auto"])
+    monkeypatch.setenv("HANDRAIL_SANDBOX", "off")
+    main(["doctor"])
+    assert "\n-  commands are not contained: HANDRAIL_SANDBOX is off; " in capsys.readouterr().out
+
+
 def test_the_doctor_shows_what_is_configured(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["config", "set", "model", "ollama:qwen3"])
     assert main(["doctor"]) == 0

@@ -25,7 +25,7 @@ TIMEOUT_S = 10.0
 GIT = "git"  # started in one place
 # Programs that features use, and what is missing without them.
 PROGRAMS: tuple[tuple[str, str], ...] = (
-    (GIT, "inspecting checkpoints with git's own commands"),
+    (GIT, "checkpoints of what commands change in larger folders"),
     ("rg", "fast search in large workspaces (a slower search is built in)"),
 )
 

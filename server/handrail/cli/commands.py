@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handrail.adapters.standard_streams import standard_streams
-from handrail.adapters.state.config_file import ConfigError, config_file
+from handrail.adapters.state.config_file import ConfigError, config_file, read
 from handrail.cli.parser import parser
 
 if TYPE_CHECKING:
@@ -327,11 +327,26 @@ def _doctor() -> int:
 
 
 def _containment_here() -> Available:
-    """Return what contains commands in the current folder."""
+    """Returns what contains commands that are run in the current folder, in a terminal."""
     from handrail.cli.serve import containment_of
+    from handrail.core.policy.containment import Available
 
+    if why_not := _why_sandbox_is_off():
+        return Available(why_not=why_not)
     with tempfile.TemporaryDirectory() as state:
         here = containment_of(lambda: (Path.cwd(),), lambda: Path(state))
         available = asyncio.run(here.available())
         here.close()
     return available
+
+
+def _why_sandbox_is_off() -> str:
+    """Returns what switches the sandbox off in a terminal; empty if nothing does."""
+    from handrail.cli.serve import SANDBOX, sandbox_of
+    from handrail.core.policy.containment import Sandbox
+
+    if (stated := sandbox_of(os.environ.get(SANDBOX))) is not None:
+        return f"{SANDBOX} is off" if stated is Sandbox.OFF else ""
+    with contextlib.suppress(ConfigError):  # which is shown with the settings
+        return "the setting `sandbox` is off" if read(config_file()).get("sandbox") == Sandbox.OFF else ""
+    return ""

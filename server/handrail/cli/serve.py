@@ -124,7 +124,7 @@ def _backend(keys: Keys, clock: Path | None, patience_s: tuple[float, float], cl
         spills=SpillFolder(state_folder() / "handrail" / "outputs"),
         stamp=stamp,
         diagnostics=_verifier(),
-        sandbox=_sandbox(os.environ.get(SANDBOX)),
+        sandbox=sandbox_of(os.environ.get(SANDBOX)),
         patience=Patience(answer_s=answer_s, echo_s=answer_s / 2, command_s=command_s),
     )
 
@@ -166,7 +166,7 @@ def _verifier() -> bool | None:
     return {"0": False, "1": True}.get(os.environ.get(VERIFIER, "").strip())
 
 
-def _sandbox(value: str | None) -> Sandbox | None:
+def sandbox_of(value: str | None) -> Sandbox | None:
     """Return the containment that the variable sets; None if it is unset or unknown."""
     return Sandbox(value) if value in frozenset(Sandbox) else None
 
