@@ -75,6 +75,8 @@ def test_a_reply_in_a_file(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "reply.md").write_text("\ufeff" + GOOD, encoding="utf-8")
     assert desk.run("apply", str(tmp_path / "reply.md")).code == 0
     assert desk.files()["a.txt"] == "one\nzwei\nthree\n"
+    two = desk.apply(block("b.txt", "four", "vier") + "\n" + block("b.txt", "five", "fünf"))
+    assert "The reply has no text besides its edits." in two.out, "however many these are"
 
 
 def test_unless_all_of_it_fits_nothing_is_changed(desk: Desk) -> None:

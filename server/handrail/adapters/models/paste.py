@@ -77,8 +77,7 @@ class Paste:
             )
             yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
         else:
-            count = "one edit block" if len(pasted.blocks) == 1 else f"{len(pasted.blocks)} edit blocks"
-            text = pasted.prose or f"The pasted reply held {count} and no other text."
+            text = pasted.prose or "The reply has no text besides its edits."
             text += WAY_ON if _has_failed(messages[last:]) else ""
             yield Delta(text=text)
             yield Response(text=text, is_literal=True)
