@@ -580,7 +580,9 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
     # The latest session's turn comes first, in the user's time, and is seen before it is taken back.
     began = datetime.fromisoformat(seen["time"]).astimezone(timezone(timedelta(hours=5, minutes=45)))
     assert seen["checkpoints"][0] == f"{began:%Y-%m-%d %H:%M} Make the poem loud. (2 documents)"
-    assert {each.rpartition(":")[2][3:] for each in seen["checkpoints"][1:]} == {"Undo of hunks (1 document)"}
+    assert {each.rpartition(":")[2][3:] for each in seen["checkpoints"][1:]} == {
+        "Undo in a review (1 document)"
+    }
     assert "-four\n+FOUR\n" in seen["preview"]
     assert buffers(seen["restored"])["poem.txt"] == OAKS
 

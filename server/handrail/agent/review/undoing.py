@@ -129,7 +129,7 @@ async def undo(reviews: Reviews, wanted: HunkSelection, *, forced: bool = False)
     await reviews.refresh()
     undone = Undone()
     ports = replace(reviews.ports(), review=NoReview())
-    step = StepId(session="", turn=reviews.new_id("u"), number=1, label="Undo of hunks", pinned=True)
+    step = StepId(session="", turn=reviews.new_id("u"), number=1, label="Undo in a review", pinned=True)
     plans = list[_Plan]()
     for identity, hunks in reviews.hunks(wanted).items():
         pending = reviews.pending[identity]
