@@ -95,6 +95,11 @@ def test_a_value_is_json_or_else_text(name: str, value: str, found: object) -> N
         ("mode", "edti", "must be one of edit, ask, plan, not 'edti'"),
         ("checkpoints.required", "no", "must be true or false, not 'no'"),
         ("approvals", "npm test", "`approvals`: it must be a list of rules"),
+        (
+            "approvals",
+            json.dumps([ALLOW, {**ALLOW, "tool": "terminl"}]),
+            "rule 2 is for `terminl`, not a tool. Did",
+        ),
         ("windoww", "1", "has no setting `windoww`.* Did you mean `context.window`"),
         ("handrail.sandbx", "1", "Did you mean `sandbox`"),
         ("maxTokens", "1", "Did you mean `output.maxTokens`"),

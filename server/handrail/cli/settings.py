@@ -16,6 +16,7 @@ from pathlib import Path
 from handrail import __version__
 from handrail.adapters.state.config_file import OWN, ConfigError, read
 from handrail.core.policy.environment import LOGIN
+from handrail.core.policy.rules import Rule
 from handrail.core.policy.tool_kind import RULE_GROUPS
 from handrail.core.results.redact import KEY_NAME
 from handrail.lsp import settings
@@ -112,6 +113,10 @@ def check(name: str, value: object) -> Setting:
     if isinstance(found, Wrong):
         joined = ": " if setting.reads is not None else " "
         raise ConfigError(f"`{setting.name}`{joined}{found.why}.")
+    if setting is APPROVALS and isinstance(found, tuple):
+        for number, rule in enumerate(found, 1):
+            if isinstance(rule, Rule) and (hint := _unknown_tool(rule.tool)):
+                raise ConfigError(f"`{setting.name}`: rule {number} is for `{rule.tool}`, not a tool. {hint}")
     return setting
 
 
@@ -131,17 +136,23 @@ def setting_named(name: str) -> Setting:
 
 def rule_of(given: str) -> dict[str, str]:
     """The rule that `--approve TOOL[:PATTERN]` stands for. Raises ConfigError."""
-    from handrail.agent.tools import TOOLS
-
     tool, _, pattern = given.partition(":")
-    if tool not in (known := ["*", *RULE_GROUPS, *TOOLS]):
-        near = difflib.get_close_matches(tool, known, 1, LIKE)
-        hint = f"Did you mean `{near[0]}`?" if near else f"Tools are: {', '.join(sorted(known))}."
+    if hint := _unknown_tool(tool):
         raise ConfigError(
             f"--approve {given!r} does not name a tool. {hint} Write it like 'terminal:npm test' or "
             f"'edit:docs/**'."
         )
     return {"tool": tool, "match": pattern or "*", "verdict": "allow"}
+
+
+def _unknown_tool(tool: str) -> str:
+    """Returns what may have been meant by the *tool* of a rule; empty if it exists."""
+    from handrail.agent.tools import TOOLS
+
+    if tool in (known := ["*", *RULE_GROUPS, *TOOLS]):
+        return ""
+    near = difflib.get_close_matches(tool, known, 1, LIKE)
+    return f"Did you mean `{near[0]}`?" if near else f"Tools are: {', '.join(sorted(known))}."
 
 
 def _near(name: str) -> list[str]:
