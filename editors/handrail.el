@@ -1,6 +1,6 @@
 ;;; handrail.el --- A coding agent that writes in your buffers -*- lexical-binding: t; -*-
 
-;; Version: 1.0
+;; Version: 0.1.0
 ;; Package-Requires: ((emacs "28.1"))
 ;; Keywords: tools, convenience
 
