@@ -90,6 +90,37 @@ async def test_what_was_written_is_read_again(log: SessionLog) -> None:
     assert (info.id, info.title, info.turns) == ("s-1", "Do \u2028 it", 2)
 
 
+async def test_a_journal_that_changed_is_read_again(log: SessionLog, tmp_path: Path) -> None:
+    file = tmp_path / "sessions" / "s-1.jsonl"
+    file.parent.mkdir()
+
+    def write(*prompts: str) -> None:
+        rows = (TurnBegun(turn="t-1", prompt=each, mode="edit") for each in prompts)
+        file.write_text("".join(as_json.line(row) + "\n" for row in rows))
+
+    async def read() -> list[str]:
+        entries = await log.load("s-1")
+        assert await log.load("s-1") is entries
+        return [each.prompt for each in entries or () if isinstance(each, TurnBegun)]
+
+    write("One.")
+    assert await read() == ["One."]
+    time_ns = file.stat().st_mtime_ns
+    write("Two.")
+    os.utime(file, ns=(time_ns + 1, time_ns + 1))  # a clock may stand still so long
+    assert await read() == ["Two."]
+    write("Two.", "Three.")
+    os.utime(file, ns=(time_ns, time_ns))
+    assert await read() == ["Two.", "Three."]
+    file.unlink()
+    assert await read() == []
+    write("Two.", "Four.")
+    assert await read() == ["Two.", "Four."]
+    file.unlink()
+    file.mkdir()
+    assert await log.load("s-1") is None
+
+
 async def test_the_newest_sessions_are_listed_by_their_last_title(log: SessionLog, tmp_path: Path) -> None:
     for number in range(5):
         log.append(f"s-{number}", ENTRIES[:1])

@@ -13,11 +13,13 @@ import asyncio
 import logging
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from handrail.adapters.files import system_lock
 from handrail.adapters.files.files import in_thread, uri_of
@@ -36,6 +38,23 @@ BEGUN = (
 RENAMED = as_json.line(Renamed(title="")).partition(",")[0].encode()
 
 
+class _Stamp(NamedTuple):
+    """What a file looks like from outside."""
+
+    file: tuple[int, int]
+    size: int
+    written_ns: int
+    changed_ns: int  # also by new permissions
+
+
+class _Read(NamedTuple):
+    """The entries of a journal, read when it had a stamp."""
+
+    file: Path
+    stamp: _Stamp
+    entries: tuple[Entry, ...]
+
+
 class SessionLog:
     """Sessions port on the folder that *folder* says, which may change with the workspace."""
 
@@ -45,6 +64,7 @@ class SessionLog:
         self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="journals")
         self._last: Future[None] | None = None
         self._sizes: dict[Path, int] = {}  # of the journals, as they were left or found here
+        self._latest: _Read | None = None
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Have entries written at the end."""
@@ -79,7 +99,7 @@ class SessionLog:
         file = self._file(session)
         if file is None:
             return None
-        loaded = await in_thread(_load, file)
+        loaded = await in_thread(self._load, file)
         if loaded is None:
             return None
         entries, self._sizes[file] = loaded
@@ -91,7 +111,16 @@ class SessionLog:
         file = self._file(session)
         if file is None or (since >= 0 and await in_thread(_size, file) in (since, self._sizes.get(file))):
             return None
-        return await in_thread(_load, file)
+        return await in_thread(self._load, file)
+
+    def _load(self, file: Path) -> tuple[tuple[Entry, ...], int] | None:
+        """A journal that is as when it was read last is not read again: who resumes a session shows it."""
+        stamp, latest = _stamp(file), self._latest
+        if stamp is None:
+            return None
+        if latest is None or (latest.file, latest.stamp) != (file, stamp):
+            self._latest = latest = _Read(file=file, stamp=stamp, entries=tuple(_entries(file)))
+        return latest.entries, stamp.size
 
     def uri(self, session: str) -> str | None:
         """The URI of a journal."""
@@ -110,6 +139,7 @@ class SessionLog:
         if file is None:
             return True
         self._sizes.pop(file, None)
+        self._latest = None
         return await in_thread(_remove, file)
 
     async def of_turn(self, turn: str) -> str | None:
@@ -147,9 +177,19 @@ class SessionLog:
         return self._folder() / f"{session}.jsonl" if ID.fullmatch(session) else None
 
 
-def _load(file: Path) -> tuple[tuple[Entry, ...], int] | None:
-    size = _size(file)
-    return (tuple(_entries(file)), size) if file.is_file() else None
+def _stamp(file: Path) -> _Stamp | None:
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    return _Stamp(
+        file=(status.st_dev, status.st_ino),
+        size=status.st_size,
+        written_ns=status.st_mtime_ns,
+        changed_ns=status.st_ctime_ns,
+    )
 
 
 def _size(file: Path) -> int:

@@ -45,8 +45,12 @@ class Part:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """Its rows as lines of a page; the same ones each time."""
+        numbered = zip(self.numbers or range(len(self.rows)), self.rows, strict=True)
+        text = "".join(self.rows)
+        if "```" not in text and "~~~" not in text:  # no code, as in most parts
+            return tuple([Line(row, self.key, number) for number, row in numbered])
         lines, is_code = list[Line](), False
-        for number, row in zip(self.numbers or range(len(self.rows)), self.rows, strict=True):
+        for number, row in numbered:
             is_fence = ("`" in row or "~" in row) and FENCE_ROW.fullmatch(row) is not None
             is_code = is_code != is_fence
             lines.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
