@@ -139,6 +139,36 @@ async def test_what_was_sent_is_no_draft_again_when_the_editor_undoes_our_edits(
 
 
 @every_editor
+@pytest.mark.parametrize("earlier", ["", "Zero.\n"], ids=["first", "second"])
+async def test_what_was_sent_before_a_restart_is_no_draft_again_when_the_editor_undoes_our_edits(
+    stage: Stage, habits: Habits, earlier: str
+) -> None:
+    model = stage.script(*([answer("Nought.")] if earlier else []), answer("One."), answer("Two."))
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    if earlier:
+        await says(editor, uri, earlier)
+        await shows(editor, uri, "Nought.\n\n## You\n\n")
+    await says(editor, uri, "First.\n")
+    whole = await shows(editor, uri, "One.\n\n## You\n\n")
+    past = [*editor.desk.documents[uri].past]
+    await killed(stage, editor)
+    later = await stage.start(habits, settings=model)
+    later.desk.open(uri, whole)
+    later.desk.documents[uri].past[:] = past
+    (session,) = await later.request("session.list")
+    await later.request("chat.open", session=session["session"])
+    while not later.desk[uri].endswith("## You\n\nFirst.\n"):
+        later.desk.undo(uri)
+    later.desk.tell()
+    await later.request("chat.open", session=session["session"])
+    assert body(await shows(later, uri, "One.\n\n## You\n\n")) == body(whole)
+    await says(later, uri, "First.\n")
+    text = await shows(later, uri, "Two.\n\n## You\n\n")
+    assert text.count("First.\n\n## handrail") == 2, "the user may say the same again"
+
+
+@every_editor
 async def test_a_question_is_answered_where_it_stands(stage: Stage, habits: Habits) -> None:
     editor, uri, turn = await waiting(stage, habits, answer("Made."))
     found = await actions(editor, uri, "> **May this command run?**")
@@ -493,6 +523,23 @@ async def test_what_is_ours_is_known_by_the_journal(stage: Stage, habits: Habits
     assert body(later.desk[uri]) == f"{body(held)} be"
     await says(later, uri, "fore.\n")
     assert "not sent before.\n\n## handrail\n\nTwo." in await shows(later, uri, "Two.")
+
+
+@every_editor
+async def test_after_a_kill_it_stays_as_it_is_though_the_use_of_the_context_is_not_known_at_once(
+    stage: Stage, habits: Habits
+) -> None:
+    model = stage.script(answer("One."))
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    whole = await shows(editor, uri, "One.\n\n## You\n\n", "% of the context")
+    await killed(stage, editor)
+    later = await stage.start(habits, settings=model)
+    later.desk.open(uri, whole)
+    (session,) = await later.request("session.list")
+    await later.request("chat.open", session=session["session"])
+    assert await shows(later, uri, "% of the context") == whole
 
 
 @vscode

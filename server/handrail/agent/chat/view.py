@@ -25,6 +25,8 @@ from handrail.agent.chat.transcript import (
 from handrail.core import surfaces
 from handrail.core.conversation import todo
 from handrail.core.conversation.message import ToolResult, Usage
+from handrail.core.conversation.prompt import Mode
+from handrail.core.documents import layout
 from handrail.core.documents.page import Part
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
@@ -42,6 +44,10 @@ KINDS: dict[type[object], str] = {PendingQuestion: "asked", Remark: "remark"}  #
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 RUN = re.compile(r"`+")
 OURS_LIKE = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|>|(?:=+|-{2,}|\*\*\*+|___+)\s*$)")
+FACTS = re.compile(
+    rf"\s*\S.* · (?:{'|'.join(Mode)})(?: · \d+% of the context)?(?: · [\d,]+ tokens)?(?: · \$\d+\.\d\d)?\s*"
+)
+MARKS = (" ", "#", ">", "=", "-", "*", "_")  # with which such rows begin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +281,8 @@ def escape(text: str) -> Iterator[str]:
     if "`" in text or "~~~" in text:
         yield from _escape_with_code(text)
     else:
-        yield from map(_escape_ours, surfaces.inert(text).split("\n"))
+        for row in surfaces.inert(text).split("\n"):
+            yield _escape_ours(row) if row.startswith(MARKS) else row
 
 
 def _escape_with_code(text: str) -> Iterator[str]:
@@ -344,7 +351,7 @@ def _render_usage(usage: Usage) -> tuple[str, ...]:
 
 
 def _part(key: str, *rows: str) -> Part:
-    return Part(key=key, rows=tuple(f"{row}\n" for text in rows for row in text.split("\n")))
+    return Part(key=key, rows=tuple([f"{row}\n" for row in "\n".join(rows).split("\n")]))
 
 
 def _inert(part: Part) -> Part:
@@ -354,6 +361,11 @@ def _inert(part: Part) -> Part:
     rows = ((line.text[:-1], line.is_code) for line in part.lines)
     shown = (each for row, is_code in rows for each in surfaces.without_settings(row, is_code=is_code))
     return Part(key=part.key, rows=tuple(f"{row}\n" for row in shown))
+
+
+def facts_key(row: str) -> str:
+    """Returns the same text for every line of facts, whatever they were, and the letters of other lines."""
+    return "facts" if FACTS.fullmatch(row) else layout.letters(row)
 
 
 def heading(parts: Sequence[Part], key: str) -> str:

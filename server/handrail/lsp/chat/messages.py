@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from handrail.agent.chat.view import ASK
 from handrail.core.documents import layout
 from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
 from handrail.lsp.chat import draft as drafts
+
+LIMIT_UNDONE = 50  # of the latest messages, those that may be a draft again
 
 
 def is_heading(line: Line) -> bool:
@@ -46,6 +48,32 @@ def owned_lines(page: Page) -> Iterator[tuple[str, Line]]:
     for at, line in enumerate(page.lines):
         key = ASK if at == below else line.part or (line.over.part if line.over is not None else None) or key
         yield key, line
+
+
+def undone_lines(before: Page, now: Page, sent: Iterable[Part]) -> list[Line]:
+    """
+    Returns the lines of a draft that is a sent message again because the editor undid our edit that moved it.
+
+    Args:
+        before: The page until now, which has the message.
+        now: The page, which has its text only as a draft.
+        sent: The parts that show the user's messages.
+    """
+    draft = [line for line in now.lines[drafts.draft_start(now.lines) :] if line.part is None]
+    text = _letters(line.text for line in draft)
+    latest = [*sent][-LIMIT_UNDONE:] if text else []
+    same = {part.key for part in latest if _letters(part.rows[1:]) == text}
+    return draft if same and same & _shown(before) - _shown(now) else []
+
+
+def _letters(rows: Iterable[str]) -> list[str]:
+    """Returns the letters of all rows that have any."""
+    return [letters for row in rows if (letters := layout.letters(row))]
+
+
+def _shown(page: Page) -> set[str]:
+    """Returns the keys of the parts of which more than a heading is there."""
+    return {line.part for line in page.lines if line.part is not None and line.number and line.text.strip()}
 
 
 def restore_part(page: Page, part: Part) -> Page:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from handrail.agent.chat.backlog import Backlog
 from handrail.agent.chat.transcript import Transcript, TranscriptTurn
-from handrail.agent.chat.view import ASK, Answer, Shown, View
+from handrail.agent.chat.view import ASK, TITLE, Answer, Shown, View, facts_key
 from handrail.core.conversation.journal import Entry
 from handrail.core.documents import layout, page_reading
 from handrail.core.documents.layout import Counted
@@ -104,7 +104,9 @@ class ChatPage(ServedPage):
         """
         If our last heading is missing, everything below our last line is the draft, including blank lines.
         """
-        return page if drafts.has_heading(page.lines) else drafts.with_own_draft(page)
+        page = page if drafts.has_heading(page.lines) else drafts.with_own_draft(page)
+        self._note_gone(messages.undone_lines(self._page, page, self.shown_now.messages.values()))
+        return page
 
     def clean(self, page: Page) -> Page:
         """Returns the page with our last heading above the draft, even if the user has removed it."""
@@ -130,6 +132,8 @@ class ChatPage(ServedPage):
             return page_reading.plain(line)
         if line.part == ASK:
             return layout.message
+        if line.part == TITLE:
+            return facts_key
         return messages.counting_rule(line) if line.part.startswith(SAID) else layout.letters
 
     @property
@@ -189,14 +193,16 @@ class ChatPage(ServedPage):
         takes_edits = self.takes_edits()
         if self._sent_lines and (takes_edits or self._is_read()):  # else they stand in what the client holds
             current = {id(line) for line in self.page.lines}
-            self._gone_lines += (line for line in self._sent_lines if id(line) not in current)
-            self._gone_lines = self._gone_lines[-LIMIT_GONE:]
+            self._note_gone(line for line in self._sent_lines if id(line) not in current)
             self._sent_lines = [line for line in self._sent_lines if id(line) in current]
         there = {line.text.rstrip() for line in self.draft}
         if all(row.rstrip() in there for row in back.split("\n")):
             self._back = []
         self._took_s = clock.time() - began
         return brought
+
+    def _note_gone(self, lines: Iterable[Line]) -> None:
+        self._gone_lines = [*self._gone_lines, *lines][-LIMIT_GONE:]
 
     def _remove_gone(self, page: Page) -> Page:
         """Returns the page without sent text that is there again because the user undid our edit."""
