@@ -63,7 +63,7 @@ def undone_lines(before: Page, now: Page, sent: Iterable[Part]) -> list[Line]:
     text = _letters(line.text for line in draft)
     latest = [*sent][-LIMIT_UNDONE:] if text else []
     same = {part.key for part in latest if _letters(part.rows[1:]) == text}
-    return draft if same and same & _shown(before) - _shown(now) else []
+    return draft if same and same & _visible_parts(before) - _visible_parts(now) else []
 
 
 def _letters(rows: Iterable[str]) -> list[str]:
@@ -71,7 +71,7 @@ def _letters(rows: Iterable[str]) -> list[str]:
     return [letters for row in rows if (letters := layout.letters(row))]
 
 
-def _shown(page: Page) -> set[str]:
+def _visible_parts(page: Page) -> set[str]:
     """Returns the keys of the parts of which more than a heading is there."""
     return {line.part for line in page.lines if line.part is not None and line.number and line.text.strip()}
 
