@@ -307,7 +307,9 @@ async def test_what_lies_outside_is_blocked_where_nobody_answers(bench: Bench, t
     edit = call("patch", path=str(tmp_path / "a.txt"), old_string="one", new_string="two")
     bench.approver.says = None
     bench.says(answer("", edit), answer("Done."))
-    await bench.turn()
+    report = await bench.turn()
+    (failure,) = [outcome.failure for outcome in report.outcomes if outcome.failure is not None]
+    assert failure.steps == ("Continue without it, and say at the end what you did not do.",), "no one to ask"
     bench.approver.says = ALLOW
     bench.says(answer("", edit), answer("Done."))
     report = await bench.turn()

@@ -187,10 +187,11 @@ def denial(ask: Ask, *, answered: bool) -> Failure:
     """The failure for a question that was answered with no, or (*answered* is false) not at all."""
     who = "The user did not allow" if answered else "No user was available to allow"
     code = Code.OUTSIDE_WORKSPACE if ask.outside and not answered else Code.DENIED
+    step = "or ask the user what to do instead." if answered else "and say at the end what you did not do."
     return Failure(
         code=code,
         message=f"{who} this: {ask.subject}. Nothing was run or changed.",
-        steps=("Continue without it, or ask the user what to do instead.",),
+        steps=(f"Continue without it, {step}",),
     )
 
 
