@@ -39,3 +39,19 @@ def test_exit_codes_are_told(command: list[str], capsys: pytest.CaptureFixture[s
     with pytest.raises(SystemExit):
         parser().parse_args([*command, "--help"])
     assert "exit codes:" in capsys.readouterr().out
+
+
+def test_only_a_command_that_asks_takes_yes_for_granted() -> None:
+    asking = {each.prog for each in parsers(parser()) if "--yes" in each.format_help()}
+    assert asking == {
+        f"handrail {each}"
+        for each in (
+            "run",
+            "chat",
+            "apply",
+            "session resume",
+            "session delete",
+            "checkpoint prune",
+            "layer copy",
+        )
+    }

@@ -150,8 +150,8 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     prune = actions.add_parser("prune", help="remove the given checkpoints, or those beyond the limits")
     prune.add_argument("ids", nargs="*", metavar="ID", help=listed)
     actions.add_parser("verify", help="check that every checkpoint can be read")
-    for action in actions.choices.values():
-        _common(action)
+    for name, action in actions.choices.items():
+        _common(action, asks=name == "prune")
 
 
 def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -211,7 +211,7 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     delete.add_argument("sessions", nargs="+", metavar="ID", help=named)
     for name, action in actions.choices.items():
         if name != "resume":
-            _common(action)
+            _common(action, asks=name == "delete")
 
 
 def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -317,14 +317,16 @@ def _count(given: str) -> int:
     return int(given[:9])
 
 
-def _common(parser: argparse.ArgumentParser) -> None:
+def _common(parser: argparse.ArgumentParser, *, asks: bool = True) -> None:
+    """Add the arguments of a command on a folder; only one that *asks* takes `--yes`."""
     parser.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
-    _answers(parser)
+    _answers(parser, asks=asks)
 
 
-def _answers(parser: argparse.ArgumentParser) -> None:
+def _answers(parser: argparse.ArgumentParser, *, asks: bool = True) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON value")
-    parser.add_argument("--yes", action="store_true", help="answer every question with yes")
+    if asks:
+        parser.add_argument("--yes", action="store_true", help="answer every question with yes")
 
 
 def _lines(given: str) -> dict[str, dict[str, int]]:
