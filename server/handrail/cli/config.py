@@ -8,10 +8,11 @@ import json
 import sys
 from pathlib import Path
 
+from handrail.adapters.models.providers import unknown_model
 from handrail.adapters.state.config_file import ConfigError, change, config_file, read
 from handrail.cli.settings import check, setting_named, value_of
 from handrail.headless.show import visible
-from handrail.lsp.settings import SETTINGS
+from handrail.lsp.settings import MODEL, SETTINGS
 
 
 def config(options: argparse.Namespace) -> int:
@@ -27,7 +28,10 @@ def config(options: argparse.Namespace) -> int:
             _print(json.dumps(value) if options.json or not isinstance(value, str) else value)
         case "set":
             value = value_of(options.name, options.value)
-            change(file, setting_named(options.name).name, value)
+            setting = setting_named(options.name)
+            if setting is MODEL and (problem := unknown_model(str(value))):
+                raise ConfigError(problem)
+            change(file, setting.name, value)
         case _:
             return _list(file, as_json=options.json)
     return 0
