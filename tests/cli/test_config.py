@@ -113,7 +113,10 @@ def test_a_file_that_is_a_link_stays_one(file: Path, tmp_path: Path) -> None:
     assert real.stat().st_mode & 0o777 == 0o644
 
 
-@pytest.mark.parametrize("argv", [["set", "apiKey", "sk-1"], ["set", "windoww", "1"], ["get", "nothing"]])
+@pytest.mark.parametrize(
+    "argv",
+    [["set", "apiKey", "sk-1"], ["set", "windoww", "1"], ["set", "model", "gpt-5"], ["get", "nothing"]],
+)
 def test_a_wrong_name_ends_with_2_and_writes_nothing(
     argv: list[str], file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -162,3 +165,12 @@ def test_the_doctor_shows_what_is_configured(file: Path, capsys: pytest.CaptureF
     put(file, "mode = ")
     assert main(["doctor"]) == 1
     assert "is not valid TOML" in capsys.readouterr().out
+
+
+def test_the_doctor_tries_whether_the_state_folder_can_be_written(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Even the administrator, whom the system permits everything, cannot make a file in /proc."""
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/handrail")
+    assert main(["doctor"]) == 1
+    assert "state folder: /proc/handrail (not writable" in capsys.readouterr().out

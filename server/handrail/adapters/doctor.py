@@ -1,16 +1,18 @@
 """
 Report what is installed and configured on this machine, and which features lack something.
 
-Nothing is changed; the state folder is only inspected.
+Nothing is changed: whether the state folder can be written is tried with a file that has no name.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -125,6 +127,6 @@ def _state_folder(state: Callable[[], Path]) -> tuple[str, bool]:
     there = folder
     while not there.exists() and there != there.parent:
         there = there.parent
-    if there.is_dir() and os.access(there, os.W_OK):
+    with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=there):
         return str(folder), True
     return f"{folder} (not writable: no checkpoints can be taken, so edits will be refused)", False
