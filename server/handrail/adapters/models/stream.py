@@ -14,6 +14,7 @@ import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import Any, Literal, TypeVar
+from urllib.parse import urlsplit
 
 import httpx2
 from pydantic import ValidationError
@@ -194,7 +195,9 @@ class Engine:
                 return ProviderError(f"The model's server refused the request. {reason}")
         elif not isinstance(error, AGAIN) and isinstance(error, exceptions.ModelRequestRejectedError):
             return ProviderError(f"The model's server refused the request. {reason}")
-        what = BROKEN_OFF if has_begun else "The model cannot be reached."
+        at = f" at {shown}" if (shown := _without_login(self._address.base_url)) else ""
+        says = "cannot answer now" if isinstance(error, exceptions.ModelHTTPError) else "cannot be reached"
+        what = BROKEN_OFF if has_begun else f"The model's server{at} {says}."
         return ProviderDown(f"{what} {reason}", error.retry_after)
 
     def _reason(self, error: object) -> str:
@@ -229,10 +232,22 @@ def _model(address: Address) -> tuple[Model, ModelSettings]:
     there: dict[str, Any] = {"base_url": base_url, "api_key": key}
     known = format_of(address.kind)
     if known is None:
-        return infer_model(f"{address.kind}:{address.name}"), ModelSettings()
+        try:
+            return infer_model(f"{address.kind}:{address.name}"), ModelSettings()
+        except exceptions.UserError as error:
+            raise exceptions.UserError(
+                f"The model {address.kind}:{address.name} cannot be used. {str(error).rstrip('.')}. Check "
+                "the setting handrail.model."
+            ) from error
     if known.needs_key and key is None:
         raise exceptions.UserError(f"No key was found: set {known.key_name}.")
     return known.make(address, there)
+
+
+def _without_login(base_url: str) -> str:
+    """Returns an address as messages show it: without what may be a password."""
+    parts = urlsplit(base_url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _refusals() -> tuple[type[Exception], ...]:
