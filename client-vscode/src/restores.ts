@@ -102,8 +102,8 @@ function summary({ restored, deleted, partial, conflicts, conversation }: Restor
     parts.push(
       counted(
         turns,
-        l10n.t("Conversation rewound: 1 turn remains. Your next message continues from there."),
-        l10n.t("Conversation rewound: {0} turns remain. Your next message continues from there.", turns),
+        l10n.t("The conversation now has 1 turn. Your next message continues from there."),
+        l10n.t("The conversation now has {0} turns. Your next message continues from there.", turns),
       ),
     );
   }

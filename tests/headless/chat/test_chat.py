@@ -48,10 +48,10 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
         await talk.say("/checkpoints", "change it")
         await talk.say("and now?", "Again.")
         await talk.say("/undo", "Undone: and now?")
-        await talk.until("rewound; 1 turn remains")
+        await talk.until("now has 1 turn")
         assert place.file("a.txt") == "one\nzwei\n"
         await talk.say("/undo", "Undone: change it")
-        await talk.until("rewound; 0 turns remain")
+        await talk.until("now has 0 turns")
         assert place.file("a.txt") == "one\ntwo\n"
         await talk.say("/undo", "nothing to undo")
         assert await talk.leave() == 0

@@ -116,9 +116,9 @@ def test_in_a_real_terminal(tmp_path: Path, pane: Pane) -> None:
     assert (root / ".env").read_text() == "KEY=1\n"
 
     pane.type("/undo")
-    pane.until("1 turn remains")
+    pane.until("now has 1 turn")
     pane.type("/undo")
-    pane.until("0 turns remain")
+    pane.until("now has 0 turns")
     assert (root / "a.txt").read_text() == "one\ntwo\n"
 
     pane.keys("C-d")

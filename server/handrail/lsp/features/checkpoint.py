@@ -94,7 +94,7 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
     """Say which documents were not restored, and where the session is: editors drop a command's result."""
     if report.conversation is not None:
         turns = len(report.conversation.turns)
-        state.say(f"Conversation rewound; {'1 turn remains' if turns == 1 else f'{turns} turns remain'}.")
+        state.say(f"The conversation now has {'1 turn' if turns == 1 else f'{turns} turns'}.")
     for part in report.partial[:CONFLICTS_SHOWN]:
         state.say(f"Only a part of {state.show_path(part.uri)} was restored: {part.reason}")
     for conflict in report.conflicts[:CONFLICTS_SHOWN]:

@@ -99,8 +99,8 @@ module.exports = {
     const prompts = report.conversation.turns.map(({ prompt }) => prompt.split("\n")[0]);
     assert.deepEqual(prompts.slice(1), ["What is the tax?", "Begin the day.", "Raise it all.", "Raise again."]);
     const undo = ["click", "button", "Undo Restore"];
-    await user({ sees: "Conversation rewound: 5 turns remain. Your next message continues from there.", does: [undo] });
-    await user({ sees: "Conversation rewound: 6 turns remain. Your next message continues from there." });
+    await user({ sees: "The conversation now has 5 turns. Your next message continues from there.", does: [undo] });
+    await user({ sees: "The conversation now has 6 turns. Your next message continues from there." });
     assert.equal(stock.getText(), "apples 10\npears 20\nplums 3\nfigs 4\n");
     assert.equal((await turn("Rename.", block("stock.txt", "plums 3", "prunes 3"))).session, session);
   },
