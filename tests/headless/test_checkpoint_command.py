@@ -123,7 +123,7 @@ def test_a_checkpoint_of_another_root_is_refused(shell: Shell, tmp_path: Path) -
     lay_out(tmp_path / "other", {"a.txt": b"ONE\ntwo\n"})
     other = Shell(tmp_path / "other", shell.state)
     said = other.run("checkpoint", "restore", turn, code=2)
-    assert f"Checkpoint `{turn}` does not exist. Those that exist: none yet." in said
+    assert f"This workspace has no checkpoint {turn}. It has no checkpoints yet." in said
     assert snapshot(other.root) == {"a.txt": b"ONE\ntwo\n"}
 
 
@@ -143,7 +143,7 @@ def test_some_lines_of_a_file(shell: Shell) -> None:
 def test_the_conversation_goes_back_as_well(shell: Shell) -> None:
     first = shell.turn("a.txt", "one", "ONE")
     shown = shell.run("checkpoint", "restore", first, "--no-files", "--conversation")
-    assert "rewound; 0 turns remain" in shown
+    assert "now has 0 turns" in shown
     assert snapshot(shell.root)["a.txt"] == b"ONE\ntwo\n"
     undo = shown.split(" undo this with: handrail ")[1].split(" --workspace")[0].split()
     assert undo[-1] == "--conversation"

@@ -418,4 +418,4 @@ def test_an_unknown_checkpoint_is_answered_with_those_that_exist(stage: Stage) -
     refused = ["answer", ["handrail/checkpoint/restore", {"error": {"code": -32803, "message": "unknown"}}]]
     ended = stage.run([INITIALIZE, refused, LISTED], checkpoint="t-9")
     assert ended.code == 2
-    assert "Checkpoint `t-9` does not exist. Those that exist: t-1." in ended.err
+    assert "This workspace has no checkpoint t-9. The newest are: t-1." in ended.err

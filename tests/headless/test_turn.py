@@ -230,13 +230,13 @@ def test_modules_in_the_workspace_are_not_run(folder: Folder) -> None:
 
 def test_an_unknown_checkpoint_is_answered_with_those_that_exist(folder: Folder) -> None:
     assert (
-        "Checkpoint `t-9` does not exist. Those that exist: none yet."
+        "This workspace has no checkpoint t-9. It has no checkpoints yet."
         in folder.handrail("checkpoint", "restore", "t-9").err
     )
     folder.handrail("run", "-", prompt=UNIFIED)
     ended = folder.handrail("checkpoint", "restore", "t-9")
     assert ended.code == 2
-    assert "Checkpoint `t-9` does not exist. Those that exist: t-" in ended.err
+    assert "This workspace has no checkpoint t-9. The newest are: t-" in ended.err
 
 
 def test_input_that_no_file_can_hold_is_refused_by_a_real_server(folder: Folder) -> None:

@@ -178,8 +178,8 @@ class Show:
         undo: tuple[str, ...] = ()
         if report.conversation is not None:
             session, turns = report.conversation
-            left = "1 turn remains" if turns == 1 else f"{turns} turns remain"
-            self.line(f"session    {session} rewound; {left}", GREEN)
+            now = "1 turn" if turns == 1 else f"{turns} turns"
+            self.line(f"session    {session} now has {now}", GREEN)
             undo = ("--conversation",)
         elif not report.count:
             self.line("nothing to restore: the checkpoint has no changed documents", DIM)
@@ -266,14 +266,15 @@ class Show:
                 self.line("  this fixes an earlier failure", GREEN)
             case "approval" if event.get("choice") is not None:
                 choice = str(event.get("choice"))
-                self.line(f"  {ANSWERED.get(choice, choice)}: {event.get('subject')}", YELLOW)
+                said = ANSWERED.get(choice, f"answered “{choice}”")
+                self.line(f"  {said}: {event.get('subject')}", YELLOW)
             case "retry":
                 reason = str(event.get("reason", "")).removesuffix(".")
                 self.line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)
             case "notice" if not event.get("warning"):  # a warning comes as a message
                 self.line(f"  {event.get('text')}", DIM)
             case "compacted":
-                self.line("  the conversation was shortened", DIM)
+                self.line("  the earlier conversation was summarised for the model", DIM)
             case _:  # of others, only what commands print: the rest says it
                 self._command(event)
 

@@ -89,7 +89,7 @@ def plan_for_turn(
     later = (turn for turn in turns[turns.index(request.checkpoint) + 1 :] if turn in there)
     first = next(later, None) if request.following else None
     return RestorePlan(
-        step=replace(own, session=session, label=f"Before rewinding to {request.checkpoint}"),
+        step=replace(own, session=session, label=f"{RESTORING}a turn that changed nothing"),
         request=replace(request, files=False) if first is None else replace(request, checkpoint=first),
         rewind=Rewound(id=own.turn, before=request.checkpoint),
     )

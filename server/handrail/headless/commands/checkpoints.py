@@ -16,6 +16,8 @@ from handrail.headless.commands.stage import (
 )
 from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
 
+KNOWN_SHOWN = 5  # of the checkpoints that exist, when another one is named
+
 
 async def list_checkpoints(options: Options) -> int:
     """Show what can be restored, newest turn first; returns the exit code."""
@@ -80,6 +82,8 @@ async def _diff(options: Options, params: dict[str, str], stage: Stage) -> int:
         stage.show.json(json)
     else:
         stage.show.diff(values.diff(json))
+        if not values.diff(json):
+            stage.show.note("There is no difference.")
     return ALL_LANDED
 
 
@@ -138,7 +142,6 @@ async def _request_restore(client: Client, params: dict[str, Any]) -> Any:
         known = [values.checkpoint(each) for each in await _checkpoints(client)]
         if any(each.has(checkpoint) for each in known):
             raise
-        exist = ", ".join(each.id for each in known) or "none yet"
-        raise HeadlessError(
-            f"Checkpoint `{checkpoint}` does not exist. Those that exist: {exist}."
-        ) from refusal
+        newest = ", ".join(each.id for each in known[:KNOWN_SHOWN])
+        those = f"The newest are: {newest}." if known else "It has no checkpoints yet."
+        raise HeadlessError(f"This workspace has no checkpoint {checkpoint}. {those}") from refusal

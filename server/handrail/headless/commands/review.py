@@ -20,6 +20,7 @@ from handrail.headless.commands.stage import (
 from handrail.headless.show import Show
 
 LINE_END = re.compile("\r\n|\n|\r")
+NONE, NONE_OF_THESE = "No changes are pending.", "None of these changes are pending."
 Params = dict[str, object]  # which changes, as the request's params have it
 
 
@@ -53,7 +54,7 @@ async def _list(options: Options, params: Params, stage: Stage) -> int:
     for each in hunks:
         stage.show.line(each.show(stage.show.name))
     if not hunks:
-        stage.show.line("No changes are pending.")
+        stage.show.line(NONE_OF_THESE if params else NONE)
     return ALL_LANDED
 
 
@@ -72,6 +73,8 @@ async def _show(options: Options, params: Params, stage: Stage) -> int:
     for each in read(wanted) if not options.as_json else ():
         stage.show.line(each.show(stage.show.name))
         stage.show.diff(each.diff)
+    if not wanted and not missing and not options.as_json:
+        stage.show.line(NONE_OF_THESE if params else NONE)
     for each in missing:
         stage.show.note(f"Change {each!r} is not pending. It may have been kept, undone or rewritten.")
     return SOMETHING_FAILED if missing else ALL_LANDED
@@ -105,16 +108,19 @@ def tell_kept(show: Show, json: Any) -> None:
 
 def tell_undone(show: Show, json: Any) -> None:
     """Show which changes were undone, and which could not be."""
-    _tell(show, "undone", values.texts("ReviewUndone", json, "hunks"))
-    for each in json.get("conflicts", []):
+    conflicts = json.get("conflicts", [])
+    _tell(show, "undone", values.texts("ReviewUndone", json, "hunks"), conflicts)
+    for each in conflicts:
         show.line(f"conflict   {each['hunk']}  {show.name(each['uri'])}: {each['reason']}")
         show.diff(_diff(each["now"], each["before"]))
 
 
-def _tell(show: Show, what: str, hunks: Sequence[str]) -> None:
+def _tell(show: Show, what: str, hunks: Sequence[str], conflicts: Sequence[Any] = ()) -> None:
     for each in hunks:
         show.line(f"{what:10} {each}")
-    if not hunks:
+    if not hunks and not conflicts:
+        show.line(f"Nothing was {what}: no such changes are pending.")
+    elif not hunks:
         show.line(f"Nothing was {what}.")
 
 

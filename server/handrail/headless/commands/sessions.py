@@ -79,6 +79,8 @@ async def _fork(options: Options, wanted: tuple[str, str | None], stage: Stage) 
 
 
 async def _rename(options: Options, wanted: tuple[str, str], stage: Stage) -> int:
+    if not wanted[1].strip():
+        raise HeadlessError("The title is empty. Give the session a title.")
     async with client_of(options, stage) as client:
         await stage.interrupts.guard(_ask(client, "rename", {"session": wanted[0], "title": wanted[1]}))
     if options.as_json:

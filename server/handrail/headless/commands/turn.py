@@ -17,7 +17,13 @@ from handrail.headless.commands.stage import (
     client_of,
     on_stage,
 )
-from handrail.headless.errors import InterruptedByUserError, ServerSilentError
+from handrail.headless.errors import (
+    REQUEST_FAILED,
+    HeadlessError,
+    InterruptedByUserError,
+    RequestRefusedError,
+    ServerSilentError,
+)
 from handrail.headless.values import TurnReport
 
 CANCEL_TIMEOUT_S = 30.0  # for a cancelled turn to end
@@ -75,7 +81,12 @@ def exit_code(report: TurnReport, superseded: set[str]) -> int:
 async def _resume(client: Client, options: RunOptions, prompt: str) -> dict[str, Any]:
     """Resume a session; return the params of a turn that continues it."""
     session = {"session": options.session}
-    await client.request("handrail/session/resume", session, timeout_s=STORE_TIMEOUT_S)
+    try:
+        await client.request("handrail/session/resume", session, timeout_s=STORE_TIMEOUT_S)
+    except RequestRefusedError as refusal:
+        if refusal.code != REQUEST_FAILED:
+            raise
+        raise HeadlessError(f"{refusal.reason} `handrail session list` lists the sessions.") from refusal
     return {"prompt": prompt, **session}
 
 
