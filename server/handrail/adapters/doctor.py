@@ -1,7 +1,7 @@
 """
 Report what is installed and configured on this machine, and which features lack something.
 
-Nothing is changed: whether the state folder can be written is tried with a file that has no name.
+Nothing is changed: a file without a name shows whether the state folder can be written.
 """
 
 from __future__ import annotations
