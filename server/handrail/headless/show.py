@@ -266,7 +266,7 @@ class Show:
                 self.line("  this fixes an earlier failure", GREEN)
             case "approval" if event.get("choice") is not None:
                 choice = str(event.get("choice"))
-                said = ANSWERED.get(choice, f"answered “{choice}”")
+                said = ANSWERED.get(choice, f'answered "{choice}"')
                 self.line(f"  {said}: {event.get('subject')}", YELLOW)
             case "retry":
                 reason = str(event.get("reason", "")).removesuffix(".")
