@@ -14,6 +14,7 @@ import random
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -37,6 +38,7 @@ KINDS = (
     "undo",
     "reopen",
     "restart",
+    "kill",
     "remove",
 )
 
@@ -57,6 +59,7 @@ class Player:
         self.typed = list[str]()
         self.turns = 0
         self.held: str | None = None
+        self.past: list[str] = []
         self.uri = ""
 
     async def start(self) -> None:
@@ -70,6 +73,7 @@ class Player:
         await self.editor.greet(options=opt_in(approvals=True, settings={"model": model}))
         if self.held is not None:
             self.editor.desk.open(self.uri, self.held)
+            self.editor.desk.documents[self.uri].past[:] = self.past
         found = await self.editor.call("handrail/chat/open", self.session())
         self.uri = found["uri"]
         if self.held is None:
@@ -83,6 +87,14 @@ class Player:
         await self.editor.leave()
         self.editor.hang_up()
         assert self.editor.errors == []
+
+    async def kill(self) -> None:
+        """The server is killed; the editor would start another one, and keeps what it holds."""
+        self.server.kill()
+        self.editor.has_left = True
+        with suppress(ConnectionError):
+            await self.editor.wait_closed()
+        self.editor.hang_up()
 
     @property
     def text(self) -> str:
@@ -138,9 +150,9 @@ class Player:
             self.editor.desk.open(self.uri)
         elif kind == "remove":
             self.remove_heading()
-        elif kind == "restart":
-            self.held = self.text
-            await self.stop()
+        elif kind in ("restart", "kill"):
+            self.held, self.past = self.text, [*self.editor.desk.documents[self.uri].past]
+            await (self.stop() if kind == "restart" else self.kill())
             await self.start()
         else:
             self.type(inside=kind == "type inside")
@@ -149,7 +161,9 @@ class Player:
     async def check(self) -> None:
         """All is there once, and in its place."""
         await self.editor.call("handrail/chat/open", self.session())
-        text = self.text[self.text.index("## You\n") :]  # the title is what was typed first
+        head, text = self.text.split("## You\n", 1)  # the title is what was typed first
+        text = f"## You\n{text}"
+        assert len([row for row in head.splitlines() if row.strip()]) == 2, "a title and one line of facts"
         assert [word for word in self.typed if text.count(word) != 1] == []
         answers = [f"Answer {number}." for number in range(self.turns)]
         assert [each for each in answers if text.count(each) != 1] == []
