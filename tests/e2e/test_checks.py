@@ -7,6 +7,8 @@ it pass, so a check has as long as it needs.
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import sys
 from contextlib import suppress
@@ -21,9 +23,11 @@ from e2e.conftest import Stage
 from e2e.habits import VSCODE, opt_in
 from e2e.test_background import until
 from e2e.test_feedback import pass_on, results
+from handrail.core.policy.checks import EXAMPLE
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
+ROOT = Path(__file__).resolve().parents[2]
 AUTO = {"HANDRAIL_SANDBOX": "auto"}
 POEM = "one\nBAD old\nthree\nfour\n"
 NEW = "error: This is bad. (python3)"
@@ -295,6 +299,20 @@ async def test_what_a_real_checker_prints_is_understood(stage: Stage, format_: t
     assert "After this edit there is a new problem:\na.py:5: error: " in first
     assert "Undefined name `gone`" in first
     assert "problem" not in second
+
+
+@contained
+async def test_the_documented_check_works_where_nothing_can_be_written(stage: Stage) -> None:
+    for page in ("models.md", "settings.md"):
+        assert EXAMPLE.strip("{}") in (ROOT / "docs" / page).read_text(encoding="utf-8")
+    stage.put("a.py", "def f():\n    return 1\n")
+    editing = answer("", replace("return 1", "return gone", "a.py"))
+    with_ruff = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    editor = await begin(
+        stage, editing, answer("Done."), checks=(json.loads(EXAMPLE),), environment=AUTO | with_ruff
+    )
+    await editor.turn("Write.")
+    assert "After this edit there is a new problem:\na.py:2: error: " in results(stage)[0]
 
 
 @contained

@@ -264,7 +264,7 @@ CHECKS = Setting(
     scope=Scope.MACHINE,
     does=(
         "Commands that check the documents that a turn edits, such as "
-        '`{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}`. '
+        f"`{checks.EXAMPLE}`. "
         "They are for a terminal, and for editors that do not share the diagnostics of their language "
         "servers. "
         "The model is told about problems that did not exist before its edits. The command runs in the "
@@ -272,12 +272,13 @@ CHECKS = Setting(
         "it prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
         "missing, and the message may begin with `error:`, `warning:` or `note:`) or `sarif`. `files` has "
         "patterns, as in .gitignore, for the documents to check. A check runs in the sandbox, "
-        "where it cannot write; without a sandbox, a rule of `handrail.approvals` must allow its command. "
+        "where it cannot write, not even a cache; without a sandbox, a rule of `handrail.approvals` must "
+        "allow its command. "
         "With bubblewrap it sees unsaved text. Elsewhere it sees saved documents only, unless you add a "
         "command `stdin` that reads one document, `{file}`, from its standard input, such as "
-        "`ruff check --output-format=concise --stdin-filename={file} -`. handrail waits at most 2 seconds "
-        "for checks before it asks the model to continue. A check is stopped after 30 seconds, and when the "
-        "turn ends. In an untrusted workspace no check runs."
+        "`ruff check --no-cache --output-format=concise --stdin-filename={file} -`. handrail waits at most 2 "
+        "seconds for checks before it asks the model to continue. A check is stopped after 30 seconds, and "
+        "when the turn ends. In an untrusted workspace no check runs."
     ),
 )
 

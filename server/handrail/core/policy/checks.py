@@ -22,7 +22,10 @@ LIMIT_CHARS = 2_000  # of a command, or a pattern
 LIMIT_PATTERNS = 50
 # A name goes in quotes of ours, so it must be a whole word, or all that follows an `=`.
 LOOSE = re.compile(r"(?<![^\s=(])\{files?\}(?![^\s;|&<>)])")
-EXAMPLE = '{"command": "ruff check --output-format=concise {files}", "format": "lines", "files": ["*.py"]}'
+EXAMPLE = (
+    '{"command": "ruff check --no-cache --output-format=concise {files}", "format": "lines", '
+    '"files": ["*.py"]}'
+)
 
 
 class Format(StrEnum):
