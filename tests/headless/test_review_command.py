@@ -56,6 +56,9 @@ def shell(tmp_path: Path) -> Shell:
 
 def test_the_changes_of_a_turn_are_listed_shown_kept_and_undone(shell: Shell) -> None:
     assert shell.handrail("review", "list") == "No changes are pending.\n"
+    assert shell.handrail("review", "show") == "No changes are pending.\n"
+    kept = shell.handrail("review", "keep", "--file", "c.txt")
+    assert kept == "Nothing was kept: no such changes are pending.\n"
     said = shell.handrail("run", REPLY)
     assert "or review its changes (2) one by one with: handrail review list --turn t-" in said
     first, second = shell.listed()

@@ -30,6 +30,7 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
         update(4, kind="toolResult", call="c-1", summary="Exit code 3."),
         update(5, kind="toolResult", call="c-2", summary="of a call that printed nothing"),
         update(6, kind="toolCall", call="c-3", tool="todo", title="todo: an unreadable call"),
+        update(7, kind="approval", call="c-4", choice="blue", subject="Which?"),
         reported("finished"),
     ]
     shown = stage.run(play, prompt="p").out
@@ -37,6 +38,7 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
     assert "\n".join(lines) in shown
     assert "printed nothing" not in shown
     assert "● todo: an unreadable call\n" in shown, "its name is said once"
+    assert '  answered "blue": Which?\n' in shown
 
 
 def test_an_answer_that_was_streamed_before_a_call_is_shown_once(stage: Stage) -> None:

@@ -85,7 +85,9 @@ def test_a_session_is_gone_on_with_listed_named_forked_and_deleted(shell: Shell)
     assert "--yes" in shell.run("session", "delete", fork, code=2), "nobody is there to say yes"
     shell.run("session", "delete", fork, "--yes")
     assert "Mine" in shell.run("session", "list")
-    assert "`handrail session list`" in shell.run("session", "show", fork, code=2)
+    for argv in (("session", "show", fork), ("run", "--session", fork, "x")):
+        assert "`handrail session list`" in shell.run(*argv, code=2)
+    assert "error: The title is empty." in shell.run("session", "rename", one["session"], " ", code=2)
 
 
 def test_what_is_wrong_is_said_before_anything_is_done(shell: Shell) -> None:
