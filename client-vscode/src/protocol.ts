@@ -1401,6 +1401,8 @@ export interface ToolResultEvent {
   call: string;
   /** The first line of the result. */
   summary: string;
+  /** Whether the call failed; null if it did not. */
+  failed?: boolean;
 }
 
 /** The user should know something about a tool call. */

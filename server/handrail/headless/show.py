@@ -64,6 +64,7 @@ class Show:
         self._at_line_start = True
         self._next_seq = 1
         self._outputs: dict[str, str] = {}  # by call: the beginning of a line that is not whole yet
+        self._explained: set[str] = set()  # calls of which something else says what became of them
         self.superseded: set[str] = set()  # ids of failures that a later step made good
 
     def update(self, params: Json, line_text: LineText) -> None:
@@ -260,12 +261,14 @@ class Show:
                 head = f"{event.get('tool')}: "
                 self.line(f"● {head}{str(event.get('title')).removeprefix(head)}", BOLD)
             case "outcome":
+                self._explained.add(str(event.get("call")))
                 self._outcome(values.outcome(event), line_text)
             case "superseded":
                 self.superseded.add(str(event.get("failure")))
                 self.line("  this fixes an earlier failure", GREEN)
             case "approval" if event.get("choice") is not None:
                 choice = str(event.get("choice"))
+                self._explained.add(str(event.get("call")))
                 said = ANSWERED.get(choice, f'answered "{choice}"')
                 self.line(f"  {said}: {event.get('subject')}", YELLOW)
             case "retry":
@@ -330,6 +333,8 @@ class Show:
             if rest:
                 self.line(f"    {rest}", DIM)
             self.line(f"  {event.get('summary')}", DIM)
+        elif event.get("kind") == "toolResult" and event.get("failed") and call not in self._explained:
+            self.line(f"  {event.get('summary')}", YELLOW)
 
     def line(self, text: str, colour: str = "") -> None:
         """Write whole lines."""

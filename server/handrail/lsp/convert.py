@@ -225,8 +225,10 @@ class Converter:
                 return protocol.ThinkingEvent(kind="thinking", delta=delta)
             case report.CallStarted(call=call, tool=tool, title=title):
                 return protocol.ToolCallEvent(kind="toolCall", call=call, tool=tool, title=title)
-            case report.CallEnded(call=call, summary=summary):
-                return protocol.ToolResultEvent(kind="toolResult", call=call, summary=summary)
+            case report.CallEnded(call=call, summary=summary, has_failed=failed):
+                return protocol.ToolResultEvent(
+                    kind="toolResult", call=call, summary=summary, failed=failed or None
+                )
             case Outcome():
                 return protocol.OutcomeEvent(kind="outcome", **_fields(self.outcome(event)))
             case report.Superseded(failure=failure):

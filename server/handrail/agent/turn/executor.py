@@ -39,7 +39,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.ledger import ledger
 from handrail.core.ledger.outcome import Mutation, Outcome
-from handrail.core.ledger.report import CallEnded, CallStarted, Event
+from handrail.core.ledger.report import CallStarted, Event
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.grants import Grant
 from handrail.core.policy.place import Place, PlaceKind
@@ -164,7 +164,7 @@ class Executor:
             self.interrupted = output.in_order(calls, done)
             for result in self.interrupted.results:
                 if result.call not in done:
-                    self.observe(CallEnded(call=result.call, summary=output.summary(result)))
+                    self.observe(output.end_of(result))
             raise
         return output.in_order(calls, done)
 
@@ -248,7 +248,7 @@ class Executor:
             for failed in output.failures(each, self._tools[each.result.call], self.ports):
                 self.observe(failed)
             result = await output.redact_and_shorten(each.result, self.ports)
-            self.observe(CallEnded(call=result.call, summary=output.summary(result)))
+            self.observe(output.end_of(result))
             await self.answered(result)
             done[result.call] = result
         early, self._early = self._early, []

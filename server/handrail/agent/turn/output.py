@@ -16,7 +16,7 @@ from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Mutation, Outcome
-from handrail.core.ledger.report import CallFailed, CallStarted, Notice
+from handrail.core.ledger.report import CallEnded, CallFailed, CallStarted, Notice
 from handrail.core.policy.place import Place
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
@@ -131,9 +131,10 @@ def unread(call: ToolCall) -> CallStarted:
     return CallStarted(call=call.id, tool=name, title=title)
 
 
-def summary(result: ToolResult) -> str:
-    """Returns the first line of a result, for people."""
-    return result.text.removeprefix(sanitize.PREFIX).strip().partition("\n")[0]
+def end_of(result: ToolResult) -> CallEnded:
+    """Returns the end of a call as people see it: the first line of its result."""
+    first = result.text.removeprefix(sanitize.PREFIX).strip().partition("\n")[0]
+    return CallEnded(call=result.call, summary=first, has_failed=result.failure is not None)
 
 
 def in_order(calls: Sequence[ToolCall], done: Mapping[str, ToolResult]) -> ToolMessage:

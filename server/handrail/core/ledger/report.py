@@ -123,6 +123,7 @@ class CallEnded:
 
     call: str
     summary: str
+    has_failed: bool = False
 
 
 class QuestionEnd(StrEnum):

@@ -95,11 +95,13 @@ class ToolResultEvent:
     Attributes:
         call: The tool call's id.
         summary: The first line of the result.
+        failed: Whether the call failed; null if it did not.
     """
 
     kind: Literal["toolResult"]
     call: str
     summary: str
+    failed: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
