@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import json
 import re
 import shutil
@@ -10,6 +12,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from handrail import ports
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER = ROOT / "server"
@@ -30,6 +34,13 @@ if sys.argv[2] != sys.argv[3]:
 before = set(sys.modules)
 importlib.import_module(sys.argv[2])
 print(json.dumps(sorted({name.partition(".")[0] for name in set(sys.modules) - before})))
+"""
+
+LOADED_BY_WORKER = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import handrail.adapters.models.worker.child
+print(json.dumps(sorted(name for name in sys.modules if name.startswith("handrail."))))
 """
 
 BREAKS = [
@@ -184,3 +195,25 @@ def contracts(folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, check=False, text=True, timeout=120
     )
+
+
+def test_each_name_of_ports_is_the_one_that_types_promise() -> None:
+    """They are found one module after the other, and a module also has what it has imported itself."""
+    promised = [
+        (each.module or "", alias.name)
+        for each in ast.walk(ast.parse((SERVER / "handrail/ports/__init__.py").read_text()))
+        if isinstance(each, ast.ImportFrom) and each.module and each.module.startswith("handrail.ports.")
+        for alias in each.names
+    ]
+    assert len(promised) > 20
+    for module, name in promised:
+        assert getattr(ports, name) is getattr(importlib.import_module(module), name), name
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        _ = ports.Nothing  # type: ignore[attr-defined]
+
+
+def test_the_process_of_a_model_loads_only_what_it_needs() -> None:
+    command = [sys.executable, "-c", LOADED_BY_WORKER, str(SERVER)]
+    loaded = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
+    assert [name for name in loaded if name.startswith(("handrail.lsp", "handrail.agent"))] == []
+    assert {name.partition("handrail.ports.")[2] for name in loaded} <= {"", "errors", "models"}

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from handrail.adapters.models.formats import format_of
 from handrail.adapters.models.keys import SERVICE, Keys
-from handrail.ports import ModelChoice, ProviderError, Reasoning
+from handrail.ports.errors import ProviderError
+from handrail.ports.models import ModelChoice, Reasoning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

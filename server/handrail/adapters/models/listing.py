@@ -19,7 +19,8 @@ from handrail.adapters.models.http import client
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.window import NAMES
 from handrail.core.results import redact
-from handrail.ports import KnownModel, ModelChoice, ProviderError
+from handrail.ports.errors import ProviderError
+from handrail.ports.models import KnownModel, ModelChoice
 
 PATIENCE_S = 15.0  # a list of some hundred models, from far away
 LIMIT_MODELS = 2_000

@@ -13,7 +13,8 @@ from handrail.adapters.models.record import Record
 from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.scripted import Scripted
 from handrail.adapters.models.worker.parent import ModelWorker
-from handrail.ports import KnownModel, ModelChoice, Provider, ProviderError
+from handrail.ports.errors import ProviderError
+from handrail.ports.models import KnownModel, ModelChoice, Provider
 
 SCRIPTED = "scripted:"
 RECORD = re.compile(r"record:(?P<file>.+?\.json):(?P<model>.+)")

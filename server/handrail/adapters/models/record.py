@@ -12,7 +12,8 @@ from contextlib import aclosing
 from pathlib import Path
 
 from handrail.core.conversation.message import Message, Piece, Response, ToolOffer
-from handrail.ports import Prepared, Provider, ProviderError
+from handrail.ports.errors import ProviderError
+from handrail.ports.models import Prepared, Provider
 
 
 class Record:

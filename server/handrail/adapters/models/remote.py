@@ -19,7 +19,7 @@ from handrail.adapters.models.address import Address
 from handrail.adapters.models.worker.parent import ModelWorker
 from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import Message, Piece, ToolOffer
-from handrail.ports import ProviderError
+from handrail.ports.errors import ProviderError
 
 if TYPE_CHECKING:
     from handrail.adapters.models.stream import Engine

@@ -23,7 +23,7 @@ from handrail.core.conversation.message import (
     ToolCall,
     ToolOffer,
 )
-from handrail.ports import ProviderError
+from handrail.ports.errors import ProviderError
 
 
 class Scripted:

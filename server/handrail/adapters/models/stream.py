@@ -40,7 +40,8 @@ from handrail.core.conversation.message import (
     Usage,
 )
 from handrail.core.results import redact, sanitize
-from handrail.ports import ProviderDown, ProviderError, Reasoning
+from handrail.ports.errors import ProviderDown, ProviderError
+from handrail.ports.models import Reasoning
 
 EFFORTS: Mapping[Reasoning, Literal["none", "low", "medium", "high"]] = {
     Reasoning.OFF: "none",

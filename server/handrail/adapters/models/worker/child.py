@@ -21,7 +21,7 @@ from handrail.adapters.models.remote import load, no_collections
 from handrail.adapters.models.worker import frames
 from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Delta, Piece, Thought
-from handrail.ports import ProviderDown, ProviderError
+from handrail.ports.errors import ProviderDown, ProviderError
 
 if TYPE_CHECKING:
     from handrail.adapters.models.stream import Engine

@@ -22,7 +22,7 @@ from handrail.adapters.models.address import Address
 from handrail.adapters.models.worker import frames
 from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Message, Piece, ToolOffer
-from handrail.ports import ProviderDown, ProviderError
+from handrail.ports.errors import ProviderDown, ProviderError
 
 logger = logging.getLogger(__name__)
 
