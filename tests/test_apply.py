@@ -156,6 +156,7 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
     assert (ended.code, desk.files()[".env"]) == (1, "KEY=1\n")
     assert ended.err.count("there is no terminal in which to ask") == 1
     assert "denied: No user was available to allow this: .env." in ended.out, "nobody said no"
+    assert "copy the failures" not in ended.out, "another reply would not help"
     assert desk.apply(reply, "--yes").code == 0
     assert desk.files()[".env"] == "KEY=2\n"
 

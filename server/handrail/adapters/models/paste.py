@@ -41,6 +41,21 @@ WAY_ON = """
 What did not land can be corrected by the chat that wrote the reply: copy the failures to it, and paste its
 new answer here."""
 
+# What a new reply can correct; of the others, the machine or the user is the cause.
+OF_THE_REPLY = frozenset(
+    {
+        Code.BAD_PATCH,
+        Code.EMPTY_SEARCH,
+        Code.NO_MATCH,
+        Code.AMBIGUOUS_MATCH,
+        Code.NO_CHANGE,
+        Code.OMISSION,
+        Code.NO_SUCH_FILE,
+        Code.FILE_EXISTS,
+        Code.BAD_ARGUMENTS,
+    }
+)
+
 
 class Paste:
     """
@@ -78,12 +93,12 @@ class Paste:
             yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
         else:
             text = pasted.prose or "The reply has no text besides its edits."
-            text += WAY_ON if _has_failed(messages[last:]) else ""
+            text += WAY_ON if _is_wrong(messages[last:]) else ""
             yield Delta(text=text)
             yield Response(text=text, is_literal=True)
 
 
-def _has_failed(messages: Sequence[Message]) -> bool:
-    """Whether an edit of the reply did not land, for a reason other than the user's no."""
+def _is_wrong(messages: Sequence[Message]) -> bool:
+    """Whether an edit of the reply did not land because of what the reply says."""
     results = (result for each in messages if isinstance(each, ToolMessage) for result in each.results)
-    return any(result.failure is not None and result.failure.code is not Code.DENIED for result in results)
+    return any(result.failure is not None and result.failure.code in OF_THE_REPLY for result in results)

@@ -164,6 +164,6 @@ def load() -> type[Engine]:
         from handrail.adapters.models.stream import Engine  # see above
     except ImportError as error:
         raise ProviderError(
-            f"A package for models is missing ({error}): pip install pydantic-ai-slim[openai,anthropic]"
+            f"A package for models is missing ({error}): pip install 'pydantic-ai-slim[openai,anthropic]'"
         ) from error
     return Engine
