@@ -45,6 +45,24 @@ from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Question
 
 STDIN = "-"
 
+WAY_ON = (
+    "To have this corrected, copy the failures to the chat that wrote the reply, and apply its new answer."
+)
+# What a new reply can correct; of the others, the machine or the user is the cause.
+OF_THE_REPLY = frozenset(
+    {
+        Code.BAD_PATCH,
+        Code.EMPTY_SEARCH,
+        Code.NO_MATCH,
+        Code.AMBIGUOUS_MATCH,
+        Code.NO_CHANGE,
+        Code.OMISSION,
+        Code.NO_SUCH_FILE,
+        Code.FILE_EXISTS,
+        Code.BAD_ARGUMENTS,
+    }
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplyOptions:
@@ -157,6 +175,8 @@ class _Applying:
     def _end(self, report: TurnReport, code: int) -> int:
         json = _json(report)
         self.show.report(values.turn_report(json))
+        if any(each.failure is not None and each.failure.code in OF_THE_REPLY for each in report.outcomes):
+            self.show.line(WAY_ON)
         if self.options.as_json:
             self.show.json(json)
         return code

@@ -21,7 +21,6 @@ from handrail.core.conversation.message import (
     ToolOffer,
     UserMessage,
 )
-from handrail.core.failure import Code
 from handrail.core.patches import reply
 
 NO_BLOCKS = """\
@@ -35,26 +34,6 @@ The setting handrail.model is "paste": handrail applies a reply that you copied 
 
 To have a model answer instead, set handrail.model to it in the editor's settings. In a terminal, use
 `handrail run --model MODEL`, or set it permanently with `handrail config set model MODEL`."""
-
-WAY_ON = """
-
-What did not land can be corrected by the chat that wrote the reply: copy the failures to it, and paste its
-new answer here."""
-
-# What a new reply can correct; of the others, the machine or the user is the cause.
-OF_THE_REPLY = frozenset(
-    {
-        Code.BAD_PATCH,
-        Code.EMPTY_SEARCH,
-        Code.NO_MATCH,
-        Code.AMBIGUOUS_MATCH,
-        Code.NO_CHANGE,
-        Code.OMISSION,
-        Code.NO_SUCH_FILE,
-        Code.FILE_EXISTS,
-        Code.BAD_ARGUMENTS,
-    }
-)
 
 
 class Paste:
@@ -93,12 +72,5 @@ class Paste:
             yield Response(text="", calls=calls, stop=StopReason.TOOL_CALLS)
         else:
             text = pasted.prose or "The reply has no text besides its edits."
-            text += WAY_ON if _is_wrong(messages[last:]) else ""
             yield Delta(text=text)
             yield Response(text=text, is_literal=True)
-
-
-def _is_wrong(messages: Sequence[Message]) -> bool:
-    """Whether an edit of the reply did not land because of what the reply says."""
-    results = (result for each in messages if isinstance(each, ToolMessage) for result in each.results)
-    return any(result.failure is not None and result.failure.code in OF_THE_REPLY for result in results)
