@@ -100,11 +100,17 @@ export class Conversation implements Disposable {
   private async read(session: string | undefined): Promise<void> {
     const early: ChatChanged[] = [];
     this.early = early;
-    const found = await this.connection.request(CHAT_READ, session === undefined ? {} : { session });
-    if (this.early !== early) return; // it is read anew by now, or the server is gone
-    this.early = undefined;
-    this.become(found);
-    for (const change of early) this.take(change);
+    let found: ChatTranscript | undefined;
+    try {
+      found = await this.connection.request(CHAT_READ, session === undefined ? {} : { session });
+    } finally {
+      // Else it is read anew by now, or the server is gone. One that cannot be read leaves what is shown, which goes on.
+      if (this.early === early) {
+        this.early = undefined;
+        if (found !== undefined) this.become(found);
+        for (const change of early) this.take(change);
+      }
+    }
   }
 
   private become({ session, revision, status, items }: ChatTranscript): void {

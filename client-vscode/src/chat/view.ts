@@ -24,10 +24,11 @@ import {
 } from "vscode";
 
 import type { Connection } from "../connection";
-import { counted, messageOf, UserError } from "../messages";
+import { counted, messageOf, showFailure, UserError } from "../messages";
 import { BACK, pick } from "../pick";
 import * as protocol from "../protocol";
 import type { Restores } from "../restores";
+import { baseOf } from "../review/base";
 import { OUTPUT, type Texts } from "../texts";
 import { Conversation } from "./conversation";
 import { applying, mentionsOf } from "./mentions";
@@ -48,6 +49,8 @@ export class ChatView implements WebviewViewProvider, Disposable {
 
   private readonly conversation: Conversation;
   private readonly sessions: Sessions;
+  /** Messages of which the page does not know yet that they were sent. */
+  private readonly unheard: string[] = [];
   private readonly subscriptions: Disposable[];
 
   constructor(
@@ -65,7 +68,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
         this.sight.fire();
       }),
       this.conversation.onDidChange((change) => {
-        this.post({ type: "change", change });
+        void this.post({ type: "change", change });
         this.showBadge();
       }),
       window.onDidChangeWindowState(() => {
@@ -75,7 +78,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
         if (event.affectsConfiguration(FOLLOW)) this.showFollow();
       }),
       connection.onDidChangeState((state) => {
-        this.post({ type: "server", state });
+        void this.post({ type: "server", state });
         if (state === "running" && this.view !== undefined) void this.attempt(l10n.t("The conversation cannot be read"), () => this.conversation.open());
         else if (state !== "running") this.conversation.forget();
       }),
@@ -179,12 +182,12 @@ export class ChatView implements WebviewViewProvider, Disposable {
     say: ({ text, queue, pictures }) => this.say(text, { queue, ...(pictures.length === 0 ? {} : { images: pictures }) }),
     applyCode: ({ text, language }) => this.connection.request(protocol.CHAT_SAY, { session: this.conversation.id, text: applying(text, language), mode: "edit" }),
     mention: ({ uris }) => {
-      this.post({ type: "mentioned", text: mentionsOf(uris) });
+      void this.post({ type: "mentioned", text: mentionsOf(uris) });
     },
     follow: ({ isOn }) => workspace.getConfiguration().update(FOLLOW, isOn, ConfigurationTarget.Global),
     fork: ({ turn }) => this.fork(turn),
     complete: async ({ before, number }) => {
-      this.post({ type: "offers", number, offers: await this.connection.request(protocol.CHAT_COMPLETE, { before }) });
+      void this.post({ type: "offers", number, offers: await this.connection.request(protocol.CHAT_COMPLETE, { before }) });
     },
     plan: () => this.say(this.conversation.status.plan ?? "", { mode: "edit" }),
     stop: () => this.stop(),
@@ -198,8 +201,8 @@ export class ChatView implements WebviewViewProvider, Disposable {
     interrupt: ({ call }) => this.connection.request(protocol.COMMAND_INTERRUPT, { session: this.conversation.id, call }),
     session: ({ session }) => this.conversation.open(session),
     end: ({ command }) => this.connection.request(protocol.COMMAND_STOP, { command }),
-    place: ({ item }) => this.goTo(this.callOf(item)),
-    hunk: ({ item, hunk }) => this.goTo(this.callOf(item)?.hunks?.find(({ id }) => id === hunk)),
+    place: ({ item }) => openPlace(this.callOf(item)),
+    hunk: ({ item, hunk }) => openPlace(this.callOf(item)?.hunks?.find(({ id }) => id === hunk)),
     keep: ({ hunk }) => this.connection.request(protocol.REVIEW_KEEP, { hunks: [hunk] }),
     revert: ({ hunk }) => this.undo(hunk),
     link: ({ address }) => (isWebAddress(address) ? env.openExternal(Uri.parse(address, true)) : undefined),
@@ -230,20 +233,22 @@ export class ChatView implements WebviewViewProvider, Disposable {
       await action();
     } catch (thrown) {
       this.log.warn(doing, thrown);
-      this.post({ type: "failed", doing, text: messageOf(thrown) });
+      const text = messageOf(thrown);
+      if (!(await this.post({ type: "failed", doing, text }))) showFailure(this.log, doing, new UserError(l10n.t("{0}: {1}", doing, text)));
     }
   }
 
   private async greet(): Promise<void> {
-    this.post({ type: "server", state: this.connection.isRunning ? "running" : "starting" });
+    void this.post({ type: "server", state: this.connection.isRunning ? "running" : "starting" });
     this.showFollow();
+    for (const text of this.unheard.splice(0)) void this.post({ type: "said", text });
     if (this.conversation.isKnown) this.showWhole();
     else await this.conversation.open();
   }
 
   private async say(text: string, more: Omit<protocol.ChatSayParams, "session" | "text">): Promise<void> {
     const { session } = await this.connection.request(protocol.CHAT_SAY, { session: this.conversation.id, text, ...more });
-    this.post({ type: "said", text });
+    void this.told(text);
     if (session !== this.conversation.id) await this.conversation.open(session);
   }
 
@@ -268,13 +273,6 @@ export class ChatView implements WebviewViewProvider, Disposable {
     return found?.kind === "call" ? found : undefined;
   }
 
-  private async goTo(place: { uri?: string; line?: number } | undefined): Promise<void> {
-    if (place?.uri === undefined) return;
-    const line = place.line ?? 0;
-    const document = await workspace.openTextDocument(Uri.parse(place.uri));
-    await window.showTextDocument(document, { selection: new Selection(line, 0, line, 0) });
-  }
-
   private async undo(hunk: string): Promise<void> {
     const { conflicts } = await this.connection.request(protocol.REVIEW_UNDO, { hunks: [hunk] });
     if (conflicts.length > 0) throw new UserError(conflicts.map(({ reason }) => reason).join(" "));
@@ -292,18 +290,18 @@ export class ChatView implements WebviewViewProvider, Disposable {
 
   private async resend(turn: string, text: string): Promise<void> {
     const { session } = await this.connection.request(protocol.CHAT_RESEND, { session: this.conversation.id, turn, text });
-    this.post({ type: "said", text });
+    void this.told(text);
     await this.conversation.open(session);
   }
 
   private showWhole(): void {
     const { id, status, all } = this.conversation;
-    this.post({ type: "whole", session: id, status, items: all });
+    void this.post({ type: "whole", session: id, status, items: all });
     this.showBadge();
   }
 
   private showFollow(): void {
-    this.post({ type: "follow", isOn: workspace.getConfiguration().get<boolean>(FOLLOW) === true });
+    void this.post({ type: "follow", isOn: workspace.getConfiguration().get<boolean>(FOLLOW) === true });
   }
 
   /** The view's icon tells of questions that wait in it. */
@@ -313,9 +311,22 @@ export class ChatView implements WebviewViewProvider, Disposable {
     this.view.badge = waiting === 0 ? undefined : { value: waiting, tooltip: counted(waiting, l10n.t("1 question to answer"), l10n.t("{0} questions to answer", waiting)) };
   }
 
-  private post(message: ToView): void {
-    void this.view?.webview.postMessage(message);
+  /** Tells the page that a message was sent; one that is not there is told when it is: it has kept the message as a draft. */
+  private async told(text: string): Promise<void> {
+    if (!(await this.post({ type: "said", text }))) this.unheard.push(text);
   }
+
+  /** Returns whether the page is there. One that is hidden is not. */
+  private async post(message: ToView): Promise<boolean> {
+    return (await this.view?.webview.postMessage(message)) ?? false;
+  }
+}
+
+/** Opens a place in whatever editor the file has: it may not be text. A document that a turn deleted is shown as it was. */
+async function openPlace(place: { uri?: string; line?: number; kind?: string } | undefined): Promise<void> {
+  if (place?.uri === undefined) return;
+  const [uri, line] = [Uri.parse(place.uri), place.line ?? 0];
+  await commands.executeCommand("vscode.open", place.kind === "deleted" ? baseOf(uri) : uri, { selection: new Selection(line, 0, line, 0) });
 }
 
 /** What could not be done, where a text of the person's depends on it. */

@@ -3,7 +3,7 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const vscode = require("vscode");
 const { answers, call, ENTER, gate, inView, write } = require("./chat_kit.cjs");
-const { command, ready, scenario, until, uriOf, user } = require("./kit.cjs");
+const { command, ready, scenario, servers, until, uriOf, user } = require("./kit.cjs");
 const { model, say, settings, useModel } = require("./model.cjs");
 
 const MESSAGE = "Your message";
@@ -38,6 +38,13 @@ module.exports = {
     await inView({ sees: "prices.py:3", does: [["click", "button", "Keep the change"]] });
     await inView({ sees: "Applied.", lacks: "prices.py:3" });
     assert.deepEqual(await command("handrail.review.list", {}), []);
+  },
+  "a conversation that cannot be opened leaves the one that is shown, which goes on": async () => {
+    await inView({ sees: "Applied.", does: [["post", [{ type: "session", session: "s-that-is-gone" }]]] });
+    await inView({ sees: "That could not be done:", picture: "gone" });
+    saysOnly("And on it goes.");
+    await inView({ sees: "Applied.", ...write("Does it go on?") });
+    await inView({ sees: "And on it goes." });
   },
   "files that are dropped are named, others are refused": async () => {
     const list = [uriOf("prices.py"), uriOf("two words.txt")].map(String).join("\r\n");
@@ -149,5 +156,42 @@ module.exports = {
     await command("handrail.turn.start", { prompt: "Beside." });
     await user({ sees: "the turn has finished in “Beside.”", does: [["look", true], ["clickText", "Show"]], picture: "beside" });
     await inView({ sees: "Made beside." });
+  },
+  "a document that was deleted is opened as it was, and one that is not text in its own editor": async () => {
+    const dot = vscode.Uri.file(uriOf("dot.png").fsPath);
+    fs.writeFileSync(dot.fsPath, Buffer.from(scenario.picture, "base64"));
+    answers(
+      async (progress) => {
+        call(progress, "patch", { mode: "v4a", patch: "*** Begin Patch\n*** Delete File: two words.txt\n*** End Patch" }, "call-1");
+        call(progress, "read_file", { path: "dot.png" }, "call-2");
+      },
+      async (progress) => say(progress, "It is deleted."),
+    );
+    await inView({ sees: "Made beside.", ...write("Delete it.") });
+    await inView({ sees: "It is deleted.", picture: "deleted", does: [["click", "button", "Open two words.txt:1"]] });
+    await until("its text is shown", () => vscode.window.activeTextEditor?.document.getText() === "these words are in a file\n");
+    await inView({ sees: "It is deleted.", does: [["click", "button", "Open", 1]] });
+    await until("the picture is shown", () => vscode.window.tabGroups.activeTabGroup.activeTab?.input?.uri?.toString() === dot.toString());
+  },
+  "what becomes of a message is told, though the view is hidden by then": async () => {
+    const [server] = servers();
+    const hide = async (text) => {
+      process.kill(server, "SIGSTOP");
+      await inView({ sees: "It is deleted.", ...write(text) });
+      await inView({ sees: "It is deleted." }); // it is on its way
+      await command("workbench.action.closeAuxiliaryBar");
+    };
+    saysOnly("You are heard.");
+    await hide("Am I heard?");
+    process.kill(server, "SIGCONT");
+    await until("the turn has ended", async () => (await command("handrail.session.list", {})).some(({ title }) => title === "Am I heard?") || model.asked.length === 1);
+    await command("handrail.client.showChat");
+    const { returned } = await inView({ sees: "You are heard.", does: [["value", MESSAGE]], picture: "heard" });
+    assert.deepEqual(returned, [""], "it is not a draft any more");
+    await hide("And now?");
+    process.kill(server, "SIGKILL");
+    await user({ sees: "Your message was not sent: The server ended before it answered.", picture: "unheard" });
+    await command("handrail.client.showChat");
+    await until("it is a draft", async () => (await inView({ sees: "You are heard.", does: [["value", MESSAGE]] })).returned[0] === "And now?");
   },
 };
