@@ -20,7 +20,7 @@ interface Input {
 
 /** Registers the tool, where the editor has tools. */
 export function offerTools(connection: Connection): vscode.Disposable {
-  if (!("registerTool" in vscode.lm)) return new vscode.Disposable(() => undefined);
+  if (!("lm" in vscode) || !("registerTool" in vscode.lm)) return new vscode.Disposable(() => undefined);
   return vscode.lm.registerTool(NAME, {
     prepareInvocation: ({ input }: vscode.LanguageModelToolInvocationPrepareOptions<Input>) => ({
       invocationMessage: vscode.l10n.t("Applying edits with Handrail"),

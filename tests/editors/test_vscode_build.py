@@ -1,4 +1,4 @@
-"""The build of the VS Code extension refuses to take in the library that speaks LSP in any way but one."""
+"""The VS Code extension without VS Code: what its build refuses, and other editors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from editors.vscode_session import EXTENSION, editors
+from editors.vscode_session import EXTENSION, HERE, editors
 
 pytestmark = [pytest.mark.vscode, pytest.mark.xdist_group("large")]
 
@@ -41,3 +41,11 @@ def test_it_refuses_the_library_imported_as_the_extension_runs(tmp_path: Path) -
 def test_it_refuses_a_second_copy_of_the_library(tmp_path: Path, name: str) -> None:
     said = build(tmp_path, f'Promise.resolve(require("{name}"))')
     assert "would be carried twice" in said
+
+
+def test_it_is_activated_in_an_editor_without_language_models_and_a_chat() -> None:
+    """As in some that are built on VS Code: no such editor can be had here."""
+    vscode = editors.install_vscode()
+    editors.install_extension_tools(EXTENSION, vscode.node_bin)
+    said = editors.run(["node", str(HERE / "page" / "activate.mjs"), str(EXTENSION)], env=vscode.environment)
+    assert said.strip() == "activated"
