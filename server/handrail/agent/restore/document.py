@@ -34,7 +34,10 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
-OPEN = "handrail restores a file that is not text only while it is closed. Close it, then try again."
+OPEN = (
+    "handrail restores a file that is not text only while it is closed. Close it, then try again. An "
+    "editor may keep it open for some minutes after its tab is closed."
+)
 KILLED = "handrail ended while it was writing this document, so it cannot tell which changes are yours."
 
 
