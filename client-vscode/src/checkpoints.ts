@@ -4,6 +4,7 @@
 import * as path from "node:path";
 import { l10n, QuickPickItemKind, Uri, window } from "vscode";
 
+import { makeVisible } from "./characters";
 import type { Connection } from "./connection";
 import { counted, documents, listed, tell } from "./messages";
 import { BACK, pick } from "./pick";
@@ -14,12 +15,16 @@ import { linesOf, rangeOf } from "./ranges";
 import type { Restores } from "./restores";
 import { open } from "./texts";
 
-/** What a turn did with a file. */
-export const CHANGES: Record<CheckpointPath["change"], string> = {
+const CHANGES: Partial<Record<string, string>> = {
   changed: l10n.t("changed"),
   created: l10n.t("created"),
   deleted: l10n.t("deleted"),
 };
+
+/** What a turn did with a file; what only a newer server knows is called as the server calls it. */
+export function changeOf({ change }: CheckpointPath): string {
+  return CHANGES[change] ?? makeVisible(change);
+}
 
 const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
   ["day", 86_400],
@@ -96,8 +101,8 @@ function detailed(checkpoint: Checkpoint): CheckpointItem {
   return { ...item(checkpoint), detail: listed(checkpoint.paths.map(describe)) || l10n.t("no document") };
 }
 
-function describe({ path, change }: CheckpointPath): string {
-  return change === "changed" ? path : l10n.t("{0} ({1})", path, CHANGES[change]);
+function describe(of: CheckpointPath): string {
+  return of.change === "changed" ? of.path : l10n.t("{0} ({1})", of.path, changeOf(of));
 }
 
 /** What can be done with a checkpoint; separators do nothing. */
@@ -148,11 +153,11 @@ function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: fal
 }
 
 function alone(checkpoint: string, how: { isPreviewed: boolean }): (path: CheckpointPath) => Action {
-  return ({ uri, path, change }) => ({
+  return (of) => ({
     icon: "file",
-    label: path,
-    ...(change === "changed" ? {} : { description: CHANGES[change] }),
-    take: (_, restores) => restores.restore({ checkpoint, uris: [uri] }, how),
+    label: of.path,
+    ...(of.change === "changed" ? {} : { description: changeOf(of) }),
+    take: (_, restores) => restores.restore({ checkpoint, uris: [of.uri] }, how),
   });
 }
 

@@ -5,7 +5,7 @@
  * the activation, and nothing else imports the library for more than its types: a file of CommonJS that is imported as it
  * runs has no names.
  */
-import { commands, type Disposable, l10n, type LogOutputChannel, workspace } from "vscode";
+import { type CancellationToken, CancellationTokenSource, commands, type Disposable, l10n, type LogOutputChannel, workspace } from "vscode";
 import {
   CloseAction,
   ErrorCodes,
@@ -92,9 +92,23 @@ export function createError(text: string, mayHelp: boolean): ResponseError {
   return new ResponseError(mayHelp ? ErrorCodes.InternalError : LSPErrorCodes.RequestFailed, text);
 }
 
-/** Tells the server the next part of a model's answer. */
+/** Tells the server, if it still runs, the next part of a model's answer. */
 export async function sendText(client: LanguageClient, token: string | number, delta: string): Promise<void> {
-  await client.sendProgress(MODEL_TEXT, token, { delta });
+  if (client.isRunning()) await client.sendProgress(MODEL_TEXT, token, { delta });
+}
+
+/** Does something that the server waits for, with a token that is cancelled with the given one and when the server is gone. */
+export async function whileRunning<T>(client: LanguageClient, given: CancellationToken, act: (token: CancellationToken) => Promise<T>): Promise<T> {
+  const source = new CancellationTokenSource();
+  const stop = () => {
+    source.cancel();
+  };
+  const listening = [given.onCancellationRequested(stop), client.onDidChangeState(stop)]; // it has run, so it ends now
+  try {
+    return await act(source.token);
+  } finally {
+    for (const each of [...listening, source]) each.dispose();
+  }
 }
 
 /** Calls one of the functions whenever the server runs or has ended; a start that failed is an end. */

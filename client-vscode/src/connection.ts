@@ -265,7 +265,7 @@ export class Connection implements Disposable {
   }
 
   /** Answers what the server asks of its client. */
-  private serve(client: LanguageClient, { sendText }: Library): void {
+  private serve(client: LanguageClient, { sendText, whileRunning }: Library): void {
     client.onNotification(protocol.TURN_UPDATE, (update: protocol.TurnUpdate) => {
       this.updateEmitter.fire(update);
     });
@@ -288,11 +288,13 @@ export class Connection implements Disposable {
     }
     client.onRequest(protocol.CLIENT_SYMBOLS, (params: protocol.SymbolsParams) => answerSymbols(params, client));
     client.onRequest(protocol.CLIENT_DIAGNOSTICS, (params: protocol.DiagnosticsParams) => this.diagnostics.answer(params, client));
-    client.onRequest(protocol.CLIENT_SECRET, (params: protocol.SecretParams) => answerSecret(this.context.secrets, params));
-    client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, token: CancellationToken) =>
-      answerModel(params, token, (delta) => {
-        void sendText(client, params.partialResultToken, delta);
-      }),
+    client.onRequest(protocol.CLIENT_SECRET, (params: protocol.SecretParams) => answerSecret(this.context.secrets, params, this.log));
+    client.onRequest(protocol.CLIENT_MODEL, (params: protocol.ModelParams, given: CancellationToken) =>
+      whileRunning(client, given, (token) =>
+        answerModel(params, token, (delta) => {
+          void sendText(client, params.partialResultToken, delta);
+        }),
+      ),
     );
   }
 

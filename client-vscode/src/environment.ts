@@ -94,7 +94,7 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
   const options = { location: ProgressLocation.Notification, title: l10n.t("Handrail: preparing the server"), cancellable: true };
   return showProgress(options, async (report, token) => {
     report(l10n.t("looking for Python"));
-    const python = await findPython();
+    const python = await findPython(log);
     const folder = await fs.mkdtemp(prefix);
     try {
       report(l10n.t("creating a private Python environment"));
@@ -105,7 +105,9 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
       await fs.writeFile(path.join(folder, MARKER), JSON.stringify({ wheel: path.basename(wheel), python }, null, 2));
       return folder;
     } catch (thrown) {
-      await fs.rm(folder, { recursive: true, force: true });
+      await fs.rm(folder, { recursive: true, force: true }).catch((left: unknown) => {
+        log.warn(`A half-made environment could not be removed: ${folder}`, left); // a later start does
+      });
       throw thrown;
     }
   });

@@ -3,9 +3,9 @@
  */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import { env, l10n, Uri } from "vscode";
+import { env, l10n, type LogOutputChannel, Uri } from "vscode";
 
-import { UserError, type Way } from "./messages";
+import { messageOf, UserError, type Way } from "./messages";
 
 const run = promisify(execFile);
 
@@ -47,10 +47,10 @@ interface Probe {
  *
  * @throws UserError when there is none; it says what is there and what to install.
  */
-export async function findPython(): Promise<string> {
+export async function findPython(log: LogOutputChannel): Promise<string> {
   const found: Probe[] = [];
   for (const candidate of CANDIDATES) {
-    const probe = await ask(candidate);
+    const probe = await ask(candidate, log);
     if (probe === undefined) continue;
     if (isNewEnough(probe) && probe.venv) return probe.executable;
     found.push(probe);
@@ -58,13 +58,20 @@ export async function findPython(): Promise<string> {
   throw whatIsMissing(found);
 }
 
-async function ask([command = "", ...args]: readonly string[]): Promise<Probe | undefined> {
+async function ask([command = "", ...args]: readonly string[], log: LogOutputChannel): Promise<Probe | undefined> {
   try {
     const { stdout } = await run(command, [...args, "-I", "-c", PROBE], { timeout: 20_000 });
     return JSON.parse(stdout) as Probe;
-  } catch {
+  } catch (thrown) {
+    log.info(`${command} is not used: ${reasonOf(thrown)}`);
     return undefined; // no such program, or one that is no Python (such as the Windows store's stub)
   }
+}
+
+/** Why a program gave no answer: the code that it ended with, and the last thing that it said. */
+function reasonOf(thrown: unknown): string {
+  const { code, signal, stderr = "" } = thrown as { code?: number | string; signal?: string; stderr?: string };
+  return `${code ?? signal ?? messageOf(thrown)} ${stderr.trim().split("\n").at(-1) ?? ""}`.trim();
 }
 
 function isNewEnough({ version: [major = 0, minor = 0] }: Probe): boolean {

@@ -5,10 +5,10 @@
  */
 import { l10n } from "vscode";
 
-import type { SecretStorage } from "vscode";
+import type { LogOutputChannel, SecretStorage } from "vscode";
 
 import type { Connection } from "./connection";
-import { tell } from "./messages";
+import { messageOf, showFailure, tell, UserError } from "./messages";
 import { BACK, pick } from "./pick";
 import { hideInLogs, showInput } from "./present";
 import { MODEL_FORGET, type SecretParams, type SecretResult } from "./protocol";
@@ -23,9 +23,14 @@ const NAMES = [
   { label: l10n.t("Another name…"), description: "" },
 ] as const;
 
-/** Answers the server, which asks for a key by its name. */
-export async function answerSecret(secrets: SecretStorage, { name }: SecretParams): Promise<SecretResult> {
-  const value = await secrets.get(PREFIX + name);
+/** Answers the server, which asks for a key by its name. To the server, a storage that fails has none: the person is told why. */
+export async function answerSecret(secrets: SecretStorage, { name }: SecretParams, log: LogOutputChannel): Promise<SecretResult> {
+  let value: string | undefined;
+  try {
+    value = await secrets.get(PREFIX + name);
+  } catch (thrown) {
+    showFailure(log, "A key could not be read", new UserError(l10n.t("VS Code could not read the key {0}: {1}", name, messageOf(thrown))));
+  }
   if (value === undefined) return {};
   hideInLogs(value);
   return { value };

@@ -3,7 +3,8 @@ Runs the server as if it were an older or a newer one: `other_version.py CHANGES
 
 The file is read at the start. `lacks`: requests that it does not know, nor name as those that it answers.
 `silent`: whether it does not say at all which ones it answers. `newer`: whether it names a request that no
-client knows, tells of events of an unknown kind, and has an item of an unknown kind in every conversation.
+client knows, tells of events of an unknown kind, has an item of an unknown kind in every conversation, and
+questions and checkpoints of unknown kinds. `fails`: requests that fail, with what is said then.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-METHOD_NOT_FOUND = -32601
+METHOD_NOT_FOUND, INTERNAL_ERROR = -32601, -32603
 ITEM = {"id": "item-of-later", "kind": "hologram", "light": 7}
 
 
@@ -57,6 +58,12 @@ def changed(message: dict[str, Any], changes: dict[str, Any]) -> list[dict[str, 
         result["items"].append(ITEM)
     elif is_newer and message.get("method") == "handrail/chat/changed":
         message["params"]["items"] = [*message["params"].get("items", []), ITEM]
+    elif is_newer and message.get("method") == "handrail/approval/request":
+        message["params"]["kind"] = "hologram"
+    elif is_newer and isinstance(result, list):
+        for each in (each for each in result if isinstance(each, dict) and {"steps", "paths"} <= each.keys()):
+            each["kind"] = "hologram"
+            each["paths"] = [{**path, "change": "hologram"} for path in each["paths"]]
     elif is_newer and message.get("method") == "handrail/turn/update":
         later = {**message["params"], "event": {"kind": "hologram"}}
         return [{**message, "params": later}, message]
@@ -74,6 +81,9 @@ def main(file: str, *command: str) -> int:
             for message in messages(sys.stdin.buffer):
                 if message.get("method") in changes.get("lacks", []):
                     error = {"code": METHOD_NOT_FOUND, "message": f"Method Not Found: {message['method']}"}
+                    outward.write({"jsonrpc": "2.0", "id": message["id"], "error": error})
+                elif message.get("method") in changes.get("fails", {}):
+                    error = {"code": INTERNAL_ERROR, "message": changes["fails"][message["method"]]}
                     outward.write({"jsonrpc": "2.0", "id": message["id"], "error": error})
                 else:
                     inward.write(message)

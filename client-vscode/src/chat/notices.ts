@@ -7,12 +7,13 @@ import { type Disposable, l10n, type LogOutputChannel, window } from "vscode";
 
 import type { Connection } from "../connection";
 import { showMessage } from "../present";
-import { SESSION_LIST, type TurnState } from "../protocol";
+import { SESSION_LIST } from "../protocol";
 import type { Turns } from "../turns";
 import type { ChatView } from "./view";
 
 const SHOW = l10n.t("Show");
-const ENDS: Record<TurnState, string> = {
+const ENDED = l10n.t("Handrail: the turn has ended."); // as only a newer server ends turns
+const ENDS: Partial<Record<string, string>> = {
   finished: l10n.t("Handrail: the turn has finished."),
   stopped: l10n.t("Handrail: the turn has ended early."),
   cancelled: l10n.t("Handrail: the turn was stopped."),
@@ -41,17 +42,22 @@ export class Notices implements Disposable {
     this.subscription.dispose();
   }
 
-  private async tell(session: string, state: TurnState): Promise<void> {
-    const sessions = await this.connection.request(SESSION_LIST, {});
-    const title = sessions.find((each) => each.session === session)?.title ?? "";
-    const text = title === "" ? ENDS[state] : endIn(title)[state];
+  private async tell(session: string, state: string): Promise<void> {
+    const title = await this.titleOf(session);
+    const text = (title === "" ? ENDS[state] : endIn(title)[state]) ?? ENDED;
     const isFine = state === "finished";
     if ((await showMessage(isFine ? "information" : "warning", text, SHOW)) === SHOW) await this.chat.showSession(session);
+  }
+
+  /** What the conversation is called; empty if it has no title, or the server does not say. */
+  private async titleOf(session: string): Promise<string> {
+    const sessions = this.connection.offers(SESSION_LIST) ? await this.connection.request(SESSION_LIST, {}) : [];
+    return sessions.find((each) => each.session === session)?.title ?? "";
   }
 }
 
 /** How a turn ended, in a conversation that has a title. */
-function endIn(title: string): Record<TurnState, string> {
+function endIn(title: string): Partial<Record<string, string>> {
   return {
     finished: l10n.t("Handrail: the turn has finished in “{0}”.", title),
     stopped: l10n.t("Handrail: the turn has ended early in “{0}”.", title),

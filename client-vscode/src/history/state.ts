@@ -2,10 +2,11 @@
  * The checkpoints of the workspace, by conversation, as the server last listed them. They are read only while the view that
  * shows them is in sight.
  */
-import { type Disposable, EventEmitter, type LogOutputChannel } from "vscode";
+import { type Disposable, EventEmitter, l10n, type LogOutputChannel } from "vscode";
 
 import type { ChatView } from "../chat/view";
 import type { Connection } from "../connection";
+import { messageOf } from "../messages";
 import { type Checkpoint, CHECKPOINT_LIST, SESSION_LIST } from "../protocol";
 import type { Restores } from "../restores";
 
@@ -25,6 +26,8 @@ export class History implements Disposable {
   private isInSight = false;
   private isStale = true;
   private isReading = false;
+  /** Why they could not be listed; empty if they were. */
+  failure = "";
 
   readonly onDidChange = this.emitter.event;
 
@@ -101,11 +104,14 @@ export class History implements Disposable {
           this.connection.offers(SESSION_LIST) ? this.connection.request(SESSION_LIST, {}) : [],
         ]);
         this.checkpoints = checkpoints;
+        this.failure = "";
         this.titles = new Map(sessions.map(({ session, title }) => [session, title]));
         this.emitter.fire();
       }
     } catch (thrown) {
       this.log.warn("The checkpoints could not be listed", thrown);
+      this.failure = l10n.t("The checkpoints could not be listed: {0}", messageOf(thrown));
+      this.emitter.fire();
     } finally {
       this.isReading = false;
     }

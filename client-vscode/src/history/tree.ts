@@ -4,7 +4,7 @@
 import { type Disposable, EventEmitter, l10n, ThemeIcon, type TreeDataProvider, TreeItem, TreeItemCollapsibleState, type TreeView, Uri, window } from "vscode";
 
 import { makeVisible } from "../characters";
-import { CHANGES } from "../checkpoints";
+import { changeOf } from "../checkpoints";
 import { counted, documents } from "../messages";
 import type { Checkpoint, CheckpointPath } from "../protocol";
 import type { Group, History } from "./state";
@@ -26,7 +26,7 @@ export function isKept(value: unknown): value is Kept {
   return typeof value === "object" && value !== null && "checkpoint" in value && "paths" in value && Array.isArray(value.paths);
 }
 
-const ICONS: Record<Checkpoint["kind"], string> = {
+const ICONS: Partial<Record<string, string>> = {
   turn: "comment",
   quickFix: "lightbulb",
   undo: "discard",
@@ -49,6 +49,7 @@ export class HistoryTree implements TreeDataProvider<Row>, Disposable {
         history.look(visible);
       }),
       history.onDidChange(() => {
+        this.view.message = makeVisible(history.failure); // in the place of "No checkpoints yet"
         const shown = JSON.stringify(history.groups);
         if (shown === this.shown) return;
         this.shown = shown;
@@ -112,9 +113,9 @@ function turnItem({ id, kind, label, time, paths }: Checkpoint): TreeItem {
   const item = new TreeItem(makeVisible(label), TreeItemCollapsibleState.Collapsed);
   const at = new Date(time);
   item.id = id;
-  item.iconPath = new ThemeIcon(ICONS[kind]);
+  item.iconPath = new ThemeIcon(ICONS[kind] ?? "circle-small");
   item.description = `${clock(at)} · ${documents(paths.length)}`;
-  const listed = paths.map(({ path, change }) => l10n.t("{0}: {1}", CHANGES[change], path)).join("\n");
+  const listed = paths.map((each) => l10n.t("{0}: {1}", changeOf(each), each.path)).join("\n");
   item.tooltip = makeVisible(`${label}\n${at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" })}\n${listed}`);
   item.contextValue = kind === "restore" || kind === "redo" ? "restore" : "turn";
   return item;
@@ -136,8 +137,8 @@ function documentItem(row: Extract<Row, { kind: "document" }>): TreeItem {
   item.id = `${id} ${path.uri}`;
   item.iconPath = ThemeIcon.File;
   const folder = path.path.split("/").slice(0, -1).join("/");
-  item.description = makeVisible([folder, CHANGES[path.change]].filter((part) => part !== "").join(" · "));
-  item.tooltip = makeVisible(l10n.t("{0} ({1})", path.path, CHANGES[path.change]));
+  item.description = makeVisible([folder, changeOf(path)].filter((part) => part !== "").join(" · "));
+  item.tooltip = makeVisible(l10n.t("{0} ({1})", path.path, changeOf(path)));
   item.contextValue = "document";
   item.command = { title: l10n.t("Compare"), command: "handrail.client.compareCheckpoint", arguments: [row] };
   return item;

@@ -23,7 +23,7 @@ const NOW = l10n.t("Now:");
 const WITHOUT = l10n.t("Without the change:");
 
 /** Which changes: of a document, of a turn, or by their ids. */
-type Which = { hunks: string[] } | { uri: string } | { turn: string } | { all: true };
+type Which = { hunks: string[]; typed?: boolean } | { uri: string } | { turn: string } | { all: true };
 
 export class ReviewActions {
   constructor(
@@ -74,7 +74,7 @@ export class ReviewActions {
     const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
     const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
     if (typed.length === hunks.length) {
-      ways.push([l10n.t("Undo All of It"), () => this.connection.request(REVIEW_UNDO, { hunks, typed: true })]);
+      ways.push([l10n.t("Undo All of It"), () => this.undo({ hunks, typed: true })]);
     }
     announce(this.log, `Handrail: ${said.join(" ")}`, false, ways);
   }

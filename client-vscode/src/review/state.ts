@@ -4,9 +4,10 @@
  * It is read anew only when the server says that something has changed, and then only of the documents that changed.
  * A keystroke costs nothing here: while there is typing, VS Code moves what it shows by itself.
  */
-import { commands, type Disposable, EventEmitter, type LogOutputChannel, Uri } from "vscode";
+import { commands, type Disposable, EventEmitter, l10n, type LogOutputChannel, Uri } from "vscode";
 
 import type { Connection } from "../connection";
+import { messageOf } from "../messages";
 import { CHECKPOINT_LIST, type Hunk, REVIEW_LIST } from "../protocol";
 
 /** Context keys: whether anything is pending, and the paths of documents in which something is. */
@@ -34,6 +35,8 @@ export class Pending implements Disposable {
   private wanted: Set<string> | "all" | undefined;
   private isReading = false;
   private paths = "";
+  /** Why it is not known what is pending; empty if it is. */
+  private why = "";
 
   /** Fires with the documents in which something has changed. */
   readonly onDidChange = this.emitter.event;
@@ -48,7 +51,10 @@ export class Pending implements Disposable {
       }),
       connection.onDidChangeState((state) => {
         if (state === "running") this.want("all");
-        else if (state === "stopped") this.take("all", []);
+        else if (state === "stopped") {
+          this.why = l10n.t("The server is not running.");
+          this.take("all", []);
+        }
       }),
     ];
   }
@@ -57,6 +63,11 @@ export class Pending implements Disposable {
   get all(): Hunk[] {
     const keys = [...this.byDocument.keys()].sort((one, other) => one.localeCompare(other));
     return keys.flatMap((key) => this.byDocument.get(key) ?? []);
+  }
+
+  /** Why it is not known what is pending; empty if it is. */
+  get failure(): string {
+    return this.why;
   }
 
   get count(): number {
@@ -107,6 +118,8 @@ export class Pending implements Disposable {
       }
     } catch (thrown) {
       this.log.warn("The pending changes could not be listed", thrown);
+      this.why = l10n.t("The changes could not be listed: {0}", messageOf(thrown));
+      this.emitter.fire(new Set());
     } finally {
       this.isReading = false;
     }
@@ -115,7 +128,10 @@ export class Pending implements Disposable {
   private async readOf(wanted: ReadonlySet<string> | "all"): Promise<void> {
     const lists = wanted === "all" ? [{}] : [...wanted].map((uri) => ({ uri }));
     const found = (await Promise.all(lists.map((params) => this.connection.request(REVIEW_LIST, params)))).flat();
-    await this.learnLabels(found);
+    await this.learnLabels(found).catch((thrown: unknown) => {
+      this.log.warn("What turns are about could not be read", thrown); // they are shown without it
+    });
+    this.why = "";
     this.take(wanted === "all" ? "all" : new Set([...wanted].map(keyOf)), found);
   }
 

@@ -2,6 +2,7 @@
 const assert = require("node:assert/strict");
 const vscode = require("vscode");
 const { command, copy, ready, servers, until, user } = require("./kit.cjs");
+const { say, settings, turnWith, useModel } = require("./model.cjs");
 
 /** Kills the server as soon as one is there that was not killed before. */
 async function kill(killed) {
@@ -19,14 +20,31 @@ async function turn(old, now) {
 
 const STATUS = { status: ".statusbar-item[id='handrail.handrail.handrail.status']" };
 const killed = [];
+const thrown = [];
 
 module.exports = {
   "a turn runs": async () => {
     await ready();
     await turn("one", "ONE");
   },
-  "after a kill, a turn runs": async () => {
+  "after a kill, the model is stopped and a turn runs": async () => {
+    process.on("unhandledRejection", (reason) => thrown.push(String(reason?.stack ?? reason)));
+    await useModel();
+    let goesOn = true;
+    let isStopped = false;
+    const { report } = await turnWith(async (progress, token) => {
+      token.onCancellationRequested(() => (isStopped = true));
+      while (goesOn && !isStopped) {
+        say(progress, "More. ");
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+    });
+    report.catch(() => undefined); // the server ends
+    await user({ sees: "thinking" });
     await kill(killed);
+    await until("the model is stopped", () => isStopped).finally(() => (goesOn = false));
+    assert.deepEqual(thrown.filter((text) => text.includes("handrail")), []);
+    await settings().update("model", undefined, vscode.ConfigurationTarget.Global);
     // A request that is sent before the client sees the end is rightly told that the server ended.
     await until("the next one starts", () => servers().some((each) => !killed.includes(each)));
     await turn("ONE", "one");

@@ -4,7 +4,7 @@ const fs = require("node:fs");
 const vscode = require("vscode");
 const { answers, inView, sound, write } = require("./chat_kit.cjs");
 const { command, copy, ready, scenario, until, uriOf, user } = require("./kit.cjs");
-const { say, settings, useModel } = require("./model.cjs");
+const { say, settings, turnThatCalls, useModel } = require("./model.cjs");
 
 const TOASTS = { toasts: ".notification-toast .notification-list-item-message" };
 const OLDER = ["chat/read", "chat/say", "chat/open", "checkpoint/list", "session/list", "review/comments"].map((name) => `handrail/${name}`);
@@ -51,6 +51,13 @@ module.exports = {
     await command("handrail.client.openChatDocument");
     await user({ sees: "The Handrail server is too old for this (the chat view)." });
   },
+  "the end of a turn is told, though the server does not list conversations": async () => {
+    await command("notifications.clearAll");
+    await user({ sees: "Handrail", does: [["look", false]] });
+    await until("the window knows", () => !vscode.window.state.focused);
+    await command("handrail.turn.start", { prompt: "Nothing is in it." });
+    await user({ sees: "Handrail: the turn has ended early.", does: [["look", true]], picture: "older-end" });
+  },
   "one that does not say what it can do is asked, and its refusal is told in the same words": async () => {
     await restartAs({ lacks: OLDER, silent: true });
     await inView({ sees: "The conversation cannot be read: The Handrail server is too old for this (the chat view).", picture: "silent" });
@@ -68,6 +75,31 @@ module.exports = {
     await inView({ sees: UNKNOWN, ...write("What is a hologram?") });
     await inView({ sees: "nothing to me.", picture: "newer-answer" });
     await inView({ sees: UNKNOWN });
+  },
+  "checkpoints and questions of kinds that are not known are shown in the server's words": async () => {
+    await command("handrail.client.showCheckpoints");
+    await user({ sees: "list.txt", picture: "newer-checkpoints" });
+    const { turn } = await turnThatCalls([["terminal", { command: "touch a" }], ["terminal", { command: "touch b" }]]);
+    await until("both wait", async () => (await command("handrail.approval.list", {})).length === 2);
+    const chosen = command("handrail.client.answer");
+    await user({ sees: "2 questions are waiting: choose one", picture: "newer-questions" });
+    await user({ sees: "Handrail asks: terminal", does: [["press", "Enter"]] });
+    await chosen;
+    await user({ sees: "Allow once", picture: "newer-question" });
+    assert.match(vscode.window.activeTextEditor.document.getText(), /^Handrail asks: terminal\n[^]*What would be done:\n\n {4}touch /);
+    await command("handrail.turn.cancel", { turn });
+  },
+  "a list that cannot be read says why, in the place of saying that it is empty": async () => {
+    await settings().update("model", "paste", vscode.ConfigurationTarget.Global);
+    await restartAs({ fails: { "handrail/checkpoint/list": "The disk is on fire." } });
+    await edit("silent", "failing");
+    await command("handrail.client.review.focus");
+    await user({ sees: "2: failing", picture: "failing-review" }); // it needs no checkpoints
+    await command("handrail.client.showCheckpoints");
+    await user({ sees: "The checkpoints could not be listed: The disk is on fire.", lacks: "No checkpoints yet.", picture: "failing-checkpoints" });
+    await restartAs({ fails: { "handrail/review/list": "The disk is on fire." } });
+    await command("handrail.client.review.focus");
+    await user({ sees: "The changes could not be listed: The disk is on fire.", lacks: "Nothing to review.", picture: "failing-list" });
   },
   "nothing was thrown": async () => {
     const ours = thrown.filter((text) => text.includes("handrail"));
