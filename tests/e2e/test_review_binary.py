@@ -44,9 +44,9 @@ async def test_a_file_that_was_changed_is_undone_once_it_is_no_longer_open(
     path = stage.put("dot.bin", OLD)
     editor = await copied(stage, habits, "dot.bin")
     (reason,) = await undone(editor)
-    assert reason == (
-        "handrail restores a file that is not text only while it is closed. Close it, then try again. An "
-        "editor may keep it open for some minutes after its tab is closed."
+    assert (
+        reason
+        == "Close this file, which is not text, then try again. Some editors close it minutes after its tab."
     )
     assert path.read_bytes() == NEW
     editor.desk.close(path.as_uri())
@@ -60,7 +60,7 @@ async def test_a_file_that_was_made_is_removed_once_it_is_no_longer_open(
     path = stage.root / "new.bin"
     editor = await copied(stage, habits, "new.bin")
     (reason,) = await undone(editor)
-    assert "Close it, then try again." in reason
+    assert reason.startswith("Close this file")
     assert path.read_bytes() == NEW
     editor.desk.close(path.as_uri())
     assert (await undone(editor), path.exists()) == ([], False)

@@ -34,10 +34,7 @@ from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
-OPEN = (
-    "handrail restores a file that is not text only while it is closed. Close it, then try again. An "
-    "editor may keep it open for some minutes after its tab is closed."
-)
+OPEN = "Close this file, which is not text, then try again. Some editors close it minutes after its tab."
 KILLED = "handrail ended while it was writing this document, so it cannot tell which changes are yours."
 
 
