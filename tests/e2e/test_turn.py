@@ -84,9 +84,7 @@ async def report(desk: Desk) -> Json:
 async def test_three_land_byte_exact(desk: Desk, report: Json) -> None:
     assert statuses(report) == ["landed", "landed", "no-match", "landed"]
     assert report["state"] == "finished"
-    said, _, advice = report["answer"].partition("\n\n")
-    assert said == "Here you are:"
-    assert advice.startswith("What did not land can be corrected by the chat that wrote the reply")
+    assert report["answer"] == "Here you are:"
     assert desk.held["unsaved.txt"] == "one\n2\nthree"
     assert desk.held["area.py"] == AREA
     assert desk.disk["closed.txt"] == b"\tfirst\n\tsecond\n\tsecond and a half\n\tthird\n"
