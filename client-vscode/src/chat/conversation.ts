@@ -6,6 +6,7 @@
 import { type Disposable, EventEmitter, type Memento } from "vscode";
 
 import type { Connection } from "../connection";
+import { UserError } from "../messages";
 import { CHAT_READ } from "../protocol";
 import type { ChatChanged, ChatItem, ChatStatus, ChatTranscript } from "../protocol";
 
@@ -92,7 +93,7 @@ export class Conversation implements Disposable {
     try {
       await this.read(latest);
     } catch (thrown) {
-      if (latest === undefined) throw thrown;
+      if (latest === undefined || thrown instanceof UserError) throw thrown; // a server that is gone says nothing of it
       await this.read(undefined); // it is gone, or nothing was ever said in it
     }
   }

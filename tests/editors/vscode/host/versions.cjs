@@ -63,6 +63,17 @@ module.exports = {
     await inView({ sees: "The conversation cannot be read: The Handrail server is too old for this (the chat view).", picture: "silent" });
     await edit("two", "silent");
   },
+  "a list that cannot be read says why, in the place of saying that it is empty": async () => {
+    await restartAs({ fails: { "handrail/checkpoint/list": "The disk is on fire." } });
+    await edit("silent", "failing");
+    await command("handrail.client.review.focus");
+    await user({ sees: "2: failing", picture: "failing-review" }); // it needs no checkpoints
+    await command("handrail.client.showCheckpoints");
+    await user({ sees: "The checkpoints could not be listed: The disk is on fire.", lacks: "No checkpoints yet.", picture: "failing-checkpoints" });
+    await restartAs({ fails: { "handrail/review/list": "The disk is on fire." } });
+    await command("handrail.client.review.focus");
+    await user({ sees: "The changes could not be listed: The disk is on fire.", lacks: "Nothing to review.", picture: "failing-list" });
+  },
   "what a newer server tells of and is not known here is left out, and said": async () => {
     await useModel();
     await restartAs({ newer: true });
@@ -88,18 +99,6 @@ module.exports = {
     await user({ sees: "Allow once", picture: "newer-question" });
     assert.match(vscode.window.activeTextEditor.document.getText(), /^Handrail asks: terminal\n[^]*What would be done:\n\n {4}touch /);
     await command("handrail.turn.cancel", { turn });
-  },
-  "a list that cannot be read says why, in the place of saying that it is empty": async () => {
-    await settings().update("model", "paste", vscode.ConfigurationTarget.Global);
-    await restartAs({ fails: { "handrail/checkpoint/list": "The disk is on fire." } });
-    await edit("silent", "failing");
-    await command("handrail.client.review.focus");
-    await user({ sees: "2: failing", picture: "failing-review" }); // it needs no checkpoints
-    await command("handrail.client.showCheckpoints");
-    await user({ sees: "The checkpoints could not be listed: The disk is on fire.", lacks: "No checkpoints yet.", picture: "failing-checkpoints" });
-    await restartAs({ fails: { "handrail/review/list": "The disk is on fire." } });
-    await command("handrail.client.review.focus");
-    await user({ sees: "The changes could not be listed: The disk is on fire.", lacks: "Nothing to review.", picture: "failing-list" });
   },
   "nothing was thrown": async () => {
     const ours = thrown.filter((text) => text.includes("handrail"));
