@@ -49,7 +49,8 @@ export class HistoryTree implements TreeDataProvider<Row>, Disposable {
         history.look(visible);
       }),
       history.onDidChange(() => {
-        this.view.message = makeVisible(history.failure); // in the place of "No checkpoints yet"
+        const failure = makeVisible(history.failure); // in the place of "No checkpoints yet"
+        if ((this.view.message ?? "") !== failure) this.view.message = failure; // rows are laid out anew then
         const shown = JSON.stringify(history.groups);
         if (shown === this.shown) return;
         this.shown = shown;

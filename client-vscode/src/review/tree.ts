@@ -34,7 +34,8 @@ export class ReviewTree implements TreeDataProvider<Node>, Disposable {
   constructor(private readonly pending: Pending) {
     this.view = window.createTreeView<Node>(VIEW, { treeDataProvider: this, showCollapseAll: true });
     const show = () => {
-      this.view.message = makeVisible(pending.failure); // in the place of "Nothing to review"
+      const failure = makeVisible(pending.failure); // in the place of "Nothing to review"
+      if ((this.view.message ?? "") !== failure) this.view.message = failure; // rows are laid out anew then
       const shown = JSON.stringify([...pending.turns].map(([turn, hunks]) => [turn, pending.labelOf(turn), hunks.map(rowTexts)]));
       if (shown === this.shown) return; // places have moved in the same lines, for example
       this.shown = shown;
