@@ -58,7 +58,7 @@ def show(handrail: Handrail) -> int:
         print(f"  {path['change']:<9}{path['path']}")
 
     chapter(f"Undoing the turn: handrail checkpoint restore {found[0]['id']}")
-    code = handrail.run("checkpoint", "restore", found[0]["id"], "--yes")
+    code = handrail.run("checkpoint", "restore", found[0]["id"])
     after = contents(handrail.workspace)
     if code or after != before:
         differing = sorted(n for n in before.keys() | after.keys() if before.get(n) != after.get(n))
