@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import resource
 import signal
 import socket
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from handrail.adapters.commands import disk_space, process_limit
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter, ground
 from handrail.adapters.containment.containment import Containment
+from handrail.adapters.containment.holding import pin
 from handrail.adapters.containment.quarantine import LIMIT_BYTES, Quarantine
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
@@ -482,6 +484,21 @@ async def test_nothing_stays_open_for_a_command(root: Path, *, is_cancelled: boo
     assert open_below(root) == before
     assert list((root.parent / "state" / "contained").rglob("command-*")) == []
     held.close()
+
+
+def test_a_hidden_file_is_known_even_if_no_more_files_can_be_opened(tmp_path: Path) -> None:
+    secret = tmp_path / ".env"
+    secret.write_text("KEY=0\n")
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with ExitStack() as pins:
+        free = os.dup(0)
+        os.close(free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (free, limits[1]))
+        try:
+            found = pin([str(secret)], pins)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert list(found) == [str(secret)]
 
 
 def open_below(root: Path) -> list[str]:

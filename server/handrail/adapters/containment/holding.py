@@ -168,17 +168,24 @@ def pin(paths: Iterable[str], pins: ExitStack) -> dict[str, Identity]:
     The files are open until *pins* is closed. Otherwise the file system could give the number of one that was
     replaced to a later one, which would then look like it.
     """
+    can_pin = hasattr(os, "O_PATH")
     result = dict[str, Identity]()
     for path in paths:
-        with suppress(OSError):
-            if hasattr(os, "O_PATH") and len(result) < LIMIT_PINS:
-                pinned = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-                pins.callback(os.close, pinned)
-                status = os.fstat(pinned)
-            else:
-                status = os.lstat(path)
-            result[path] = (status.st_dev, status.st_ino)
+        is_pinned = can_pin and len(result) < LIMIT_PINS
+        identity = (_pin(path, pins) if is_pinned else None) or _identity(path)
+        if identity is not None:
+            result[path] = identity
     return result
+
+
+def _pin(path: str, pins: ExitStack) -> Identity | None:
+    """Opens a file; returns what it is, or None if that is impossible, as with too many open files."""
+    with suppress(OSError):
+        pinned = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+        pins.callback(os.close, pinned)
+        status = os.fstat(pinned)
+        return status.st_dev, status.st_ino
+    return None
 
 
 def git_runs(marked: Iterable[Marked]) -> dict[str, frozenset[str]]:
