@@ -124,7 +124,7 @@ async def test_comments_are_sent_as_one_turn_and_show_what_answered_them(
         "## 1. a.txt, line 2\n\nYour change:\n\n```diff\n-two\n+TWO\n```\n\nMy comment:\n\nWhy so" in prompt
     )
     assert "My comment on the line `+FOUR`:\n\nA constant, please." in prompt
-    with expect_error(REQUEST_FAILED, "There are no comments to send"):
+    with expect_error(REQUEST_FAILED, "No comment is left to send"):
         await editor.request("review.send")
 
 
@@ -245,7 +245,7 @@ async def test_closed_unsaved_it_is_what_it_was(editor: Editor) -> None:
     editor.desk.close(uri)
     text = editor.desk[await opened(editor)]
     assert headings(text) == ["# Review"]
-    with expect_error(REQUEST_FAILED, "There are no comments to send"):
+    with expect_error(REQUEST_FAILED, "No comment is left to send"):
         await editor.request("review.send")
 
 
@@ -310,7 +310,7 @@ async def test_a_comment_that_the_editor_does_not_let_go_is_sent_once(
     await editor.request("review.open")
     text = await shows(editor, uri, "> Why?")
     assert "\nWhy?\n" not in text
-    with expect_error(REQUEST_FAILED, "There are no comments to send"):
+    with expect_error(REQUEST_FAILED, "No comment is left to send"):
         await editor.request("review.send")
 
 
@@ -324,7 +324,7 @@ async def test_an_undo_in_the_editor_sends_nothing_again(editor: Editor) -> None
     while "> Why?" in editor.desk[uri]:
         editor.desk.undo(uri)
     editor.desk.tell()
-    with expect_error(REQUEST_FAILED, "There are no comments to send"):
+    with expect_error(REQUEST_FAILED, "No comment is left to send"):
         await editor.request("review.send")
 
 
@@ -336,7 +336,7 @@ async def test_a_saved_comment_is_not_sent_again(editor: Editor) -> None:
     editor.desk.save(uri)
     await sent(editor)
     editor.desk.close(uri)
-    with expect_error(REQUEST_FAILED, "There are no comments to send"):
+    with expect_error(REQUEST_FAILED, "No comment is left to send"):
         await editor.request("review.send")
 
 
@@ -473,5 +473,5 @@ async def test_wrong_calls_are_told(editor: Editor) -> None:
         await editor.request("review.comment", text="Why?")
     with expect_error(-32803, "Change 'h-1' is not pending"):
         await editor.request("review.comment", hunk="h-1", text="Why?")
-    with expect_error(REQUEST_FAILED, "There are no comments to send"):
+    with expect_error(REQUEST_FAILED, "No comment is left to send"):
         await editor.request("review.send")

@@ -83,7 +83,7 @@ async def _diff(options: Options, params: dict[str, str], stage: Stage) -> int:
     else:
         stage.show.diff(values.diff(json))
         if not values.diff(json):
-            stage.show.note("There is no difference.")
+            stage.show.note("Nothing differs.")
     return ALL_LANDED
 
 

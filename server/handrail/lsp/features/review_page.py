@@ -116,7 +116,7 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
         discussion = state.discussion
         unsent = discussion.comments()
         if not unsent:
-            raise Refused("There are no comments to send. Write one below a change in the review document.")
+            raise Refused("No comment is left to send. Write one below a change in the review document.")
         latest, own = await discussion.session(unsent)
         session = params.session or await _find_session(state, latest)
         prompt = redact(comments.prompt(unsent, own), state.secrets())
