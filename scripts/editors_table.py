@@ -24,7 +24,7 @@ CLIENTS = (
     ("Neovim", "neovim", "test_neovim.py"),
     ("Emacs", "emacs", "test_emacs.py test_emacs_servers.py"),
     ("Emacs, lsp-mode", "lsp-mode", "test_lsp_mode.py"),
-    ("plugins of Vim", "vim", ""),
+    ("Vim plugins", "vim", ""),
     ("Vim with ALE", "reader", "test_vim.py"),
 )
 

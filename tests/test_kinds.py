@@ -148,11 +148,10 @@ def test_a_fence_around_a_new_notation_is_only_wrapping(monkeypatch: pytest.Monk
 
 
 def test_the_documentation_of_the_engine_names_all_notations() -> None:
-    kinds = " | ".join(f'"{name}"' for name in notations.NOTATIONS)
+    *most, last = (f"`{name}`" for name in notations.NOTATIONS)
+    sentence = f"The `kind` of a request with a `patch` is {', '.join(most)} or {last}."
     page = Path(__file__).parents[1] / "docs" / "engine.md"
-    assert f'"kind": {kinds},' in page.read_text(encoding="utf-8"), (
-        f"docs/engine.md: the kinds are now {kinds}"
-    )
+    assert sentence in page.read_text(encoding="utf-8"), f"docs/engine.md: it must say: {sentence}"
 
 
 def add_provider(monkeypatch: pytest.MonkeyPatch, like: str = "openai-chat") -> None:
