@@ -354,8 +354,8 @@ the prefix `handrail.`. Generic clients drop the result of a command, so results
 diagnostics, progress or messages.
 
 Unknown fields are ignored; a missing optional field has its default. Wrong params are answered with
-`InvalidParams` (−32602) and the name of the field; unknown ids, and what cannot be done now, with
-`RequestFailed` (−32803) and a sentence for the user.
+`InvalidParams` (−32602) and the name of the field; unknown ids, and requests that cannot be carried out now,
+with `RequestFailed` (−32803) and a sentence for the user.
 
 ## Discovery
 
@@ -429,7 +429,7 @@ Several processes may change the files of one workspace: the server of each edit
    that is enough, because a new file is only created where there is none.
 2. If the file has several names (hard links), open and lock the file too.
 3. If the folder cannot be opened for lack of permission, or cannot be locked (some network file systems,
-   Windows), lock a file instead: in `handrail/locks/` in the state folder (`$XDG_STATE_HOME`, or the
+   Windows), lock a file instead: in `locks/` in the state folder (`$XDG_STATE_HOME/handrail`, or the
    system's usual place), named with the SHA-256, in hexadecimal, of the file's resolved path (with case
    folded where the system ignores it); on Windows, lock its byte 2^30. If its name then leads to another
    file, start again. Delete it before you release the lock. This keeps out the processes of one user on one
@@ -469,10 +469,10 @@ def _wrapped(text: str) -> Iterator[str]:
 
 FAILURES_NOTE = "made by scripts/generate.py from server/handrail/core/failure.py; do not edit"
 FAILURES_INTRODUCTION = """
-This page lists every way in which an edit or another call can fail, and what you can do about it. The code is
-in the diagnostic, in the turn's report and in the result that the model reads; its meaning never changes. A
-failed edit has changed nothing unless its section says otherwise. The model gets the same advice, and usually
-tries again by itself.
+This page lists every way in which an edit, or another tool call of the model, can fail, and what to do about
+it. The code is in the diagnostic, in the turn's report and in the result that the model reads; its meaning
+never changes. A failed edit has changed nothing unless its section says otherwise. Advice on the text of an
+edit is for its author. This is usually the model: it gets the same advice, and usually tries again by itself.
 
 handrail shows a failure until one of these happens: the document has the edit's text, a later edit lands at
 the same place, the document is rewritten, the turn is restored, or you dismiss the failure. If the edit was

@@ -55,7 +55,7 @@ export async function askKey(secrets: SecretStorage, connection: Connection, nam
 }
 
 async function showKeyInput(prompt: string): Promise<string | undefined> {
-  return (await showInput({ title: l10n.t("Handrail: Set Key"), prompt, password: true, ignoreFocusOut: true }))?.trim();
+  return (await showInput({ title: l10n.t("Handrail: Set API Key"), prompt, password: true, ignoreFocusOut: true }))?.trim();
 }
 
 async function keep(secrets: SecretStorage, connection: Connection, name: string, key: string): Promise<void> {
@@ -68,11 +68,11 @@ async function keep(secrets: SecretStorage, connection: Connection, name: string
 }
 
 async function chooseName(): Promise<string | undefined> {
-  const chosen = await pick(NAMES, { title: l10n.t("Handrail: Set Key"), placeholder: l10n.t("Whose key is it?") });
+  const chosen = await pick(NAMES, { title: l10n.t("Handrail: Set API Key"), placeholder: l10n.t("Whose key is it?") });
   if (chosen === undefined || chosen === BACK) return undefined;
   if (chosen.description !== "") return chosen.description;
   const name = await showInput({
-    title: l10n.t("Handrail: Set Key"),
+    title: l10n.t("Handrail: Set API Key"),
     prompt: l10n.t("The name of the key, as in the setting handrail.keyName"),
     validateInput: (text) => (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text) ? undefined : l10n.t("Use letters, digits and underscores only.")),
   });

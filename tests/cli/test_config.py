@@ -171,6 +171,6 @@ def test_the_doctor_tries_whether_the_state_folder_can_be_written(
     file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even the administrator, whom the system permits everything, cannot make a file in /proc."""
-    monkeypatch.setenv("XDG_STATE_HOME", "/proc/handrail")
+    monkeypatch.setenv("XDG_STATE_HOME", "/proc/state")
     assert main(["doctor"]) == 1
-    assert "state folder: /proc/handrail (not writable" in capsys.readouterr().out
+    assert "state folder: /proc/state/handrail (not writable" in capsys.readouterr().out

@@ -47,7 +47,7 @@ export class Sources {
   private async choose(): Promise<string | undefined> {
     const ways = [
       { icon: "sparkle", label: l10n.t("VS Code's own models"), detail: l10n.t("Models that other extensions provide to VS Code"), command: "handrail.client.useEditorModels" },
-      { icon: "key", label: l10n.t("A key"), detail: l10n.t("Anthropic or OpenAI; VS Code keeps your key encrypted"), command: "handrail.client.useKey" },
+      { icon: "key", label: l10n.t("An API key"), detail: l10n.t("Anthropic or OpenAI; VS Code keeps your key encrypted"), command: "handrail.client.useKey" },
       { icon: "server", label: "Ollama", detail: l10n.t("Models that run on your own computer"), command: "handrail.client.useOllama" },
       { icon: "clippy", label: l10n.t("Pasted replies"), detail: l10n.t("No model: you copy replies from any chat"), command: "handrail.client.usePaste" },
     ];

@@ -309,14 +309,14 @@ def _uri(file: Path) -> str:
 
 def _doctor() -> int:
     from handrail.adapters.doctor import report
-    from handrail.adapters.state.home import state_folder
+    from handrail.adapters.state.home import own_folder, state_folder
     from handrail.cli.config import describe
     from handrail.cli.serve import SANDBOX
     from handrail.headless.summary import VERIFIER
 
     settings, is_valid = describe(config_file())
     lines, sound = report(
-        state_folder,
+        lambda: own_folder(state_folder()),
         settings,
         {name: os.environ.get(name) for name in (VERIFIER, SANDBOX)},
         _containment_here(),

@@ -130,14 +130,15 @@ APPROVALS = Setting(
     does=(
         "Rules for what runs without a question, what handrail asks about, and what is blocked, such as "
         '`{"tool": "terminal", '
-        '"match": "npm *", "verdict": "allow"}`. `tool` is the name of a tool, `read`, `edit` or `*`; '
-        "`match` is a pattern for the path, or for one command of the line, such as `npm test` in `cd app"
-        " && npm test`; `verdict` is `allow`, `ask` or `block`. The last rule that matches decides. "
+        '"match": "npm *", "verdict": "allow"}`. `tool` is `*` for all tools, `read` or `edit` for all tools '
+        "that read or edit files, or the name of one tool; `match` is a pattern for the path, or for one "
+        "command in a command line, such as `npm test` in `cd app && npm test`; `verdict` is `allow`, `ask` "
+        "or `block`. The last rule that matches decides. "
         "Without rules, the agent may read and edit files in the workspace, and run commands in the "
         "sandbox. handrail asks about protected files (keys, settings of editors and agents, CI "
         "definitions), anything outside the workspace, commands that need more access, and commands in "
-        "the background; if bubblewrap does not contain commands, also about all that are not known to be"
-        " read-only. No rule can unblock version control's own files."
+        "the background; if bubblewrap does not contain commands, also about every command that is not "
+        "known to be read-only. No rule can unblock version control's own files."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -172,8 +173,8 @@ TERMINAL_SAVE = Setting(
     does=(
         "Whether handrail saves documents with your unsaved changes before a command that may change files. "
         "`ask`: it asks you first. `always`: it saves them. `never`: it leaves them unsaved, and tells the "
-        "model which these are. Documents that the agent changed are always saved then. Read-only commands "
-        "do not save anything."
+        "model which these are. It saves documents that only the agent changed in any case. Before a "
+        "read-only command it saves nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -289,7 +290,7 @@ CHECKPOINTS_SIZE = Setting(
     bounds=(10, 1_000_000),
     does=(
         "The disk space, in megabytes, that the checkpoints of a workspace may use. handrail removes the "
-        "checkpoints of the oldest turns before it writes more, but never that of a restore or an undo."
+        "checkpoints of the oldest turns before it writes more, but never those of restores and undos."
     ),
 )
 CHECKPOINTS_AGE = Setting(
@@ -368,7 +369,7 @@ FOLLOW = Setting(
     scope=Scope.WINDOW,
     does=(
         "Show each place in the editor as the agent edits it, without taking the focus. This needs an "
-        "editor that can show documents for a server."
+        "editor that can show a document when a server asks for it."
     ),
 )
 

@@ -80,6 +80,7 @@ def usable(choice: ModelChoice, keys: Keys) -> Address:
         name = choice.key_name or key_name(choice.model)
         raise ProviderError(
             f"No key for {choice.model} was found. Set the environment variable {name}, store it in the "
-            f"system's keyring (service {SERVICE}, user name {name}), or in VS Code run “Handrail: Set Key…”."
+            f"system's keyring (service {SERVICE}, user name {name}), or in VS Code run "
+            f"“Handrail: Set API Key…”."
         )
     return found
