@@ -370,7 +370,7 @@ async def test_lenses_links_symbols_and_folds(stage: Stage, habits: Habits) -> N
     last = len(rows) - 1 - rows[::-1].index("## You")
     assert titles == [
         *((0, title) for title in ("Switch to the mode ask", "Switch to the mode plan")),
-        *((0, title) for title in ("Choose the model…", "Compact this conversation")),
+        *((0, title) for title in ("Choose the model…", "Summarise this conversation")),
         *((rows.index("## You"), "Send again…"), (last, "Send"), (last, "New conversation")),
     ]
     (link,) = await editor.call("textDocument/documentLink", document)

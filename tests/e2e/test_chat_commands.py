@@ -459,7 +459,7 @@ async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, h
 async def test_mode_and_model_are_chosen_and_it_is_compacted_by_actions(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("One.")))
     uri = await opened(editor)
-    assert "Compact this conversation" not in await actions(editor, uri, "# New conversation")
+    assert "Summarise this conversation" not in await actions(editor, uri, "# New conversation")
     await says(editor, uri, "First.\n")
     await shows(editor, uri, "One.")
     await editor.choose((await actions(editor, uri, "# First."))["Switch to the mode ask"])
@@ -468,7 +468,7 @@ async def test_mode_and_model_are_chosen_and_it_is_compacted_by_actions(stage: S
     assert {"Switch to the mode edit", "Switch to the mode plan"} <= set(found)
     await editor.choose(found["Choose the model…"])
     await shows(editor, uri, "The model is scripted:")
-    await editor.choose((await actions(editor, uri, "# First."))["Compact this conversation"])
+    await editor.choose((await actions(editor, uri, "# First."))["Summarise this conversation"])
     await shows(editor, uri, "The conversation is still too short to summarise.")
 
 

@@ -123,7 +123,7 @@ TABLE: Mapping[Trouble, Rule] = {
     ),
     Trouble.REFUSED: Rule(bound=0, reason="The model declined to answer."),
     Trouble.CONTEXT_FULL: Rule(
-        bound=1, reason="The conversation does not fit into the model's context, even when it is compacted."
+        bound=1, reason="The conversation does not fit into the model's context, even when it is summarised."
     ),
 }
 LIMIT_TROUBLES = 8  # of all classes in a row: two classes that alternate must end as well

@@ -131,7 +131,7 @@ def _of_conversation(
         yield f"Switch to the mode {other}", protocol.CHAT_CHOOSE, {"session": session, "mode": other}
     yield "Choose the model…", protocol.CHAT_SAY, {"session": session, "text": "/model"}
     if page.transcript.turns and page.transcript.running is None:
-        yield "Compact this conversation", protocol.CHAT_SAY, {"session": session, "text": "/compact"}
+        yield "Summarise this conversation", protocol.CHAT_SAY, {"session": session, "text": "/compact"}
 
 
 def lenses(state: State, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
