@@ -102,6 +102,14 @@ def test_diff(case: Case) -> None:
     case.check(diff=diff.unified_diff("doc", Text(case["before"]), edits))
 
 
+@pytest.mark.parametrize("path", ["/tmp/a.py", "C:/a.py", "C:\\a.py"])
+def test_an_absolute_path_in_a_diff_has_no_letter_before_it(path: str) -> None:
+    edits = edit.edits_between("one\n", "two\n")
+    assert diff.unified_diff(path, Text("one\n"), edits).startswith(f"--- {path}\n+++ {path}\n")
+    assert f"+++ {path}\n" in diff.creation_diff(path, Text("one\n"))
+    assert f"--- {path}\n" in diff.deletion_diff(path, Text("one\n"))
+
+
 @pytest.mark.parametrize("case", cases("patches/patch"))
 def test_patch(case: Case) -> None:
     """What a `patch` says, whatever its notation, or the failure to read it."""

@@ -140,7 +140,11 @@ def _show(document: KeptDocument, before: Side, after: Side) -> str:
     """Returns one document's part of the diff."""
     path = document.path
     if isinstance(before, bytes) or isinstance(after, bytes):
-        return "" if before == after else f"Binary files a/{path} and b/{path} differ\n"
+        return (
+            ""
+            if before == after
+            else f"Binary files {diff.side('a', path)} and {diff.side('b', path)} differ\n"
+        )
     if before is None:
         return "" if after is None else diff.creation_diff(path, after)
     if after is None:

@@ -6,11 +6,14 @@ Only the lines that the edits touch are examined; no difference is computed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from handrail.core.documents.edit import TextEdit, apply, whole_lines
 from handrail.core.documents.text import Text, split_lines
+
+DRIVE = re.compile(r"[A-Za-z]:[/\\]")
 
 
 def unified_diff(path: str, base: Text, edits: Sequence[TextEdit], context: int = 3) -> str:
@@ -29,7 +32,7 @@ def unified_diff(path: str, base: Text, edits: Sequence[TextEdit], context: int 
     blocks = _line_blocks(base, edits)
     if not blocks:
         return ""
-    out = [f"--- a/{path}", f"+++ b/{path}"]
+    out = [f"--- {side('a', path)}", f"+++ {side('b', path)}"]
     growth = 0
     for group in _groups(blocks, context):
         first, last = max(0, group[0][0] - context), min(len(base.rows), group[-1][1] + context)
@@ -91,13 +94,18 @@ def _groups(blocks: list[tuple[int, int, list[str]]], context: int) -> list[list
     return groups
 
 
+def side(letter: str, path: str) -> str:
+    """Returns how the header of a diff names a file: `a/` or `b/` stands before relative paths only."""
+    return path if path.startswith("/") or DRIVE.match(path) else f"{letter}/{path}"
+
+
 def creation_diff(path: str, text: Text) -> str:
     """A new document as a unified diff."""
-    body = [f"--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{len(text.rows)} @@\n"]
+    body = [f"--- /dev/null\n+++ {side('b', path)}\n@@ -0,0 +1,{len(text.rows)} @@\n"]
     return "".join([*body, *(f"+{row}\n" for row in text.rows)])
 
 
 def deletion_diff(path: str, text: Text) -> str:
     """A removed document as a unified diff."""
-    body = [f"--- a/{path}\n+++ /dev/null\n@@ -1,{len(text.rows)} +0,0 @@\n"]
+    body = [f"--- {side('a', path)}\n+++ /dev/null\n@@ -1,{len(text.rows)} +0,0 @@\n"]
     return "".join([*body, *(f"-{row}\n" for row in text.rows)])
