@@ -64,7 +64,7 @@ def test_a_reply_lands_and_is_taken_back(desk: Desk) -> None:
     ended = desk.apply(f"Two edits:\n\n{GOOD}\n{block('b.txt', 'five', 'fünf')}")
     assert (ended.code, ended.err) == (0, "")
     assert desk.files() == {"a.txt": "one\nzwei\nthree\n", "b.txt": "four\nfünf\n"}
-    for part in ("Two edits:", "a.txt: landed", "-two", "+zwei", "finished: 2 landed, 0 failed"):
+    for part in ("Two edits:", "a.txt: landed", "-two", "+zwei", "finished: 2 landed"):
         assert part in ended.out
     command = ended.out[ended.out.index("handrail checkpoint restore") :].split()
     assert desk.run(*command[1:4]).code == 0
@@ -86,14 +86,14 @@ def test_unless_all_of_it_fits_nothing_is_changed(desk: Desk) -> None:
     assert "b.txt:1: warning[no-match]" in ended.out
     assert "copy the failures to the chat" in ended.out, "a person reads what is meant for a model"
     assert "Correct that one, then apply the reply again" in ended.out
-    assert "finished: 0 landed, 2 failed" in ended.out
+    assert "finished: 2 did not land" in ended.out
     assert not desk.home.exists()
 
 
 def test_partial_makes_what_fits(desk: Desk) -> None:
     ended = desk.apply(GOOD + BAD, "--partial")
     assert (ended.code, desk.files()["a.txt"]) == (1, "one\nzwei\nthree\n")
-    assert "finished: 1 landed, 1 failed" in ended.out
+    assert "finished: 1 landed, 1 did not land" in ended.out
     assert "handrail checkpoint restore" in ended.out
 
 
@@ -118,7 +118,7 @@ def test_what_the_disk_refuses_takes_the_rest_back(desk: Desk) -> None:
     ended = desk.apply(GOOD + block("b.txt", "five", "fünf"))
     assert (ended.code, desk.files()) == (1, BEFORE)
     assert "restored   a.txt" in ended.out
-    assert "finished: 0 landed, 2 failed" in ended.out
+    assert "finished: 2 did not land" in ended.out
 
 
 def test_one_json_value_and_nothing_else_on_stdout(desk: Desk) -> None:
@@ -155,6 +155,7 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
     ended = desk.apply(reply)
     assert (ended.code, desk.files()[".env"]) == (1, "KEY=1\n")
     assert ended.err.count("there is no terminal in which to ask") == 1
+    assert "handrail: Allow patch: .env?" in ended.err, "the diff is not shown as a message of its own"
     assert "denied: No user was available to allow this: .env." in ended.out, "nobody said no"
     assert "copy the failures" not in ended.out, "another reply would not help"
     assert desk.apply(reply, "--yes").code == 0

@@ -124,7 +124,7 @@ export class Status implements Disposable {
     if (this.state !== "running") return { short: "", long: "" };
     const changes = this.pending.count;
     const failures = this.failureCount;
-    const short = [changes === 0 ? "" : l10n.t("{0} to review", changes), failures === 0 ? "" : l10n.t("{0} failed", failures)];
+    const short = [changes === 0 ? "" : l10n.t("{0} to review", changes), failures === 0 ? "" : l10n.t("{0} did not land", failures)];
     const long = [
       changes === 0 ? "" : counted(changes, l10n.t("1 change to review."), l10n.t("{0} changes to review.", changes)),
       failures === 0

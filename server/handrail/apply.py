@@ -212,21 +212,21 @@ class _Applying:
         """The Approver port: the person at the terminal, asked once about the same; no one there is a no."""
         if ALLOW not in question.choices:
             return None  # only a model asks other questions
-        asked = f"{question.diff}Allow {question.tool}: {question.subject}? {question.detail}".strip()
+        text = f"Allow {question.tool}: {question.subject}? {question.detail}".strip()
+        asked = question.diff + text
         if asked not in self.answers:
-            self.answers[asked] = ALLOW if self.options.yes else await self._ask(asked)
+            self.answers[asked] = ALLOW if self.options.yes else await self._ask(question.diff, text)
         return self.answers[asked]
 
-    async def _ask(self, question: str) -> str | None:
+    async def _ask(self, diff: str, text: str) -> str | None:
         if not terminal.can_ask():
             self.show.note(
-                f"{question} Not allowed, because there is no terminal in which to ask. To allow it, give "
-                f"--yes."
+                f"{text} Not allowed, because there is no terminal in which to ask. To allow it, give --yes."
             )
             return None
         self.show.pause()
         try:
-            typed = await self.interrupts.guard(terminal.ask(f"{visible(question)} [y/N]"))
+            typed = await self.interrupts.guard(terminal.ask(f"{visible(diff + text)} [y/N]"))
         except InterruptedByUserError:
             return DENY
         return ALLOW if typed.strip().lower() in ("y", "yes") else DENY

@@ -90,20 +90,16 @@ class Show:
         if answer and not (self._streamed or self._said).rstrip().endswith(answer):
             self.line("")
             self.line(answer)
-        counts = {"landed": 0, "already": 0, "failed": 0, "denied": 0}
-        for outcome in report.outcomes:
-            counts[outcome.status] = counts.get(outcome.status, 0) + 1
-        told = [f"{counts['landed']} landed", f"{counts['failed']} failed"]
-        told += [f"{counts['denied']} denied"] if counts["denied"] else []
-        told += [f"{counts['already']} already there"] if counts["already"] else []
-        is_good = report.state == "finished" and not counts["failed"] + counts["denied"]
+        statuses = [outcome.status for outcome in report.outcomes]
+        is_good = report.state == "finished" and not {"failed", "denied"} & set(statuses)
         colour = GREEN if is_good else YELLOW
         self.line("")
         if summary.wants_summary(os.environ):
             for row, is_well in summary.table(report.outcomes, self.superseded, self.name):
                 self.line(row, "" if is_well else YELLOW)
         if report.outcomes or not in_chat or report.state != "finished":
-            edits = f": {', '.join(told)}" if report.outcomes or not report.reason else ""
+            told = summary.counts(statuses) or "no edits"
+            edits = f": {told}" if report.outcomes or not report.reason else ""
             self.line(f"{report.state}{edits}", colour)
             for row in (report.reason or "").splitlines():
                 self.line(f"  {row}", colour)

@@ -1,6 +1,6 @@
 """The table at the end of a turn: each document, the results of its edits, and why some did not land."""
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 from handrail.headless.values import Failure, Outcome
 
@@ -37,12 +37,16 @@ def table(outcomes: Iterable[Outcome], repaired: Set[str], name: Name) -> list[R
     rows = list[Row]()
     for document, its in documents.items():
         statuses = [outcome.status for outcome in its]
-        kinds = sorted(set(statuses), key=lambda each: ORDER.index(each) if each in ORDER else len(ORDER))
-        counts = ", ".join(f"{statuses.count(kind)} {WORDS.get(kind, kind)}" for kind in kinds)
         failures = [outcome.failure for outcome in its if outcome.failure is not None]
-        rows.append((f"  {document:{width}}  {counts}", not failures))
+        rows.append((f"  {document:{width}}  {counts(statuses)}", not failures))
         rows += [(f"    {_reason(failure)}", False) for failure in failures]
     return rows
+
+
+def counts(statuses: Sequence[str]) -> str:
+    """Returns how many edits have each status, in words; empty without edits."""
+    kinds = sorted(set(statuses), key=lambda each: ORDER.index(each) if each in ORDER else len(ORDER))
+    return ", ".join(f"{statuses.count(kind)} {WORDS.get(kind, kind)}" for kind in kinds)
 
 
 def _reason(failure: Failure) -> str:

@@ -136,7 +136,7 @@ module.exports = {
     await status("Handrail: 2 to review", "counts");
     const wrong = `${sample.uri}\n<<<<<<< SEARCH\nnothing like it\n=======\nx\n>>>>>>> REPLACE\n`;
     await command("handrail.turn.apply", { edits: wrong });
-    await status("Handrail: 2 to review · 1 failed", "failed");
+    await status("Handrail: 2 to review · 1 did not land", "failed");
     await withUser("handrail.client.menu", { sees: "Choose an action", does: [["type", "Problems"], ENTER], picture: "menu" });
     await user({ sees: "no-match", picture: "problems" });
     await withUser("handrail.client.menu", { sees: "Choose an action", does: [["type", "Review"], ENTER] });

@@ -103,7 +103,7 @@ def _reverted_failure(change: Change, landing: Landing, bad: Change, *, is_whole
     return Failure(
         code=Code.BAD_PATCH,
         uri=change.uri,
-        message=f"This edit landed, but the edit of {name} in the same call did not, so this one was "
+        message=f"This edit landed, but the edit of {name}, which was sent with it, did not, so this one was "
         f"reverted.",
         steps=("Fix the edit that did not land, then send the call again.", "Or send this edit alone."),
     )

@@ -208,7 +208,7 @@ def fits_alone(part: Part, bad: str) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
-        message=f"This edit fits, but {bad} in the same call does not, so nothing was changed.",
+        message=f"This edit fits, but {bad}, which was sent with it, does not, so nothing was changed.",
         steps=("Fix the edit that does not fit, then send the call again.", "Or send this edit alone."),
     )
 
