@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -343,6 +344,30 @@ def test_a_line_that_is_no_request_is_told_so(line: bytes) -> None:
     assert (reply["status"], reply["code"]) == ("failed", "bad-request")
     assert reply["message"]
     assert json.loads(jsonl.encode(reply)) == reply
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        (b'{"id": 1,}', "column [0-9]+: (a name in double quotes was expected|no comma may stand)"),
+        (b"{id: 1}", "line 1, column 2: a name in double quotes was expected"),
+        (b'{"id" 1}', "line 1, column 7: `:` was expected"),
+        (b'{"id": 1 "kind": 2}', "line 1, column 10: `,` or the closing bracket was expected"),
+        (b'{"id": nul}', "line 1, column 8: a value was expected"),
+        (b'{"id": "a', "line 1, column 8: a string begins there"),
+        (b'{"id": "a\tb"}', "line 1, column 10: a line break or control character must be escaped"),
+        (rb'{"id": "\d"}', r"line 1, column 9: a backslash must be written as `\\\\`"),
+        (rb'{"id": "\u00"}', r"line 1, column 1\d: `\\u` must be followed by four"),
+        (b"{} {}", "line 1, column 4: nothing may follow the value"),
+        (b'{"id": 1', "it ends too early"),
+        (b"", "it ends too early"),
+        (b"[" * 200_000, "it is nested too deeply"),
+        (b'{"id": ' + b"9" * 10_000 + b"}", "it has a number with too many digits"),
+    ],
+    ids=lambda each: repr(each)[:40],
+)
+def test_a_line_that_is_not_json_is_told_where_and_why(line: bytes, why: str) -> None:
+    assert re.fullmatch(f"The line is not JSON: .*{why}.*\\.", str(jsonl.answer(line)["message"]))
 
 
 def test_a_line_hint_beyond_all_lines_does_no_harm() -> None:

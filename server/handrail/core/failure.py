@@ -7,6 +7,7 @@ pages and tests depend on it. Errors that end a turn are exceptions and live in 
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
@@ -200,3 +201,37 @@ class Failure:
     def with_uri(self, uri: str) -> Failure:
         """The same failure, said of the document *uri*."""
         return replace(self, uri=uri)
+
+
+# What Python's reader says of JSON, and how we say it. What is not here is told by its place alone.
+JSON_FAULTS = {
+    "Expecting value": "a value was expected",
+    "Expecting property name enclosed in double quotes": "a name in double quotes was expected",
+    "Expecting ':' delimiter": "`:` was expected",
+    "Expecting ',' delimiter": "`,` or the closing bracket was expected",
+    "Illegal trailing comma before end of object": "no comma may stand before the closing bracket",
+    "Illegal trailing comma before end of array": "no comma may stand before the closing bracket",
+    "Unterminated string starting at": "a string begins there, and its closing quotation mark is missing",
+    "Invalid control character at": "a line break or control character must be escaped, such as `\\n`",
+    "Invalid \\escape": "a backslash must be written as `\\\\`",
+    "Invalid \\uXXXX escape": "`\\u` must be followed by four hexadecimal digits",
+    "Extra data": "nothing may follow the value",
+}
+
+
+def why_not_json(error: ValueError | RecursionError) -> str:
+    """Returns why a text was not read as JSON, and where, as words for the end of a sentence."""
+    match error:
+        case RecursionError():
+            return "it is nested too deeply"
+        case json.JSONDecodeError() if error.pos >= len(error.doc.rstrip()):
+            return "it ends too early"
+        case json.JSONDecodeError():
+            fault = JSON_FAULTS.get(
+                error.msg.partition(": ")[0].rstrip(":"), "it cannot be read from there on"
+            )
+            return f"line {error.lineno}, column {error.colno}: {fault}"
+        case UnicodeDecodeError():
+            return f"it is not UTF-8 (byte {error.start + 1:,})"
+        case _:
+            return "it has a number with too many digits"

@@ -43,6 +43,7 @@ from pygls.protocol import (
 
 from handrail import __version__
 from handrail.core import surfaces
+from handrail.core.failure import why_not_json
 from handrail.core.results.redact import redact
 from handrail.lsp import notifications, wire
 from handrail.lsp.client import Client, assumed_encodings
@@ -279,7 +280,8 @@ class Server(LanguageServer):
             logger.warning("A request failed: %s", surfaces.shorten(str(error), LIMIT_ERROR_CHARS))
             return
         if isinstance(error, UnreadableError | json.JSONDecodeError | UnicodeDecodeError):
-            why = surfaces.shorten(str(error), LIMIT_ERROR_CHARS)
+            why = str(error) if isinstance(error, UnreadableError) else why_not_json(error)
+            why = surfaces.shorten(why, LIMIT_ERROR_CHARS)
             logger.warning("A message cannot be read: %s", why)
             self.say(f"the editor sent an invalid message, which was ignored: {why}")
             return

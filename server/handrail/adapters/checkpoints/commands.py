@@ -264,7 +264,9 @@ class Commands:
             note: dict[str, Any] = json.loads((self._home / NOTES / f"{name}.json").read_bytes())
             return note
         except (ValueError, FileNotFoundError) as error:
-            raise CheckpointError(f"The snapshot taken before the command cannot be read: {error}") from error
+            raise CheckpointError(
+                "The snapshot that was taken before the command is missing or damaged."
+            ) from error
 
 
 def note_edited(home: Path, uris: Iterable[str]) -> None:

@@ -17,6 +17,7 @@ from handrail.adapters.checkpoints.limits import objects_of, reachable
 from handrail.adapters.checkpoints.record import Step
 from handrail.adapters.checkpoints.store import NEWEST, Store
 from handrail.adapters.checkpoints.turns import REFS, Turns
+from handrail.adapters.files.failure import in_words
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError
 
@@ -141,6 +142,6 @@ def _fsck(folder: Path) -> list[str]:
     try:
         ended = program.Git(limit_s=CHECK_S, gives_way=True).run(folder, *given)
     except (OSError, program.LateError) as error:
-        return [f"Not everything could be checked: {error}."]
+        return [f"Not everything could be checked: {in_words(error)}."]
     said = (ended.stdout + ended.stderr).decode("utf-8", "replace").splitlines()
     return [f"git fsck: {line}" for line in said if not line.startswith("notice:")]

@@ -344,7 +344,7 @@ def from_json(raw: bytes) -> Step:
             entries=tuple(_entry(each) for each in given["entries"]),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointError(f"The checkpoint is damaged: its record cannot be read ({error}).") from error
+        raise CheckpointError("The checkpoint is damaged: its record cannot be read.") from error
 
 
 def _entry(given: dict[str, Any]) -> Entry:

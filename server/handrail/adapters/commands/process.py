@@ -23,6 +23,7 @@ from handrail.adapters.commands.prepare import Programs, prepare
 from handrail.adapters.commands.process_limit import wait_for_too_many_processes
 from handrail.adapters.containment.containment import CannotContainError, Containment
 from handrail.adapters.containment.holding import Holding
+from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
@@ -265,8 +266,9 @@ async def _wait_for_end(task: asyncio.Future[int], holding: Holding | None, boun
 
 def _start_failure(task: asyncio.Future[int]) -> Failure | None:
     error = None if task.cancelled() else task.exception()
-    if isinstance(error, OSError | ValueError):  # ValueError: a NUL character
-        return Failure(code=Code.TOOL_FAILED, message=f"The command could not be started: {error}.")
+    if isinstance(error, OSError | ValueError):
+        why = in_words(error) if isinstance(error, OSError) else "it has a NUL character"
+        return Failure(code=Code.TOOL_FAILED, message=f"The command could not be started: {why}.")
     return None
 
 

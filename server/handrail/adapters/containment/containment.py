@@ -29,6 +29,7 @@ from handrail.adapters.containment.profile import (
 from handrail.adapters.containment.quarantine import MovedFiles, Quarantine, show_contents
 from handrail.adapters.containment.scratch import Scratch, remove
 from handrail.adapters.containment.system import home_of
+from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
@@ -128,7 +129,7 @@ class Containment:
                 try:
                     self._available_for[roots] = self._try(roots)
                 except (OSError, CheckpointError) as error:
-                    self._available_for[roots] = None, f"the state folder cannot be used: {error}"
+                    self._available_for[roots] = None, f"the state folder cannot be used: {in_words(error)}"
             return self._available_for[roots]
 
     def _try(self, roots: Sequence[Path]) -> tuple[Bubblewrap | Landlock | None, str]:
@@ -189,7 +190,7 @@ class Containment:
                 f"more than {LIMIT_MOUNTS} files and folders would have to be hidden or protected"
             ) from error
         except (OSError, CheckpointError) as error:
-            raise CannotContainError(f"the state folder cannot be used: {error}") from error
+            raise CannotContainError(f"the state folder cannot be used: {in_words(error)}") from error
 
     def _hold_by_landlock(
         self, contained: Contained, landlock: Landlock, roots: Sequence[str], *, is_work: bool
@@ -301,7 +302,7 @@ class Containment:
         except TooLargeError:
             return MovedFiles(unsearched="the workspace has too many folders to search")
         except (OSError, CheckpointError) as error:
-            return MovedFiles(unsearched=f"the state folder cannot be used: {error}")
+            return MovedFiles(unsearched=f"the state folder cannot be used: {in_words(error)}")
         away = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]
         for path in left:
             self._taken_away.take(path, folder)

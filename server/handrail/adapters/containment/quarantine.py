@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 
 from handrail.adapters.containment.scratch import remove
+from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import uri_of
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.shell import Appeared
@@ -95,7 +96,9 @@ class Quarantine:
             path.parent.mkdir(parents=True, exist_ok=True)
             _move(beside, path)
         except OSError as error:
-            return Failure(code=Code.STALE_DOCUMENT, message=f"{path} could not be put back: {error}.")
+            return Failure(
+                code=Code.STALE_DOCUMENT, message=f"{path} could not be put back: {in_words(error)}."
+            )
         del self._moved[path]
         with suppress(OSError):
             beside.parent.rmdir()

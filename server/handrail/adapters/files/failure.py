@@ -7,6 +7,7 @@ Every failure says whether anything was changed, and what to do next. The caller
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 
 from handrail.adapters.files import files, lock, scan
@@ -35,6 +36,14 @@ def reason(error: OSError) -> tuple[str, str]:
     """Returns why the system refused, as words for the middle of a sentence, and what to do about it."""
     words = (error.strerror or type(error).__name__).lower()
     return REASONS.get(error.errno or 0, (words, "Fix the cause and try again."))
+
+
+def in_words(error: Exception) -> str:
+    """Returns why something failed, and at which file, as words for the end of a sentence."""
+    if not isinstance(error, OSError):
+        return str(error).rstrip(".")
+    named = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    return f"{named}: {reason(error)[0]}" if named else reason(error)[0]
 
 
 def not_on_disk() -> Failure:

@@ -23,6 +23,7 @@ from handrail.core.conversation.message import (
     ToolCall,
     ToolOffer,
 )
+from handrail.core.failure import why_not_json
 from handrail.ports.errors import ProviderError
 
 
@@ -59,8 +60,10 @@ class Scripted:
             script = json.loads(self._script.read_text(encoding="utf-8"))
         except OSError as error:
             raise ProviderError(f"The script {self._script} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
-            raise ProviderError(f"The script {self._script} is not valid JSON: {error}.") from error
+        except (ValueError, RecursionError) as error:
+            raise ProviderError(
+                f"The script {self._script} is not valid JSON: {why_not_json(error)}."
+            ) from error
         if not isinstance(script, list):
             raise ProviderError(f"The script {self._script} must hold a list of messages.")
         return script

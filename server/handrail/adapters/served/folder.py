@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.files import system_lock
+from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import path_of, uri_of
 from handrail.adapters.served.ownership import NAME, Foreign, own_folder, read, write
 from handrail.adapters.state.home import workspace_folder
@@ -155,7 +156,7 @@ class ServedFolder:
             if read(folder, name, LIMIT_BYTES) != text:
                 write(folder, name, text)
         except OSError as error:
-            raise ServedError(f"The document {name} cannot be written: {error}.") from error
+            raise ServedError(f"The document {name} cannot be written: {in_words(error)}.") from error
         self._written.add(folder / name)
         return Written(uri=uri_of(folder / name), note=note)
 

@@ -9,6 +9,7 @@ unknown here.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
@@ -22,6 +23,28 @@ from handrail.adapters.state.home import state_folder
 OWN = "handrail."  # may stand in front of a name
 LIMIT_BYTES = 1_000_000
 MODE = 0o600
+
+# What Python's reader says of TOML, and how we say it. What is not here is told by its place alone.
+TOML_FAULTS = {
+    "Invalid value": "a value was expected; text needs quotation marks",
+    "Invalid statement": "a name was expected",
+    "Invalid initial character for a key part": "a name was expected",
+    "Expected '=' after a key in a key/value pair": "`=` was expected after the name",
+    "Expected newline or end of document after a statement": "nothing may follow the value on its line",
+    "Expected ']' at the end of a table declaration": "`]` was expected",
+    "Expected ']]' at the end of an array declaration": "`]]` was expected",
+    "Cannot overwrite a value": "this name already has a value",
+    "Cannot declare": "this table already exists",
+    "Cannot redefine namespace": "this table already exists",
+    "Duplicate inline table key": "this name already has a value",
+    "Illegal character": "the text before it has no closing quotation mark, or has a control character",
+    "Unterminated string": "the closing quotation mark is missing",
+    "Unescaped '\\' in a string": "a backslash must be written as `\\\\`, or the text put in single quotes",
+    "Unclosed array": "`]` was expected",
+    "Unclosed inline table": "`}` was expected",
+    "Invalid date or datetime": "this is not a valid date",
+}
+AT = re.compile(r" \(at (line \d+, column \d+|end of document)\)$")  # Python has no other way to say where
 
 
 class ConfigError(Exception):
@@ -84,13 +107,25 @@ def _values(file: Path, text: str) -> dict[str, object]:
     try:
         given = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{file} is not valid TOML: {error}. Correct it with a text editor.") from error
+        raise ConfigError(
+            f"{file} is not valid TOML: {_why(error)}. Correct it with a text editor."
+        ) from error
     values: dict[str, object] = {}
     for name, value in _flat(given):
         if name in values:
             raise ConfigError(f"{file} sets `{name}` twice: remove one of the two.")
         values[name] = value
     return values
+
+
+def _why(error: ValueError | RecursionError) -> str:
+    said = str(error)
+    at = AT.search(said)
+    if at is None:
+        return "it is nested too deeply, or has a number with too many digits"
+    why = next((ours for theirs, ours in TOML_FAULTS.items() if said.startswith(theirs)), "")
+    where = "at its end" if at[1] == "end of document" else at[1]
+    return f"{where}: {why}" if why else f"it cannot be read from {at[1]} on"
 
 
 def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from handrail.adapters.files.failure import in_words
 from handrail.adapters.git import layout, program
 from handrail.ports import CheckpointError
 
@@ -148,7 +149,7 @@ class Git:
         except program.LateError as error:
             raise LateError(str(error)) from error
         except OSError as error:
-            raise CheckpointError(f"git could not be run: {error}") from error
+            raise CheckpointError(f"git could not be run: {in_words(error)}") from error
         if ended.returncode:
             said = ended.stderr.decode("utf-8", "replace").strip().replace("\n", "; ")
             raise CheckpointError(

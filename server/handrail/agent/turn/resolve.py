@@ -15,7 +15,7 @@ from handrail.agent import command_line
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Action, Command, CommandInspection, Edits, UserQuestion, is_of
 from handrail.core.conversation.message import ToolCall
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Code, Failure, why_not_json
 from handrail.core.patches import file_names
 from handrail.core.patches.signed import contradiction
 from handrail.core.policy import verdict
@@ -197,7 +197,7 @@ def _arguments(raw: str) -> Mapping[str, object] | Failure:
     except (ValueError, RecursionError) as error:
         return Failure(
             code=Code.BAD_ARGUMENTS,
-            message=f"The arguments are not valid JSON: {error}.",
+            message=f"The arguments are not valid JSON: {why_not_json(error)}.",
             steps=(
                 "Send the call again with complete arguments.",
                 "If they were cut off, make smaller edits.",

@@ -16,7 +16,7 @@ from typing import NoReturn
 from handrail.core.documents.text import to_lf
 from handrail.core.engine import engine
 from handrail.core.engine.engine import Patch, Replace, Reply, Request
-from handrail.core.failure import Failure
+from handrail.core.failure import Failure, why_not_json
 from handrail.core.patches.hunk import Hunk
 from handrail.core.patches.notations import NOTATIONS
 
@@ -91,10 +91,8 @@ def _object(line: bytes) -> Fields:
         raise BadRequest(
             f"The line is not UTF-8: byte 0x{line[error.start]:02X} at {error.start:,}."
         ) from error
-    except RecursionError as error:
-        raise BadRequest("The line is nested too deeply.") from error
-    except ValueError as error:
-        raise BadRequest(f"The line is not JSON: {error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise BadRequest(f"The line is not JSON: {why_not_json(error)}.") from error
     if not isinstance(value, dict):
         raise BadRequest("The line must be one JSON object.")
     return value

@@ -18,6 +18,7 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from itertools import count
 
+from handrail.adapters.files.failure import in_words
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.worker import frames
 from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
@@ -178,7 +179,9 @@ async def _start() -> Running:
             start_new_session=True,
         )
     except OSError as error:
-        raise ProviderError(f"The process that talks to models could not be started: {error}.") from error
+        raise ProviderError(
+            f"The process that talks to models could not be started: {in_words(error)}."
+        ) from error
     running = Running(process=process, loop=asyncio.get_running_loop())
     running.listener = asyncio.create_task(running.listen())
     return running
