@@ -519,15 +519,15 @@ def settings_md() -> str:
 
 
 SETTINGS_INTRODUCTION = """
-How you set them depends on where you use handrail:
+How you change a setting depends on where you use handrail:
 
 - **VS Code**: search for *handrail* in the editor's settings.
-- **Neovim, Emacs and other editors**: write them into the configuration that [Editors](editors.md) shows.
+- **Neovim, Emacs and other editors**: write it into the configuration that [Editors](editors.md) shows.
 - **A terminal**: `handrail config set NAME VALUE`, or `--set NAME=VALUE` for one run; see
   [In a terminal](terminal.md#settings).
 - **A client of your own**: answer `workspace/configuration` for the section `handrail`. A client without that
-  request passes them in `initializationOptions.handrail.settings`, by name without the prefix `handrail.`,
-  dotted or nested.
+  request passes settings in `initializationOptions.handrail.settings`, by name without the prefix
+  `handrail.`, dotted or nested.
 
 **Scope**: handrail takes *machine* settings only from your own settings (in LSP, from global scope or from
 `initializationOptions`), so that a cloned folder cannot choose the model. *Window* settings can differ
