@@ -291,7 +291,8 @@ class ServedPage(ABC):
         self.observe()
         if edits and self.has_news():
             self.shown()
-        self._tries = self._tries + 1 if edits and not self._is_current() else 0
+        is_done = self.page is now or not edits or self._is_current()
+        self._tries = 0 if is_done else self._tries + 1
         if 0 < self._tries <= LIMIT_TRIES:  # it was refused, or the user was just typing
             self.on_change()
         if edits and was_clean and self._open() is document:

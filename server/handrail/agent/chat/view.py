@@ -356,7 +356,7 @@ def _part(key: str, *rows: str) -> Part:
 
 def _inert(part: Part) -> Part:
     """Returns a part without settings that Vim, Kate or Emacs would apply when the document is opened."""
-    if not any(map(surfaces.may_set, part.rows)):
+    if not surfaces.may_set("".join(part.rows)) or not any(map(surfaces.may_set, part.rows)):
         return part
     rows = ((line.text[:-1], line.is_code) for line in part.lines)
     shown = (each for row, is_code in rows for each in surfaces.without_settings(row, is_code=is_code))

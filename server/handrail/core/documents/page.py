@@ -113,9 +113,7 @@ class Page:
     def rows(self) -> Rows:
         """Its lines as they are written: only the last one may lack its end."""
         texts = [line.text for line in self.lines]
-        return tuple(f"{text}\n" if not text.endswith("\n") else text for text in texts[:-1]) + tuple(
-            texts[-1:]
-        )
+        return (*[text if text.endswith("\n") else f"{text}\n" for text in texts[:-1]], *texts[-1:])
 
     @property
     def text(self) -> str:
@@ -250,7 +248,7 @@ def _row_below(known: Sequence[Line], part: Part) -> Callable[[int], int]:
 def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
     """The edits that make *after* of *before*; none of them touches a line of the user's that is in both."""
     same = _common_head(before.lines, after.lines)
-    start = sum(len(line.text) for line in before.lines[:same])
+    start = sum([len(line.text) for line in before.lines[:same]])
     before, after = Page(lines=before.lines[same:]), Page(lines=after.lines[same:])
     there = {id(line) for line in before.lines if line.part is None}
     kept = there.intersection(id(line) for line in after.lines)
@@ -266,16 +264,16 @@ def edits(before: Page, after: Page) -> tuple[TextEdit, ...]:
 
 
 def _common_head(one: Sequence[Line], other: Sequence[Line]) -> int:
-    """Returns how many lines at the beginning are the same, each with its end and none of them the last."""
-    at, size = 0, min(len(one), len(other)) - 1
-    while at < size and _is_same(one[at], other[at]):
-        at += 1
-    return at
+    """
+    Returns how many lines at the beginning are the same, each with its end and none of them the last.
 
-
-def _is_same(one: Line, other: Line) -> bool:
-    """Whether nothing is to be done about a line: one of the user's is known by being the same object."""
-    return (one is other or (one.part is not None and one == other)) and one.text.endswith("\n")
+    One of the user's is only the same if it is the same object.
+    """
+    size = min(len(one), len(other)) - 1
+    for at, line, now in zip(range(size), one, other, strict=False):
+        if (line is not now and (line.part is None or line != now)) or not line.text.endswith("\n"):
+            return at
+    return max(size, 0)
 
 
 def _whole_rows(old: str, new: str) -> Iterator[TextEdit]:

@@ -10,7 +10,6 @@ with the entry of that one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import Any
 
 from handrail.core.documents.page import Line, Page, Part
@@ -20,22 +19,21 @@ Entry = list[Any]
 
 def as_json(page: Page) -> list[Entry]:
     """Converts a page to values that `json` can write."""
-    runs = groupby(enumerate(page.lines), _run)
-    return [_entry([line for _, line in run]) for _, run in runs]
-
-
-def _run(numbered: tuple[int, Line]) -> tuple[str | None, int, int | None]:
-    """Returns what lines have in common that follow each other in one part, and no others."""
-    at, line = numbered
-    number = line.number if line.part is None else line.number - at
-    return line.part, number, None if line.over is None else at
-
-
-def _entry(lines: list[Line]) -> Entry:
-    first, *_ = lines
-    code = [at for at, line in enumerate(lines) if line.is_code]
-    over = [] if first.over is None else [_entry([first.over])]
-    return [first.part, first.number, [line.text for line in lines], code, *over]
+    entries, texts, code = list[Entry](), list[str](), list[int]()  # the latest entry is still growing
+    owner: str | None = None
+    following = 0
+    for text, part, number, is_code, over in page.lines:
+        if part != owner or number != following or over is not None or not texts:
+            texts, code = [], []
+            entries.append([part, number, texts, code])
+        if is_code:
+            code.append(len(texts))
+        texts.append(text)
+        owner, following = part, number if part is None else number + 1
+        if over is not None:
+            entries[-1] += as_json(Page(lines=(over,)))
+            texts = []  # nothing else belongs to this entry
+    return entries
 
 
 def read(value: object, parts: Sequence[Part] = ()) -> Page | None:

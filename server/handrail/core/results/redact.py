@@ -71,8 +71,13 @@ def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
 
 def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
     """The values of *environment* that are keys by name, or called *also*; and passwords in URLs."""
+    return _keys_among(tuple(environment.items()), also)
+
+
+@lru_cache(maxsize=4)
+def _keys_among(variables: tuple[tuple[str, str], ...], also: str) -> tuple[str, ...]:
     result: dict[str, None] = {}
-    for name, value in environment.items():
+    for name, value in variables:
         if name == also or KEY_NAME.search(name):
             result[value.strip()] = None
         result |= dict.fromkeys(login["password"] for login in LOGIN.finditer(value))

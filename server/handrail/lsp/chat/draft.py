@@ -66,9 +66,9 @@ def draft_start(lines: Sequence[Line]) -> int:
     """
     Returns where the user's lines begin: below our last heading or, if that is gone, below our last line.
     """
-    heading = next((at for at, line in enumerate(lines) if line.part == ASK and line.text.strip()), None)
-    if heading is not None:
-        return heading + 1
+    for at in range(len(lines) - 1, -1, -1):  # from the end, as there is only one and a draft is short
+        if lines[at].part == ASK and lines[at].text.strip():
+            return at + 1
     ours = (at for at, line in enumerate(lines) if is_last_heading(line) or (line.part and line.text.strip()))
     last = max(ours, default=-1)
     typed = (at for at, line in enumerate(lines) if at > last and line.text.strip())

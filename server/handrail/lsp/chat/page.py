@@ -23,7 +23,7 @@ from handrail.ports import Question
 from handrail.ports.sessions import Sessions
 
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
-SHARE = 9  # pauses are this many times as long as an update, which so takes a tenth of the time at most
+SHARE = 14  # pauses are this many times as long as an update, which so takes a fifteenth of the time at most
 SAID = "you:"  # prefix of the keys of parts that show the user's messages
 LIMIT_GONE = 2_000  # sent lines that are remembered
 KEEP_S = 1.0  # how often, at most, the owners of lines are stored while a turn runs
@@ -379,16 +379,12 @@ class ChatPage(ServedPage):
 
     def _changed_messages(self, page: Page) -> dict[str, list[Line]]:
         """Returns, by part, the lines of the user's messages whose words were changed."""
+        sent = {part.key: part for part in self.shown_now.messages.values()}
         there = dict[str, list[Line]]()
         for key, line in messages.owned_lines(page):
-            if key.startswith(SAID):
+            if key in sent:
                 there.setdefault(key, []).append(line)
-        sent = self.shown_now.messages
-        return {
-            part.key: there[part.key]
-            for part in sent.values()
-            if part.key in there and messages.are_changed(there[part.key], part.lines)
-        }
+        return {key: lines for key, lines in there.items() if messages.are_changed(lines, sent[key].lines)}
 
 
 def _give_back(page: Page, text: str) -> Page:
