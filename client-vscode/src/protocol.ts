@@ -493,7 +493,7 @@ export interface CheckpointRestoreParams {
   checkpoint: string;
   /** Restore only these documents; null restores all. */
   uris?: string[];
-  /** Whether to rewind the conversation too, to the point before the turn or step. What came later leaves the conversation but stays in the session's journal. */
+  /** Whether to rewind the conversation too, to the point before the turn or step. Later messages leave the conversation but stay in the session's journal. */
   conversation?: boolean;
   /** Whether to undo all later turns too. */
   following?: boolean;
@@ -724,7 +724,7 @@ export interface ReviewBaseParams {
   turn?: string;
 }
 
-/** The text of a document without its pending changes. What the user typed outside them is included. */
+/** The text of a document without its pending changes. It includes what the user typed outside them. */
 export interface ReviewBase {
   /** URI of the document. */
   uri: string;
@@ -1801,7 +1801,7 @@ export const CHECKPOINT_LIST = "handrail/checkpoint/list";
 /** Compares a checkpoint with what its turn left, with another checkpoint, or with the current state. */
 export const CHECKPOINT_DIFF = "handrail/checkpoint/diff";
 
-/** Undoes a turn, or a step and all later steps of its turn; what the user has typed since is kept. */
+/** Undoes a turn, or a step and all later steps of its turn; keeps what the user has typed since. */
 export const CHECKPOINT_RESTORE = "handrail/checkpoint/restore";
 
 /** Redoes what a restore undid: documents, and the conversation if it was rewound too, are again as before the restore. */

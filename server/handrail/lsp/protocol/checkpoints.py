@@ -63,8 +63,8 @@ class CheckpointRestoreParams:
         checkpoint: Id of the turn to undo, or of the step to undo together with all later steps of its turn.
             With `conversation`, it may be any turn of a session, even one that changed no document.
         uris: Restore only these documents; null restores all.
-        conversation: Whether to rewind the conversation too, to the point before the turn or step. What came
-            later leaves the conversation but stays in the session's journal.
+        conversation: Whether to rewind the conversation too, to the point before the turn or step. Later
+            messages leave the conversation but stay in the session's journal.
         following: Whether to undo all later turns too.
         files: Whether to restore documents. It may be false only with `conversation` and without `uris`.
         range: Undo only what the turn changed in these lines of the current text; `uris` must then name
@@ -201,7 +201,7 @@ CHECKPOINT_RESTORE = Request(
     name="checkpoint.restore",
     params=CheckpointRestoreParams,
     result=RestoreReport,
-    does="Undoes a turn, or a step and all later steps of its turn; what the user has typed since is kept.",
+    does="Undoes a turn, or a step and all later steps of its turn; keeps what the user has typed since.",
 )
 CHECKPOINT_REDO = Request(
     name="checkpoint.redo",

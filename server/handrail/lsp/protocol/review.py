@@ -74,7 +74,7 @@ class ReviewBaseParams:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewBase:
     """
-    The text of a document without its pending changes. What the user typed outside them is included.
+    The text of a document without its pending changes. It includes what the user typed outside them.
 
     Attributes:
         uri: URI of the document.
