@@ -5,7 +5,7 @@
  */
 import { l10n } from "vscode";
 
-import type { FromView, ServerState, ToView } from "../src/chat/messages";
+import type { Attempted, FromView, ServerState, ToView } from "../src/chat/messages";
 import type { ChatChanged, ChatItem, ChatQuestion, ChatStatus } from "../src/protocol";
 import { makeReadable } from "../src/characters";
 import { headingOf } from "../src/words";
@@ -22,6 +22,7 @@ const TIME_MS = 15_000; // so often the time that a question has left is told an
 const SPOKEN = 500; // characters of an answer that are said to a screen reader
 const api = acquireVsCodeApi();
 let readsAlong = true;
+let complaint: Attempted | undefined; // what the shown complaint is about
 
 const send = (message: FromView) => {
   if (message.type !== "complete") complain("");
@@ -157,10 +158,24 @@ function lastWords(): string {
   return makeReadable(cut(words.at(-1) ?? "", SPOKEN));
 }
 
-/** Says what went wrong; nothing takes it away. */
-function complain(text: string): void {
+/** Says what went wrong, until the person does something else, or what was attempted has succeeded. */
+function complain(text: string, about: Attempted = "doing"): void {
   failure.textContent = text;
   failure.hidden = text === "";
+  complaint = text === "" ? undefined : about;
+}
+
+/** Takes back what was said about an attempt, which has succeeded now. */
+function withdraw(about: Attempted): void {
+  if (complaint === about) complain("");
+}
+
+/** A completion that fails is worth less than whatever is already said, and leaves the message alone. */
+function fail({ about, doing, text }: Extract<ToView, { type: "failed" }>): void {
+  const isCompletion = about === "completing";
+  if (isCompletion && complaint !== undefined && complaint !== about) return;
+  complain(l10n.t("{0}: {1}", doing, text), about);
+  if (!isCompletion) composer.failed(status);
 }
 
 function showFollow(isOn: boolean): void {
@@ -212,6 +227,7 @@ function readAlong(): void {
 function hear(message: ToView): void {
   switch (message.type) {
     case "whole":
+      withdraw("reading");
       showWhole(message);
       break;
     case "change":
@@ -225,6 +241,7 @@ function hear(message: ToView): void {
       scrollToEnd();
       break;
     case "offers":
+      withdraw("completing");
       composer.completion.show(message.number, message.offers);
       break;
     case "follow":
@@ -234,8 +251,7 @@ function hear(message: ToView): void {
       composer.insert(message.text);
       break;
     case "failed":
-      complain(l10n.t("{0}: {1}", message.doing, message.text));
-      composer.failed(status);
+      fail(message);
       break;
   }
 }

@@ -18,6 +18,9 @@ export interface Picture {
 /** How the server is. */
 export type ServerState = "starting" | "running" | "stopped";
 
+/** What was attempted and failed: what succeeds later withdraws the complaint about reading and about completing. */
+export type Attempted = "reading" | "completing" | "doing";
+
 /** What the view is told. */
 export type ToView =
   | { type: "whole"; session: string; status: ChatStatus; items: ChatItem[] }
@@ -27,7 +30,7 @@ export type ToView =
   | { type: "offers"; number: number; offers: ChatOffers }
   | { type: "follow"; isOn: boolean }
   | { type: "mentioned"; text: string }
-  | { type: "failed"; doing: string; text: string };
+  | { type: "failed"; about: Attempted; doing: string; text: string };
 
 /** What the view tells: what the person has done. */
 export type FromView =

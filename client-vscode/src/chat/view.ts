@@ -32,7 +32,7 @@ import { baseOf } from "../review/base";
 import { OUTPUT, type Texts } from "../texts";
 import { Conversation } from "./conversation";
 import { applying, mentionsOf } from "./mentions";
-import { type FromView, isWebAddress, readMessage, type ToView } from "./messages";
+import { type Attempted, type FromView, isWebAddress, readMessage, type ToView } from "./messages";
 import { Sessions } from "./sessions";
 
 export const VIEW = "handrail.client.chat";
@@ -79,7 +79,7 @@ export class ChatView implements WebviewViewProvider, Disposable {
       }),
       connection.onDidChangeState((state) => {
         void this.post({ type: "server", state });
-        if (state === "running" && this.view !== undefined) void this.attempt(l10n.t("The conversation cannot be read"), () => this.conversation.open());
+        if (state === "running" && this.view !== undefined) void this.attempt("reading", CANNOT_READ, () => this.conversation.open());
         else if (state !== "running") this.conversation.forget();
       }),
       window.registerWebviewViewProvider(VIEW, this),
@@ -224,17 +224,18 @@ export class ChatView implements WebviewViewProvider, Disposable {
       return;
     }
     const handle = this.handlers[message.type] as (message: FromView) => unknown;
-    await this.attempt(FAILED[message.type] ?? l10n.t("That could not be done"), () => handle(message));
+    const about = ABOUT[message.type] ?? "doing";
+    await this.attempt(about, FAILED[message.type] ?? l10n.t("That could not be done"), () => handle(message));
   }
 
   /** Does something, and has the view say what went wrong. */
-  private async attempt(doing: string, action: () => unknown): Promise<void> {
+  private async attempt(about: Attempted, doing: string, action: () => unknown): Promise<void> {
     try {
       await action();
     } catch (thrown) {
       this.log.warn(doing, thrown);
       const text = messageOf(thrown);
-      if (!(await this.post({ type: "failed", doing, text }))) showFailure(this.log, doing, new UserError(l10n.t("{0}: {1}", doing, text)));
+      if (!(await this.post({ type: "failed", about, doing, text }))) showFailure(this.log, doing, new UserError(l10n.t("{0}: {1}", doing, text)));
     }
   }
 
@@ -329,9 +330,15 @@ async function openPlace(place: { uri?: string; line?: number; kind?: string } |
   await commands.executeCommand("vscode.open", place.kind === "deleted" ? baseOf(uri) : uri, { selection: new Selection(line, 0, line, 0) });
 }
 
+const CANNOT_READ = l10n.t("The conversation cannot be read");
+
+/** What is complained about only until it succeeds. */
+const ABOUT: Partial<Record<FromView["type"], Attempted>> = { ready: "reading", session: "reading", complete: "completing" };
+
 /** What could not be done, where a text of the person's depends on it. */
 const FAILED: Partial<Record<FromView["type"], string>> = {
-  ready: l10n.t("The conversation cannot be read"),
+  ready: CANNOT_READ,
+  session: CANNOT_READ,
   say: l10n.t("Your message was not sent"),
   applyCode: l10n.t("The code was not applied"),
   mention: l10n.t("The files cannot be mentioned"),

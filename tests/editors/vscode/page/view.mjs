@@ -25,7 +25,8 @@ let page;
 
 const tell = (message) => page.evaluate((data) => window.dispatchEvent(new MessageEvent("message", { data, origin: window.origin })), message);
 const show = (items, status = {}) => tell({ type: "whole", session: "s", status: { ...STATUS, ...status }, items });
-const fail = (text) => tell({ type: "failed", doing: "That could not be done", text });
+const fail = (text, about = "doing") => tell({ type: "failed", about, doing: "That could not be done", text });
+const complaint = () => page.locator(".failure[role=alert]").textContent();
 const said = (type) => page.evaluate((wanted) => window.said.filter((each) => each.type === wanted), type);
 const textOf = (selector) => page.locator(selector).innerText();
 const message = () => page.getByLabel("Your message");
@@ -46,6 +47,34 @@ const STEPS = {
     await fail("The server ended.");
     assert.equal(await mode().inputValue(), "edit");
     assert.match(await textOf(".failure[role=alert]"), /The server ended\./);
+  },
+  "a conversation that could not be read is complained about until it was read": async () => {
+    await fail("The server is busy.", "reading");
+    assert.match(await complaint(), /The server is busy\./);
+    await show([]);
+    assert.equal(await complaint(), "");
+    await fail("The server ended.");
+    await show([]);
+    assert.match(await complaint(), /The server ended\./, "that was about something else");
+  },
+  "a failing completion neither hides an earlier complaint nor lets a message be sent twice": async () => {
+    await show([]);
+    await message().fill("Raise the tax.");
+    await fail("No completions.", "completing");
+    assert.match(await complaint(), /No completions\./);
+    await tell({ type: "offers", number: 0, offers: { typed: "", offers: [] } });
+    assert.equal(await complaint(), "", "completing works again");
+    const before = (await said("say")).length;
+    await message().press("Enter");
+    await fail("The server ended.", "reading");
+    await fail("No completions.", "completing");
+    assert.match(await complaint(), /The server ended\./);
+    await message().press("Enter");
+    assert.equal((await said("say")).length, before + 2, "the first failure lets it be sent again");
+    await fail("No completions.", "completing");
+    await message().press("Enter");
+    assert.equal((await said("say")).length, before + 2, "the second does not");
+    await tell({ type: "said", text: "Raise the tax." });
   },
   "states that only a newer server knows are called as the server calls them": async () => {
     await show([
