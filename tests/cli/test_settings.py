@@ -98,7 +98,7 @@ def test_a_value_is_json_or_else_text(name: str, value: str, found: object) -> N
         (
             "approvals",
             json.dumps([ALLOW, {**ALLOW, "tool": "terminl"}]),
-            "rule 2 is for `terminl`, not a tool. Did",
+            "rule 2 has no effect, because no tool is named `terminl`. Did",
         ),
         ("windoww", "1", "has no setting `windoww`.* Did you mean `context.window`"),
         ("handrail.sandbx", "1", "Did you mean `sandbox`"),

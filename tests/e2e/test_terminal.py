@@ -403,6 +403,19 @@ async def test_rules_that_cannot_be_read_are_told_and_not_used(stage: Stage, hab
     assert "handrail.approvals is ignored: rule 1 must be like" in editor.messages[0].message
 
 
+async def test_a_rule_for_an_unknown_tool_is_told_and_the_others_hold(stage: Stage, habits: Habits) -> None:
+    rules = [
+        {"tool": "termnal", "match": "*", "verdict": "block"},
+        {"tool": "write_file", "match": "*", "verdict": "block"},
+    ]
+    model = stage.script(answer("", call("write_file", path="a.txt", content="x")), answer("Done."))
+    editor = await stage.start(habits, settings={**model, "approvals": rules}, options=opted(habits))
+    assert statuses(await editor.turn("Write it.")) == ["blocked"]
+    await editor.until(lambda: editor.messages)
+    told = "rule 1 has no effect, because no tool is named `termnal`. Did you mean `terminal`?"
+    assert told in editor.messages[0].message
+
+
 @pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])
 async def test_leave_for_good_outlives_the_server(stage: Stage, habits: Habits) -> None:
     settings = stage.script(answer("", call("terminal", command="touch made.txt")), answer("Done."))

@@ -16,11 +16,9 @@ from pathlib import Path
 from handrail import __version__
 from handrail.adapters.state.config_file import OWN, ConfigError, read
 from handrail.core.policy.environment import LOGIN
-from handrail.core.policy.rules import Rule
-from handrail.core.policy.tool_kind import RULE_GROUPS
 from handrail.core.results.redact import KEY_NAME
 from handrail.lsp import settings
-from handrail.lsp.settings import APPROVALS, BASE_URL, MODEL, SETTINGS, Setting, Wrong
+from handrail.lsp.settings import APPROVALS, BASE_URL, LIKE, MODEL, SETTINGS, Setting, Wrong
 from handrail.ports import provider_of
 
 OPTIONS: Mapping[str, str] = {
@@ -38,7 +36,7 @@ NO_KEYS = (
     "such as OPENAI_API_KEY, or in the system's keyring (`keyring set handrail OPENAI_API_KEY`), and give "
     "its name in the setting `keyName`."
 )
-LIKE, NEARLY = 0.6, 0.8  # of difflib: worth to be named, and most likely meant
+NEARLY = 0.8  # of difflib: most likely meant
 
 
 def of_file(file: Path) -> dict[str, object]:
@@ -113,10 +111,8 @@ def check(name: str, value: object) -> Setting:
     if isinstance(found, Wrong):
         joined = ": " if setting.reads is not None else " "
         raise ConfigError(f"`{setting.name}`{joined}{found.why}.")
-    if setting is APPROVALS and isinstance(found, tuple):
-        for number, rule in enumerate(found, 1):
-            if isinstance(rule, Rule) and (hint := _unknown_tool(rule.tool)):
-                raise ConfigError(f"`{setting.name}`: rule {number} is for `{rule.tool}`, not a tool. {hint}")
+    if without_effect := settings.ineffective_rules(found):
+        raise ConfigError(f"`{setting.name}`: {without_effect[0]}")
     return setting
 
 
@@ -137,22 +133,12 @@ def setting_named(name: str) -> Setting:
 def rule_of(given: str) -> dict[str, str]:
     """The rule that `--approve TOOL[:PATTERN]` stands for. Raises ConfigError."""
     tool, _, pattern = given.partition(":")
-    if hint := _unknown_tool(tool):
+    if hint := settings.unknown_tool(tool):
         raise ConfigError(
             f"--approve {given!r} does not name a tool. {hint} Write it like 'terminal:npm test' or "
             f"'edit:docs/**'."
         )
     return {"tool": tool, "match": pattern or "*", "verdict": "allow"}
-
-
-def _unknown_tool(tool: str) -> str:
-    """Returns what may have been meant by the *tool* of a rule; empty if it exists."""
-    from handrail.agent.tools import TOOLS
-
-    if tool in (known := ["*", *RULE_GROUPS, *TOOLS]):
-        return ""
-    near = difflib.get_close_matches(tool, known, 1, LIKE)
-    return f"Did you mean `{near[0]}`?" if near else f"Tools are: {', '.join(sorted(known))}."
 
 
 def _near(name: str) -> list[str]:

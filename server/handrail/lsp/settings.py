@@ -6,16 +6,19 @@ A value of the wrong type is reported, and the default applies.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
+from handrail.core.policy.tool_kind import RULE_GROUPS
 from handrail.lsp.settings_table import *  # noqa: F403  # settings are asked for by name
 from handrail.lsp.settings_table import SETTINGS, Scope, Setting, Value
 from handrail.lsp.wire import flat
 
 SECTION = "handrail"
+LIKE = 0.6  # of difflib: worth to be named
 
 KINDS: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a string"}
 
@@ -83,6 +86,9 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
                 problems.append(_complaint(setting, result))
             else:
                 values[setting.name] = result
+                problems += [
+                    f"The setting {SECTION}.{setting.name}: {each}" for each in ineffective_rules(result)
+                ]
     return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
 
 
@@ -113,3 +119,24 @@ def _complaint(setting: Setting, wrong: Wrong) -> str:
     if setting.reads is not None:
         return f"{name} is ignored: {wrong.why}."
     return f"{name} {wrong.why}; using {setting.default!r}."
+
+
+def ineffective_rules(value: Value) -> list[str]:
+    """Returns a sentence for each rule of a setting that is for no tool that exists."""
+    rules = enumerate(value if isinstance(value, tuple) else (), 1)
+    hints = [(number, rule.tool, unknown_tool(rule.tool)) for number, rule in rules if isinstance(rule, Rule)]
+    return [
+        f"rule {number} has no effect, because no tool is named `{tool}`. {hint}"
+        for number, tool, hint in hints
+        if hint
+    ]
+
+
+def unknown_tool(tool: str) -> str:
+    """Returns what may have been meant by the *tool* of a rule; empty if it exists."""
+    from handrail.agent.tools import TOOLS  # noqa: PLC0415  # slow to import, and rarely needed
+
+    if tool in (known := ["*", *RULE_GROUPS, *TOOLS]):
+        return ""
+    near = difflib.get_close_matches(tool, known, 1, LIKE)
+    return f"Did you mean `{near[0]}`?" if near else f"Tools are: {', '.join(sorted(known))}."
