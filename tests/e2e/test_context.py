@@ -310,21 +310,33 @@ async def test_a_command_of_the_projects_is_sent_as_its_file_says(stage: Stage, 
 
 
 WRONG = {
-    "/xyzzy": "is not a command. Commands are `/compact`",
-    "/modle m": "Did you mean `/mode` or `/model`?",
-    "/fix_2": "is not a command. Did you mean `/fix_it`?",
-    "/git:fix": "is not a command.",
-    "/undo it": "takes no arguments",
+    ("/xyzzy", document): "is not a command. Commands are `/compact`",
+    ("/modle m", document): "Did you mean `/mode` or `/model`?",
+    ("/fix_2", document): "is not a command. Did you mean `/fix_it`?",
+    ("/git:fix", document): "is not a command.",
+    ("/undo it", document): "takes no arguments",
+    ("/xyzzy", turn_start): "is not a command of this project. It has `/fix_it`. To send",
+    ("/fix_2", turn_start): "is not a command of this project. Did you mean `/fix_it`? To send",
+    ("/undo it", turn_start): "is a command of conversations, and not a prompt",
 }
 
 
-@every_door
-@pytest.mark.parametrize("prompt", WRONG)
+async def test_a_project_without_commands_offers_none(stage: Stage) -> None:
+    async with scene(stage, 0) as here:
+        with expect_error(
+            REQUEST_FAILED, "`/nope` is not a command of this project, which has none. To send"
+        ):
+            await turn_start(here.editor, "/nope")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "door"), WRONG, ids=lambda each: each if isinstance(each, str) else each.__name__
+)
 async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door: Door, prompt: str) -> None:
     stage.put(".agents/commands/fix_it.md", OWN)
     async with scene(stage, 0) as here:
         count = len(here.model.asked)
-        with expect_error(REQUEST_FAILED, WRONG[prompt]):
+        with expect_error(REQUEST_FAILED, WRONG[prompt, door]):
             await door(here.editor, prompt)
         assert len(here.model.asked) == count
 

@@ -63,6 +63,30 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | str | None:
     return Command(name=name, argument=argument)
 
 
+def why_not_prompt(text: str, own: Sequence[str]) -> str:
+    """
+    Returns why a command is not a prompt, where only commands of the project are.
+
+    Args:
+        text: What `parse` reads as a command, and which is not one of the project's.
+        own: Commands of the project.
+    """
+    found = _COMMAND.fullmatch(text.strip())
+    name = ((found and found[1]) or "").lower()
+    if name in NAMES:
+        return (
+            f"`/{name}` is a command of conversations, and not a prompt for the model. Send it in a "
+            "conversation, with handrail.chat.send or handrail.chat.say, or in `handrail chat`."
+        )
+    near = difflib.get_close_matches(name, own, 2, LIKE)
+    listed = ", ".join(f"`/{each}`" for each in own[:LIMIT_OWN])
+    hint = f"Did you mean {' or '.join(f'`/{each}`' for each in near)}?" if near else f"It has {listed}."
+    return (
+        f"`/{name}` is not a command of this project{f'. {hint}' if own else ', which has none.'} "
+        f"To send this text to the model, begin with something else."
+    )
+
+
 def why_sent(text: str) -> str:
     """
     Returns why a message goes to the model although it begins like a command; empty if it does not.

@@ -64,13 +64,9 @@ async def _with_mentions(
 async def _refuse_commands(state: State, prompt: str) -> None:
     """Keep commands from the model, except those of the project. Raises Refused."""
     command = slash.parse(prompt)
-    if isinstance(command, str):
-        await own_commands.expect(state, prompt)
-    elif command is not None:
-        raise Refused(
-            f"`/{command.name}` is a command of conversations, and not a prompt for the model. Send it in a "
-            "conversation, with handrail.chat.send or handrail.chat.say, or in `handrail chat`."
-        )
+    if command is None or (isinstance(command, str) and await own_commands.find_command(state, prompt)):
+        return
+    raise Refused(slash.why_not_prompt(prompt, [name for name, _ in await own_commands.names(state)]))
 
 
 def _tell(state: State, pointed: mentioned.ResolvedMentions) -> None:
