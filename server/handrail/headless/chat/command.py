@@ -89,9 +89,11 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
 async def _begin(conversation: Conversation) -> None:
     """Start the server, and say what there is."""
     session = conversation.current.session
-    client = await conversation.server.client(session)
+    client = await conversation.server.client(None)
     if session is not None:
-        await requests.resume(client, session, conversation.show)
+        await requests.resume(
+            client, session, conversation.show, "`handrail session list` lists the sessions."
+        )
     conversation.show.line("Type a message, or /help. Ctrl-D quits.")
 
 

@@ -351,7 +351,7 @@ class Conversation:
         if not session:
             await requests.list_sessions(client, self.current.session, self.show)
             return
-        await requests.resume(client, session, self.show)
+        await requests.resume(client, session, self.show, "/sessions lists the sessions.")
         self.current.session, self.current.used = session, None
 
     async def _review(self, argument: str) -> None:

@@ -10,6 +10,7 @@ from handrail.headless import values
 from handrail.headless.client import Client
 from handrail.headless.commands import review
 from handrail.headless.commands.stage import STORE_TIMEOUT_S
+from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
 from handrail.headless.show import DIM, Show
 
 LIMIT_SESSIONS = 20
@@ -52,9 +53,14 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     show.restore_report(values.restore_report(json))
 
 
-async def resume(client: Client, session: str, show: Show) -> None:
+async def resume(client: Client, session: str, show: Show, how_to_list: str) -> None:
     """Take a session up again, and show where it is."""
-    turns = await _turns(client, session)
+    try:
+        turns = await _turns(client, session)
+    except RequestRefusedError as refusal:
+        if refusal.code != REQUEST_FAILED:
+            raise
+        raise HeadlessError(f"{refusal.reason} {how_to_list}") from refusal
     show.line(f"session {session}, turns: {len(turns)}")
     show.turns(turns[-1:])
 
