@@ -34,7 +34,7 @@ const TOLD: Partial<Record<string, string>> = {
 const ENDS: Partial<Record<string, string>> = {
   running: "",
   finished: "",
-  stopped: l10n.t("The turn was stopped."),
+  stopped: l10n.t("The turn ended early."),
   cancelled: l10n.t("The turn was stopped."),
   failed: l10n.t("The turn failed."),
   broken: l10n.t("This turn did not finish."),
@@ -203,7 +203,8 @@ function promptOf({ turn, text, state, reason, resend, changes }: ChatPrompt, { 
 function endOf(state: string, reason: string): string {
   if (state === "failed") return l10n.t("The turn failed: {0}", reason);
   if (state === "broken") return l10n.t("This turn did not finish: {0}", reason);
-  if (state === "stopped" || state === "cancelled") return l10n.t("The turn was stopped: {0}", reason);
+  if (state === "stopped") return l10n.t("The turn ended early: {0}", reason);
+  if (state === "cancelled") return l10n.t("The turn was stopped: {0}", reason);
   return l10n.t("{0}: {1}", makeVisible(state), reason);
 }
 

@@ -246,7 +246,7 @@ async def test_a_turn_is_stopped_from_the_document(stage: Stage, habits: Habits)
     editor, uri, _ = await waiting(stage, habits, answer("Never."))
     found = await actions(editor, uri, "## You")
     await editor.choose(found["Stop this turn"])
-    text = await shows(editor, uri, "*The turn was cancelled: The user stopped the turn.*")
+    text = await shows(editor, uri, "*The turn was stopped: The user stopped the turn.*")
     assert "Never." not in text
     assert not (stage.root / "made.txt").exists()
     assert "Stop this turn" not in await actions(editor, uri, "## You")
@@ -612,9 +612,9 @@ async def test_what_a_stopped_turn_did_not_read_is_a_draft_again(stage: Stage, h
     await shows(editor, uri, "> In French, please.\n")
     await editor.choose((await actions(editor, uri, "## You"))["Stop this turn"])
     await editor.until(lambda: editor.desk[uri].endswith("In French, please.\n") or None)
-    text = await shows(editor, uri, "*The turn was cancelled")
+    text = await shows(editor, uri, "*The turn was stopped")
     assert "You sent this while" not in text
-    assert text.partition("*The turn was cancelled")[2].count("In French, please.") == 1
+    assert text.partition("*The turn was stopped")[2].count("In French, please.") == 1
 
 
 @vscode
@@ -770,7 +770,7 @@ async def test_what_was_said_before_a_stop_stays_said(stage: Stage, habits: Habi
     await editor.request("turn.cancel", turn=begun["turn"])
     report = await editor.request("turn.wait", turn=begun["turn"])
     assert (report["state"], report["answer"]) == ("cancelled", "It begins, and ")
-    await shows(editor, uri, "It begins, and \n\n*The turn was cancelled: The user stopped the turn.*")
+    await shows(editor, uri, "It begins, and \n\n*The turn was stopped: The user stopped the turn.*")
     await says(editor, uri, "And?\n")
     said = [(each["role"], each.get("text", "")) for each in asked[1]["messages"]]
     assert said[-3:] == [("user", "Tell."), ("assistant", "It begins, and "), ("user", "And?")]

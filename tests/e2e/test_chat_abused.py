@@ -58,7 +58,7 @@ async def test_five_megabytes_are_too_long_a_message_and_stay_the_users(stage: S
     begun = await editor.request("chat.send", uri=uri)
     assert (await editor.request("turn.wait", turn=begun["turn"]))["state"] == "stopped"
     text = await shows(
-        editor, uri, "*The turn was stopped: The prompt, with everything that it mentions, has about"
+        editor, uri, "*The turn ended early: The prompt, with everything that it mentions, has about"
     )
     assert text.count(pasted) == 1
     write(editor, uri, "A shorter one.\n")
@@ -105,7 +105,7 @@ async def test_what_is_sent_while_another_window_runs_a_turn_stays_a_draft(
     await second.request("chat.open", session=session)
     text = second.desk[other]
     assert ELSEWHERE not in text
-    assert "The turn was cancelled" in text
+    assert "The turn was stopped" in text
     assert text.endswith("From the second window.\n")
     assert "From the second" not in first.desk[uri]
 
@@ -162,7 +162,7 @@ async def test_how_a_turn_in_another_window_ends_is_shown_without_being_asked_fo
         with suppress(ConnectionError):
             await first.wait_closed()
         first.hang_up()
-    text = await shows(second, other, "The turn was cancelled" if end == "cancelled" else "did not finish")
+    text = await shows(second, other, "The turn was stopped" if end == "cancelled" else "did not finish")
     assert ELSEWHERE not in text
     assert text.endswith("## You\n\nA draft here.\n")
 

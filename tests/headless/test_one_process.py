@@ -116,7 +116,7 @@ def test_a_command_ends_with_the_process(stop: signal.Signals, tmp_path: Path) -
     os.kill(process.pid, stop)
     out, _ = process.communicate(timeout=120)
     assert process.returncode == (-stop if stop is signal.SIGKILL else 2)
-    assert (b"cancelled" in out) is (stop is not signal.SIGKILL)
+    assert (b"\nstopped" in out) is (stop is not signal.SIGKILL)
     while runs(int(held.read_text())):
         pass
 

@@ -134,6 +134,7 @@ def test_a_failure_is_shown_as_compilers_do_and_ends_with_1(stage: Stage) -> Non
     ]
     ended = stage.run(play, prompt="p", env={"NO_COLOR": "1", "FORCE_COLOR": "1"})
     assert ended.code == 1
+    assert "\nended early: 1 did not land\n" in ended.out
     assert "a.txt:2: warning[no-match] The search text is not there.\n" in ended.out
     shown = "    similar: line 2 (88%): two\n    Advice for the model:\n    → Read it again.\n"
     assert shown in ended.out
@@ -168,6 +169,13 @@ def test_what_became_of_each_document_stands_below_what_the_model_claims(stage: 
     assert (wanted in ended.out) is (verifier != "0")
     assert "finished: 2 landed, 1 already there, 2 did not land, 1 denied" in ended.out
     assert ended.code == 1
+
+
+def test_what_the_answer_has_said_is_not_said_again_as_the_reason(stage: Stage) -> None:
+    play = [*STARTED, reported("stopped", answer="No model is set.\n\nSet one.", reason="No model is set.")]
+    ended = stage.run(play, prompt="p")
+    assert ended.out.count("No model is set.") == 1
+    assert "\nended early\n" in ended.out
 
 
 @pytest.mark.parametrize(
@@ -252,7 +260,7 @@ def test_an_interrupt_cancels_the_turn_and_what_landed_is_saved(stage: Stage) ->
     ]
     ended = stage.run(play, prompt="p")
     assert ended.code == 2
-    assert "cancelled: 1 landed" in ended.out
+    assert "stopped: 1 landed" in ended.out
     assert (stage.root / "a.txt").read_bytes() == b"1\ntwo\n"
 
 

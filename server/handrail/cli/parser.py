@@ -18,7 +18,7 @@ exit codes:
   0  every edit landed, or there were no edits
   1  an edit did not land, was denied, or could not be saved;
      the output names it
-  2  the turn failed, was stopped, or could not start
+  2  the turn did not finish, or could not start
 """
 LISTED = 50  # sessions, unless told otherwise
 ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told otherwise

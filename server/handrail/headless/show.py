@@ -31,6 +31,7 @@ MESSAGE_KINDS = {
     1: ("error", RED),
     2: ("warning", YELLOW),
 }  # LSP's MessageType; the others are not for people
+STATES = {"stopped": "ended early", "cancelled": "stopped"}  # how a turn ended, if in other words
 ANSWERED = {
     "deny": "denied",
     "allow": "allowed",
@@ -100,8 +101,9 @@ class Show:
         if report.outcomes or not in_chat or report.state != "finished":
             told = summary.counts(statuses) or "no edits"
             edits = f": {told}" if report.outcomes or not report.reason else ""
-            self.line(f"{report.state}{edits}", colour)
-            for row in (report.reason or "").splitlines():
+            self.line(f"{STATES.get(report.state, report.state)}{edits}", colour)
+            reason = report.reason or ""
+            for row in reason.splitlines() if reason not in answer else ():  # it was just shown
                 self.line(f"  {row}", colour)
         if report.used:
             self.line(f"  {report.used}", DIM)
@@ -134,7 +136,9 @@ class Show:
     def turns(self, turns: Iterable[values.Turn]) -> None:
         """Show the turns of a session, and what was asked in each."""
         for turn in turns:
-            self.line(f"{turn.turn}  {turn.state or 'did not end'}", BOLD)
+            self.line(
+                f"{turn.turn}  {STATES.get(turn.state, turn.state) if turn.state else 'did not end'}", BOLD
+            )
             for line in turn.prompt.splitlines():
                 self.line(f"  {line}")
 

@@ -143,7 +143,7 @@ async def test_ctrl_c_stops_the_turn_and_keeps_what_was_said(place: Place) -> No
     async with place.chat(*answers) as talk:
         await talk.say("go", QUESTION)
         talk.type(CTRL_C)
-        await talk.until("cancelled")
+        await talk.until("stopped")
         assert "Look." in talk.shown
         await talk.say("and?", "Later.")
         assert place.file(".env") == "KEY=1\n"
@@ -202,7 +202,7 @@ async def test_leaving_stops_the_turn(place: Place) -> None:
     async with place.chat(KEY) as talk:
         await talk.say("go", QUESTION)
         assert await talk.leave() == 0
-        assert "cancelled" in talk.shown
+        assert "stopped" in talk.shown
         assert "continue with" in talk.shown
     assert place.file(".env") == "KEY=1\n"
 

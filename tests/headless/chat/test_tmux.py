@@ -112,7 +112,7 @@ def test_in_a_real_terminal(tmp_path: Path, pane: Pane) -> None:
     pane.until("Allow patch:", times=2)
     pane.until(r"^\[y/s/a/N\]")
     pane.keys("C-c")
-    pane.until("^cancelled")
+    pane.until("^stopped")
     assert (root / ".env").read_text() == "KEY=1\n"
 
     pane.type("/undo")

@@ -164,6 +164,7 @@ def load() -> type[Engine]:
         from handrail.adapters.models.stream import Engine  # see above
     except ImportError as error:
         raise ProviderError(
-            f"A package for models is missing ({error}): pip install 'pydantic-ai-slim[openai,anthropic]'"
+            f"The package {error.name or 'pydantic-ai-slim'} is missing or damaged. Install it with "
+            f"`pip install 'pydantic-ai-slim[openai,anthropic]'`."
         ) from error
     return Engine

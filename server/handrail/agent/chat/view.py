@@ -28,6 +28,7 @@ from handrail.core.conversation.message import ToolResult, Usage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents import layout
 from handrail.core.documents.page import Part
+from handrail.core.ledger.report import STATE_WORDS
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 
@@ -338,7 +339,7 @@ def _render_end(one: TranscriptTurn) -> str:
         )
     if not one.state:
         return "*This turn did not finish.*"
-    what = "failed" if one.state == "failed" else f"was {one.state}"
+    what = "was stopped" if one.state == "cancelled" else STATE_WORDS.get(one.state, one.state)
     return f"*The turn {what}{f': {one.reason}' if one.reason else '.'}*"
 
 

@@ -180,4 +180,4 @@ def _bytes(value: object, name: str) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise BadRequest(f"'{name}' is not base64: {error}.") from error
+        raise BadRequest(f"'{name}' is not valid base64.") from error

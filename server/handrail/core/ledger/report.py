@@ -26,12 +26,16 @@ LIMIT_DIAGNOSTICS = 200  # for each document; more would not help, and slow the 
 
 
 class State(StrEnum):
-    """The ways in which a turn ends."""
+    """The ways in which a turn ends; what handrail ends is `STOPPED`, what the user ends is `CANCELLED`."""
 
     FINISHED = "finished"
     STOPPED = "stopped"
     CANCELLED = "cancelled"
     FAILED = "failed"
+
+
+# What people read of a state, if it is another word: handrail ends a turn early, and the user stops it.
+STATE_WORDS: Mapping[str, str] = {State.STOPPED: "ended early", State.CANCELLED: "stopped"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -169,7 +169,7 @@ async def _picture(state: State, image: protocol.TurnImage, where: str) -> Pictu
         try:
             raw = await asyncio.to_thread(b64decode, image.data or "", validate=True)
         except ValueError as error:
-            raise InvalidParams(f"{where}.data is not valid base64: {error}") from error
+            raise InvalidParams(f"{where}.data is not valid base64.") from error
     media = binary.media_of(raw)
     if not media:
         raise Refused(f"{name} is not a PNG, JPEG, GIF or WebP picture.")
