@@ -222,6 +222,13 @@ def test_nonsense_is_no_page(value: object) -> None:
     assert page_json.read(value) is None
 
 
+@pytest.mark.parametrize(
+    "value", [None, [], [0, [], 2], [1, [], 1], [-1, [], 0], [0, ["x"], 0], ["0", [], 0]]
+)
+def test_nonsense_is_no_difference(value: object) -> None:
+    assert page_json.read_difference(Page(lines=ONE.lines[:1]), value) is None
+
+
 def test_a_line_in_the_place_of_nothing_is_a_line() -> None:
     read = page_json.read([[None, 0, ["x"], [], [None, 0, [], []]]])
     assert read == Page(lines=(Line(text="x", part=None),))
@@ -298,9 +305,11 @@ def test_nothing_of_the_users_is_touched_whatever_the_two_do(steps: list[tuple[s
     both = Both()
     parts = [part(key, f"## {key}", "", f"+{key}0", "```", "") for key in "abcde"]  # as `show` makes them
     for name, first, second in steps:
-        before = both.words
+        before, earlier = both.words, both.page
         getattr(both, name)(first, second)
         assert name == "remove" or before <= both.words
         assert stored(both.page) == stored(both.page, parts) == both.page
+        differs = json.loads(json.dumps(page_json.difference(earlier, both.page)))
+        assert page_json.read_difference(earlier, differs, parts) == both.page
         said = {word for each in on_page.remarks(both.page) for word in each.text.split()}
         assert {word for word in said if word.startswith("mine")} == both.words

@@ -35,6 +35,7 @@ from handrail.core.results import sanitize
 ASK = "ask"  # the part below which the user writes
 TITLE = "title"
 YOU, OURS = "## You", "## handrail"
+COMING, END = "coming:", "end:"  # prefixes of the keys of parts: what the model is saying, how a turn ended
 SAID = "You sent this while the turn was running; the model reads it before its next step:"
 NEW = "New conversation"
 TITLE_CHARS = 120
@@ -166,13 +167,13 @@ class View:
             elif isinstance(item, PendingQuestion) and not item.end:
                 shown.questions[key] = item.question
         if one.coming.strip():
-            shown.parts.append(_part(f"coming:{one.turn}", *escape(self.redact(one.coming)), ""))
+            shown.parts.append(_part(f"{COMING}{one.turn}", *escape(self.redact(one.coming)), ""))
         for number, text in enumerate(one.steered):
             rows = [f"> {surfaces.prose(row)}".rstrip() for row in self.redact(text).split("\n")]
             shown.parts.append(_part(f"said:{one.turn}:{number}", f"> {SAID}", ">", *rows, ""))
         if end := _render_end(one):
             shown.parts.append(
-                _part(f"end:{one.turn}", surfaces.inert(surfaces.visible(self.redact(end))), "")
+                _part(f"{END}{one.turn}", surfaces.inert(surfaces.visible(self.redact(end))), "")
             )
         you, *others = shown.parts  # what the user wrote stays as it is
         shown.parts = [you, *map(_inert, others)]

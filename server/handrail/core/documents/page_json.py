@@ -53,6 +53,34 @@ def read(value: object, parts: Sequence[Part] = ()) -> Page | None:
         return None
 
 
+def difference(before: Page, now: Page) -> list[Any]:
+    """
+    Returns what differs between two pages, as values that `json` can write.
+
+    Returns:
+        How many lines at the beginning are the same, the entries of the lines between, and how many lines at
+        the end are the same.
+    """
+    one, other = before.lines, now.lines
+    size = min(len(one), len(other))
+    head = next((at for at in range(size) if one[at] != other[at]), size)
+    tail = next((at for at in range(size - head) if one[-1 - at] != other[-1 - at]), size - head)
+    return [head, as_json(Page(lines=other[head : len(other) - tail])), tail]
+
+
+def read_difference(before: Page, value: object, parts: Sequence[Part] = ()) -> Page | None:
+    """Returns the page that differs from *before* by what `difference` has returned; None if it cannot be."""
+    if not isinstance(value, list) or len(value) != 3:
+        return None
+    head, entries, tail = value
+    between = read(entries, parts)
+    if between is None or not all(isinstance(count, int) and count >= 0 for count in (head, tail)):
+        return None
+    if head + tail > len(before.lines):
+        return None
+    return Page(lines=(*before.lines[:head], *between.lines, *before.lines[len(before.lines) - tail :]))
+
+
 def _lines(entry: Entry, known: Mapping[str, Part]) -> Iterable[Line]:
     part, first, texts, positions, *rest = entry
     if not (isinstance(part, str | None) and isinstance(texts, list)):

@@ -15,10 +15,10 @@ from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.ledger.report import Asked, Ended, Event
 from handrail.lsp.chat import draft as drafts
-from handrail.lsp.chat import messages
+from handrail.lsp.chat import interrupted, messages
 from handrail.lsp.chat.feed import Feed
 from handrail.lsp.protocol import Mode
-from handrail.lsp.served_page import Edit, ServedPage, unchanged_page
+from handrail.lsp.served.page import Edit, ServedPage, unchanged_page
 from handrail.ports import Question
 from handrail.ports.sessions import Sessions
 
@@ -93,12 +93,16 @@ class ChatPage(ServedPage):
         return self.shown_now.parts
 
     def parts_in(self, page: Page) -> Sequence[Part]:
-        """Leaves a message that the user has changed as it is, until it is sent again or restored."""
+        """
+        Leaves a message that the user has changed as it is, until it is sent again or restored; and the words
+        of an answer whose server was killed.
+        """
         changed = self._changed_messages(page)
-        return [
+        parts = (
             messages.keep_left(part, changed[part.key]) if part.key in changed else part
             for part in self.parts
-        ]
+        )
+        return interrupted.with_words(parts, page, self.transcript.turns)
 
     def assign(self, page: Page) -> Page:
         """

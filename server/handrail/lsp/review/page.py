@@ -10,7 +10,7 @@ from handrail.agent.review.discussion import Discussion
 from handrail.core.documents import remarks as on_page
 from handrail.core.documents.page import Page, Part
 from handrail.core.review import comments
-from handrail.lsp.served_page import ServedPage
+from handrail.lsp.served.page import ServedPage
 
 NAME = "review.md"
 

@@ -9,19 +9,20 @@ document: if the editor's undo restores earlier lines of ours, these do not coun
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from handrail.core.documents import page as pages
-from handrail.core.documents import page_json, page_reading
+from handrail.core.documents import page_reading
 from handrail.core.documents.change import PlannedHunk, Tier, Update
 from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.documents.text import split_lines
 from handrail.lsp.documents import Documents, OpenDocument
+from handrail.lsp.served.record import PageRecord
 from handrail.ports import Editor
 from handrail.ports.errors import ServedError
 from handrail.ports.served import ServedDocuments
@@ -73,10 +74,13 @@ class ServedPage(ABC):
     _sent: list[Page] = field(default_factory=list)
     _unread: tuple[Sequence[str], Page] | None = None  # what a client holds, and what its file has by now
     _tries: int = 0
-    _note: str = ""
+    _record: PageRecord = field(init=False)
     is_loaded: bool = False
     _is_waiting: bool = False
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def __post_init__(self) -> None:
+        self._record = PageRecord(self.served)
 
     # ---- What it shows ----------------------------------------------------------------------------
 
@@ -265,6 +269,7 @@ class ServedPage(ABC):
         reloads = document is not None and not self.takes_edits() and now.text != before.text
         if document is None or on_disk is None or reloads:
             rows = () if document is None else tuple(document.rows)
+            await self._record.write_next(self.name, before, now)
             written = await self.served.write(self.name, now.text)
             if written.note:
                 self.say(written.note)
@@ -287,6 +292,7 @@ class ServedPage(ABC):
             update = Update(uri=document.uri, base=document.text, hunks=(whole,))
             self._remember(now)  # it may show at any time from now on, even after more typing
             self._sent = [*self._sent, now][-RECENT:]
+            await self._record.write_next(self.name, before, now)
             await self.editor.apply([update], f"handrail: {self.name.removesuffix('.md')}")
         self.observe()
         if edits and self.has_news():
@@ -355,16 +361,13 @@ class ServedPage(ABC):
             await self.prepare(self.page)
             self._sent.append(pages.update(Page(), self.parts))
         parts = self.parts if self.is_derived else ()
-        note = await self.served.kept_note(self.name)
+        stored = await self._record.read(self.name, parts)
         page: Page | None = None
-        try:
-            latest, saved, said = json.loads(note or "")
-            page = page_json.read(latest, parts)
-            self._saved = page if saved is None else page_json.read(saved, parts)
-            self._note = note or ""
-            self.load_state(said)
-        except (ValueError, TypeError, RecursionError):
-            page = None
+        if stored is not None:
+            with suppress(ValueError, TypeError):
+                self.load_state(stored.state)
+                page, self._saved = stored.page, stored.saved
+                self._sent += stored.sent
         if page is not None:
             self.page = page
         elif is_there and not self.is_derived:  # nothing is known about its lines: they are no longer shown
@@ -384,9 +387,4 @@ class ServedPage(ABC):
             await self._keep()
 
     async def _keep(self) -> None:
-        latest = page_json.as_json(self.page)
-        saved = None if self._saved in (None, self.page) else page_json.as_json(self._saved or Page())
-        note = json.dumps([latest, saved, self.as_json()])
-        if note != self._note:
-            self._note = note
-            await self.served.keep(self.name, note)
+        await self._record.write(self.name, self.page, self._saved, self.as_json())

@@ -1,0 +1,1 @@
+"""Documents that we and the user write together."""

@@ -1,0 +1,90 @@
+"""
+The record of a served document, so that after a kill of the server every line still has its owner.
+
+The whole document is recorded now and then. Before each update, the difference to it is recorded, because
+a client may or may not make an edit whose server is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from handrail.core.documents import page_json
+from handrail.core.documents.page import Page, Part
+from handrail.ports.served import ServedDocuments
+
+NEXT = "next-{}"  # the name under which differences are recorded
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """
+    A record.
+
+    Attributes:
+        page: The document.
+        saved: As the client has saved it; None if that is not known.
+        state: The state that its owner has recorded with it.
+        sent: Other texts that it may have, if the server was killed during an update.
+    """
+
+    page: Page
+    saved: Page | None
+    state: str
+    sent: Sequence[Page]
+
+
+@dataclass
+class PageRecord:
+    """The record of one document."""
+
+    served: ServedDocuments
+    _note: str = ""
+    _page: Page = field(default_factory=Page)
+
+    async def read(self, name: str, parts: Sequence[Part]) -> Recorded | None:
+        """Returns the record; None if there is none, or it is not ours. Lines of *parts* are reused."""
+        note = await self.served.kept_note(name) or ""
+        try:
+            latest, saved, state = json.loads(note)
+            page = page_json.read(latest, parts)
+            as_saved = page if saved is None else page_json.read(saved, parts)
+        except (ValueError, TypeError, RecursionError):
+            return None
+        if page is None or not isinstance(state, str):
+            return None
+        self._note, self._page = note, page
+        return Recorded(page=page, saved=as_saved, state=state, sent=await self._read_sent(name, parts))
+
+    async def _read_sent(self, name: str, parts: Sequence[Part]) -> list[Page]:
+        note = await self.served.kept_note(NEXT.format(name))
+        try:
+            stamp, *differences = json.loads(note or "")
+            if stamp != _stamp(self._note):
+                return []
+            found = [page_json.read_difference(self._page, each, parts) for each in differences]
+        except (ValueError, TypeError, RecursionError):
+            return []
+        return [page for page in found if page is not None]
+
+    async def write(self, name: str, page: Page, saved: Page | None, state: str) -> None:
+        """Records the whole document, unless that is recorded already."""
+        latest = page_json.as_json(page)
+        note = json.dumps(
+            [latest, None if saved in (None, page) else page_json.as_json(saved or Page()), state]
+        )
+        if note != self._note:
+            self._note, self._page = note, page
+            await self.served.keep(name, note)
+
+    async def write_next(self, name: str, before: Page, now: Page) -> None:
+        """Records the document *before* an update, and as the client may have it from *now* on."""
+        differences = [page_json.difference(self._page, each) for each in (before, now)]
+        await self.served.keep(NEXT.format(name), json.dumps([_stamp(self._note), *differences]))
+
+
+def _stamp(note: str) -> int:
+    return zlib.crc32(note.encode("utf-8", "surrogatepass"))
