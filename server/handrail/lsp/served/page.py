@@ -269,7 +269,8 @@ class ServedPage(ABC):
         reloads = document is not None and not self.takes_edits() and now.text != before.text
         if document is None or on_disk is None or reloads:
             rows = () if document is None else tuple(document.rows)
-            await self._record.write_next(self.name, before, now)
+            if document is not None or not self.is_derived:  # else all of it can be derived again
+                await self._record.write_next(self.name, before, now)
             written = await self.served.write(self.name, now.text)
             if written.note:
                 self.say(written.note)
