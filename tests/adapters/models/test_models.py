@@ -381,7 +381,7 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
     assert str(told.value) == (
         f"No key for {kind}:m was found. Set the environment variable {name}_API_KEY, store it in the "
         f"system's keyring (service handrail, user name {name}_API_KEY), or in VS Code run “Handrail: Set "
-        "Key…”."
+        "API Key…”."
     )
 
 
