@@ -350,8 +350,8 @@ Everything works through standard LSP. This page is for clients that want more, 
 Each message from client to server exists twice, with the same params and result: as a command
 (`workspace/executeCommand` with one object as its only argument) and as a custom request. The command
 `handrail.turn.start`, for example, is the request `handrail/turn/start`. Descriptions on this page leave out
-the prefix `handrail.`. Generic clients drop the result of a command, so results are also shown as documents,
-diagnostics, progress or messages.
+the prefix `handrail.`. Clients that do not know handrail ignore the result of a command, so results are also
+shown as documents, diagnostics, progress or messages.
 
 Unknown fields are ignored; a missing optional field has its default. Wrong params are answered with
 `InvalidParams` (−32602) and the name of the field; unknown ids, and requests that cannot be carried out now,
@@ -367,13 +367,13 @@ a client that did not opt in.
 ## Questions
 
 The server asks with `handrail/approval/request`. If a client did not opt in to this, the server asks with
-`window/showMessageRequest`, which offers only *No* and *Show*, so that a stray key such as a digit or Return
-can never say yes. *Show* opens a document with the whole question, and the document's code actions answer it.
-While a question is open, the code actions of every open document include *Show* and *No*, `approval.list`
-lists it, and `approval.answer` answers it.
+`window/showMessageRequest`, which offers only *No* and *Show*, so that a key pressed by accident, such as a
+digit or Return, can never say yes. *Show* opens a document with the whole question, and the document's code
+actions answer it. While a question is open, the code actions of every open document can show it and say no,
+`approval.list` lists it, and `approval.answer` answers it.
 
-All of these belong to one question: the first valid answer counts and ends it everywhere. An answer is one of
-the offered choices, spelled exactly, or, if the question takes text, any text. `null`, an error and an
+All these ways lead to the same question: the first valid answer counts and ends it everywhere. An answer is
+one of the offered choices, spelled exactly, or, if the question takes text, any text. `null`, an error and an
 unknown choice leave the question open, so a notification that disappears is never an answer. The question
 ends as a no after the time in the setting `handrail.questions.timeout`, and when its turn or the connection
 ends. Several questions can be open at once.
@@ -404,9 +404,9 @@ running.
 A session can be shown as a document (`chat.open`), or as values in a client's own view. `chat.read` returns
 all items of a conversation; from then on, `handrail/chat/changed` tells a client with the service `chat` what
 was added, changed or removed, ten times a second at most. The document and the view show the same
-conversation, so a message or an answer in one appears in the other. Text from the model and remarks are
-Markdown, everything else is plain text. Never act on any of it: no HTML, no `command:` links, no remote
-pictures.
+conversation, so a message or an answer in one appears in the other. Text from the model and handrail's own
+remarks (items of the kind `remark`) are Markdown, everything else is plain text. Never act on any of it: no
+HTML, no `command:` links, no remote pictures.
 
 ## Checkpoints
 
@@ -426,7 +426,7 @@ Several processes may change the files of one workspace: the server of each edit
 1. Resolve every link. Open the folder that holds the file and lock it with `flock(LOCK_EX)`. If its path
    then names another folder, start again. Lock the folders of one change in the order of their device and
    inode numbers, each once. For a folder that does not exist yet, lock the nearest existing folder above it;
-   that is enough, because a new file is only created where there is none.
+   that is enough, because a file is created only if its name is still free.
 2. If the file has several names (hard links), open and lock the file too.
 3. If the folder cannot be opened for lack of permission, or cannot be locked (some network file systems,
    Windows), lock a file instead: in `locks/` in the state folder (`$XDG_STATE_HOME/handrail`, or the
@@ -469,10 +469,11 @@ def _wrapped(text: str) -> Iterator[str]:
 
 FAILURES_NOTE = "made by scripts/generate.py from server/handrail/core/failure.py; do not edit"
 FAILURES_INTRODUCTION = """
-This page lists every way in which an edit, or another tool call of the model, can fail, and what to do about
-it. The code is in the diagnostic, in the turn's report and in the result that the model reads; its meaning
-never changes. A failed edit has changed nothing unless its section says otherwise. Advice on the text of an
-edit is for its author. This is usually the model: it gets the same advice, and usually tries again by itself.
+This page lists every reason why an edit, or another tool call of the model, was not carried out, and what to
+do about it. The code is in the diagnostic, in the turn's report and in the result that the model reads; its
+meaning never changes. A failed edit has changed nothing unless its section says otherwise. If a section says
+how to correct an edit, this is for whoever wrote it: usually the model, which gets the same advice and tries
+again by itself.
 
 handrail shows a failure until one of these happens: the document has the edit's text, a later edit lands at
 the same place, the document is rewritten, the turn is restored, or you dismiss the failure. If the edit was
@@ -529,10 +530,10 @@ How you change a setting depends on where you use handrail:
   request passes settings in `initializationOptions.handrail.settings`, by name without the prefix
   `handrail.`, dotted or nested.
 
-**Scope**: handrail takes *machine* settings only from your own settings (in LSP, from global scope or from
-`initializationOptions`), so that a cloned folder cannot choose the model. *Window* settings can differ
-between workspaces. In a workspace that you have not trusted (VS Code), handrail ignores the settings of the
-folder.
+**Scope**: handrail takes *machine* settings only from your own settings (in LSP, from the answer to
+`workspace/configuration` without a `scopeUri`, or from `initializationOptions`), so that a cloned folder
+cannot choose the model. *Window* settings can differ between workspaces. In a workspace that you have not
+trusted (VS Code), handrail ignores the settings of the folder.
 """
 
 EXTENSION_INTRODUCTION = """

@@ -135,7 +135,7 @@ export interface TurnReport {
   session: string;
   /** The turn's id. */
   turn: string;
-  /** `finished`: the model gave its answer. `stopped`: a guard or a limit ended the turn. `cancelled`: the user stopped it. `failed`: the connection to the model or the editor was lost. */
+  /** `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or because the model repeated itself. `cancelled`: the user ended it. `failed`: the connection to the model or the editor was lost. */
   state: TurnState;
   /** The model's own text, with nothing added. */
   answer: string;
@@ -249,7 +249,7 @@ export interface RestoreReport {
   deleted: string[];
   /** Documents that were left unchanged. */
   conflicts: RestoreConflict[];
-  /** Documents of which only a part was restored, so that they match neither their earlier state nor the checkpoint. */
+  /** Documents of which only a part was restored, so that they match neither their state before the restore nor the checkpoint. */
   partial: RestorePart[];
   /** Id of a checkpoint taken just before, which undoes this restore; null if there was nothing to restore. */
   checkpoint: string | null;
@@ -1762,7 +1762,7 @@ export const TURN_CANCEL = "handrail/turn/cancel";
 /** Lists the models of the chosen model's server; fails if that server does not answer. */
 export const MODEL_LIST = "handrail/model/list";
 
-/** Forgets the keys that were found; the next turn looks for them again. */
+/** Makes the server forget the API keys that it has read; the next turn reads them again. */
 export const MODEL_FORGET = "handrail/model/forget";
 
 /** Lists the sessions of the workspace, newest first. */
@@ -1864,7 +1864,7 @@ export const REVIEW_PREVIOUS = "handrail/review/previous";
 /** Writes and opens the review document, which shows all changes and takes comments. */
 export const REVIEW_OPEN = "handrail/review/open";
 
-/** Writes a comment on a change or on lines into the review document, or makes room there for one. */
+/** Writes a comment on a change or on lines into the review document, or adds an empty place there to write one. */
 export const REVIEW_COMMENT = "handrail/review/comment";
 
 /** Lists the comments that were not sent yet, wherever they were written. */
@@ -1888,7 +1888,7 @@ export const CHAT_SEND = "handrail/chat/send";
 /** Sends a message to a conversation from anywhere in the editor, with the selected text; or adds it to the draft. */
 export const CHAT_ASK = "handrail/chat/ask";
 
-/** Sends an earlier message again, as it now reads, in a new session with everything before it. */
+/** Sends an earlier message again, with the changes that the user has made to it, in a new session that also has everything before it. */
 export const CHAT_RESEND = "handrail/chat/resend";
 
 /** Restores the text of an earlier message that was changed in the document. */

@@ -36,9 +36,9 @@ class Code(StrEnum):
     BAD_PATCH = (
         "bad-patch",
         "The patch cannot be read, or its parts contradict each other. The message names the line of "
-        "the patch and what was expected there. The same code marks edits that would fit but were "
-        "held back because another edit of the same call does not, and new lines whose indentation "
-        "cannot be adapted to the document. Correct the patch and send it again.",
+        "the patch and what was expected there. Two more failures have this code: an edit that would "
+        "fit was not made, because another edit of the same call does not fit; or new lines have an "
+        "indentation that cannot be adapted to the document. Correct the patch and send it again.",
     )
     EMPTY_SEARCH = (
         "empty-search",
@@ -110,7 +110,8 @@ class Code(StrEnum):
     BUSY = (
         "busy",
         "Another program is using the file: it keeps writing the file, or has had its folder locked for two "
-        "seconds (the message names the program if the system does). Nothing was changed. Try again.",
+        "seconds (the message names the program if the system reports its name). Nothing was changed. Try "
+        "again.",
     )
     # The call.
     BLOCKED = (

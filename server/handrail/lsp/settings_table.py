@@ -173,7 +173,7 @@ TERMINAL_SAVE = Setting(
     does=(
         "Whether handrail saves documents with your unsaved changes before a command that may change files. "
         "`ask`: it asks you first. `always`: it saves them. `never`: it leaves them unsaved, and tells the "
-        "model which these are. It saves documents that only the agent changed in any case. Before a "
+        "model which these are. Documents that only the agent changed are always saved. Before a "
         "read-only command it saves nothing."
     ),
 )
@@ -275,8 +275,8 @@ CHECKS = Setting(
         "patterns, as in .gitignore, for the documents to check. A check runs in the sandbox, "
         "where it cannot write, not even a cache; without a sandbox, a rule of `handrail.approvals` must "
         "allow its command. "
-        "With bubblewrap it sees unsaved text. Elsewhere it sees saved documents only, unless you add a "
-        "command `stdin` that reads one document, `{file}`, from its standard input, such as "
+        "With bubblewrap it sees unsaved text. Elsewhere it sees saved documents only, unless you add the "
+        "field `stdin`: a command that reads one document, `{file}`, from its standard input, such as "
         "`ruff check --no-cache --output-format=concise --stdin-filename={file} -`. handrail waits at most 2 "
         "seconds for checks before it asks the model to continue. A check is stopped after 30 seconds, and "
         "when the turn ends. In an untrusted workspace no check runs."
@@ -299,8 +299,8 @@ CHECKPOINTS_AGE = Setting(
     scope=Scope.MACHINE,
     bounds=(1, 36_500),
     does=(
-        "The number of days after which a turn's checkpoint is removed. A document's pending changes count "
-        "as kept after as many days without a new one."
+        "The number of days after which a turn's checkpoint is removed. If a document gets no new change "
+        "for that many days, its pending changes count as kept."
     ),
 )
 

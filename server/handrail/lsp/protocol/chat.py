@@ -195,7 +195,8 @@ CHAT_RESEND = Request(
     name="chat.resend",
     params=ChatResendParams,
     result=ChatDocument,
-    does="Sends an earlier message again, as it now reads, in a new session with everything before it.",
+    does="Sends an earlier message again, with the changes that the user has made to it, in a new session "
+    "that also has everything before it.",
 )
 CHAT_FORK = Request(
     name="chat.fork",

@@ -117,7 +117,8 @@ REVIEW_COMMENT = Request(
     name="review.comment",
     params=ReviewCommentParams,
     result=ReviewPlace,
-    does="Writes a comment on a change or on lines into the review document, or makes room there for one.",
+    does="Writes a comment on a change or on lines into the review document, or adds an empty place there to "
+    "write one.",
 )
 
 REVIEW_COMMENTS = Request(

@@ -256,5 +256,5 @@ MODEL_FORGET = Request(
     name="model.forget",
     params=ModelForgetParams,
     result=None,
-    does="Forgets the keys that were found; the next turn looks for them again.",
+    does="Makes the server forget the API keys that it has read; the next turn reads them again.",
 )

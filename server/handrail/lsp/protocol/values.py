@@ -152,8 +152,9 @@ class TurnReport:
     Attributes:
         session: The session's id.
         turn: The turn's id.
-        state: `finished`: the model gave its answer. `stopped`: a guard or a limit ended the turn.
-            `cancelled`: the user stopped it. `failed`: the connection to the model or the editor was lost.
+        state: `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or
+            because the model repeated itself. `cancelled`: the user ended it. `failed`: the connection to the
+            model or the editor was lost.
         answer: The model's own text, with nothing added.
         outcomes: Every change that was tried, in order.
         checkpoint: Id of the turn's checkpoint; null if nothing was changed.
@@ -326,8 +327,8 @@ class RestoreReport:
         unchanged: URIs of the documents that needed no change.
         deleted: URIs of the documents that were deleted because they did not exist before.
         conflicts: Documents that were left unchanged.
-        partial: Documents of which only a part was restored, so that they match neither their earlier state
-            nor the checkpoint.
+        partial: Documents of which only a part was restored, so that they match neither their state before
+            the restore nor the checkpoint.
         checkpoint: Id of a checkpoint taken just before, which undoes this restore; null if there was nothing
             to restore.
         conversation: The session whose conversation was rewound too, with its remaining turns; null if only
