@@ -64,7 +64,7 @@ async def test_progress_ends_on_every_path(stage: Stage, habits: Habits) -> None
     report = await editor.turn("No edit blocks here.")
     assert report["state"] == "stopped"
     shown = await sound(editor, report["turn"])
-    assert not shown or shown[-1]["message"].startswith("stopped: ")
+    assert not shown or shown[-1]["message"].startswith("ended early: ")
     editor = await stage.start(habits, settings={"model": "scripted:/none"})
     report = await editor.turn("Edit.")
     assert report["state"] == "failed"
