@@ -41,7 +41,7 @@ module.exports = {
   },
   "a conversation that cannot be opened leaves the one that is shown, which goes on": async () => {
     await inView({ sees: "Applied.", does: [["post", [{ type: "session", session: "s-that-is-gone" }]]] });
-    await inView({ sees: "That could not be done:", picture: "gone" });
+    await inView({ sees: "The conversation cannot be read:", picture: "gone" });
     saysOnly("And on it goes.");
     await inView({ sees: "Applied.", ...write("Does it go on?") });
     await inView({ sees: "And on it goes." });
