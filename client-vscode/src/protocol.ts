@@ -1780,7 +1780,7 @@ export const SESSION_COMPACT = "handrail/session/compact";
 /** Gives a session a new title. */
 export const SESSION_RENAME = "handrail/session/rename";
 
-/** Deletes a session permanently; the checkpoints of its turns stay. */
+/** Deletes a session and its document permanently; the checkpoints of its turns stay. A document that is open stays. */
 export const SESSION_DELETE = "handrail/session/delete";
 
 /** Lists the open failures. */

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from e2e.client import Editor
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import Habits
-from e2e.test_chat import body, every_editor, killed, opened, says, shows, vscode, write
+from e2e.test_chat import REQUEST_FAILED, body, every_editor, killed, opened, says, shows, vscode, write
 from handrail.testing import answer
 from handrail.testing.buffers import path_of
 
@@ -139,3 +139,41 @@ async def test_a_file_of_the_users_that_has_the_name_stays(stage: Stage, habits:
     later = await stage.start(habits, settings=model)
     assert await opened(later, session=session) == uri
     assert titled.read_text() == "mine\n"
+
+
+# ---- Deleted --------------------------------------------------------------------------------------------
+
+
+def that_have(stage: Stage, words: str) -> list[str]:
+    """The files of the workspace and of the state folder with these words."""
+    places = (stage.root, stage.state)
+    files = (path for place in places for path in place.rglob("*") if path.is_file())
+    return [path.name for path in files if words.encode() in path.read_bytes()]
+
+
+@vscode
+async def test_of_a_deleted_conversation_no_words_are_left(stage: Stage, habits: Habits) -> None:
+    editor, _, _ = await closed(stage, habits)  # so it has had two names
+    await says(editor, other := await opened(editor, "chat.new"), "Keep it.\n")
+    await shows(editor, other, "One.\n\n## You")
+    (deleted,) = [each for each in await editor.request("session.list") if each["title"] != "Keep it."]
+    assert len(that_have(stage, PROMPT.strip())) > 1
+    await editor.request("session.delete", session=deleted["session"])
+    assert that_have(stage, PROMPT.strip()) == []
+    assert that_have(stage, "Keep it.")
+    with expect_error(REQUEST_FAILED, "does not exist"):
+        await editor.request("chat.open", session=deleted["session"])
+
+
+@vscode
+async def test_the_document_of_a_deleted_conversation_stays_while_it_is_open(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    text = await shows(editor, uri, "One.")
+    (session,) = await editor.request("session.list")
+    await editor.request("session.delete", session=session["session"])
+    assert editor.desk[uri] == text
+    assert names(stage) == [path_of(uri).name]

@@ -54,6 +54,14 @@ class ServedDocuments(Protocol):
         """Returns the last stored note about a document; None if there is none, or it is not ours."""
         ...
 
+    async def names_with_notes(self) -> tuple[str, ...]:
+        """Returns the names of the documents with a stored note; none if another server writes here."""
+        ...
+
+    async def forget(self, name: str) -> None:
+        """Removes the note about a document, and its file in our folder, if they exist."""
+        ...
+
     async def rename(self, name: str, to: str) -> str | None:
         """
         Gives a document another name; a document of that name is replaced.

@@ -113,6 +113,39 @@ class ServedFolder:
         except OSError:
             return None
 
+    async def names_with_notes(self) -> tuple[str, ...]:
+        """The names of the documents with a note."""
+        async with self._one_at_a_time:
+            return await asyncio.to_thread(self._names_with_notes)
+
+    def _names_with_notes(self) -> tuple[str, ...]:
+        state, (before, after) = workspace_folder(self.state, self.roots()), NOTE.split("{}")
+        try:
+            found = sorted(state.glob(NOTE.format("*"))) if state.is_dir() and self._is_ours(state) else []
+        except OSError:
+            return ()
+        return tuple(path.name.removeprefix(before).removesuffix(after) for path in found)
+
+    async def forget(self, name: str) -> None:
+        """Remove the note about a document, and its file."""
+        if PLAIN.fullmatch(name):
+            async with self._one_at_a_time:
+                await asyncio.to_thread(self._forget, name)
+
+    def _forget(self, name: str) -> None:
+        try:
+            state = workspace_folder(self.state, self.roots())
+            if not state.is_dir() or not self._is_ours(state):
+                return
+            (state / NOTE.format(name)).unlink(missing_ok=True)
+            there = self._read(name)
+            path = None if there is None else path_of(there[0])
+            if path is not None:
+                path.unlink(missing_ok=True)
+                self._written.discard(path)
+        except OSError as error:
+            logger.warning("The record of %s could not be removed: %s", name, in_words(error))
+
     async def rename(self, name: str, to: str) -> str | None:
         """Give a document another name."""
         if not PLAIN.fullmatch(to):

@@ -15,6 +15,7 @@ from handrail.lsp.chat import naming
 from handrail.lsp.chat.elsewhere import OtherWindows
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.chat.paths import Paths
+from handrail.lsp.served import record
 from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import Sessions
 
@@ -124,6 +125,18 @@ class Chats:
         except (ValueError, TypeError):
             return None
         return session if isinstance(session, str) and session else None
+
+    async def forget(self, session: str) -> None:
+        """Removes the documents of a session that was deleted; one that the client holds stays with it."""
+        async with self._one_at_a_time:
+            page = self._pages.get(session)
+            if page is not None and not page.is_shown:
+                del self._pages[session]
+            for name in await self.served.names_with_notes():
+                if not naming.NAME.fullmatch(name) or await self._session_of(name) != session:
+                    continue
+                if page is None or not page.is_open or page.name != name:
+                    await record.forget(self.served, name)
 
     async def knows(self, uri: str) -> None:
         """Waits until it is known whether a document is a conversation, if it may be one."""

@@ -67,3 +67,4 @@ async def rename(state: State, params: protocol.SessionRenameParams) -> None:
 async def delete(state: State, params: protocol.SessionDeleteParams) -> None:
     """Permanently remove a session."""
     await state.host.delete(params.session)
+    await state.chats.forget(params.session)

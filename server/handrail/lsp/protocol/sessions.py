@@ -167,5 +167,6 @@ SESSION_DELETE = Request(
     name="session.delete",
     params=SessionDeleteParams,
     result=None,
-    does="Deletes a session permanently; the checkpoints of its turns stay.",
+    does="Deletes a session and its document permanently; the checkpoints of its turns stay. A document that "
+    "is open stays.",
 )

@@ -86,5 +86,11 @@ class PageRecord:
         await self.served.keep(NEXT.format(name), json.dumps([_stamp(self._note), *differences]))
 
 
+async def forget(served: ServedDocuments, name: str) -> None:
+    """Removes a document, and all that is recorded of it."""
+    await served.forget(NEXT.format(name))
+    await served.forget(name)
+
+
 def _stamp(note: str) -> int:
     return zlib.crc32(note.encode("utf-8", "surrogatepass"))
