@@ -1676,7 +1676,7 @@ Without a region, ABOUT asks about the whole file."
             (failed (counted "failed"))
             (denied (counted "denied"))
             (changed (counted "command")))
-        (concat (plist-get event :state)
+        (concat (pcase (plist-get event :state) ("stopped" "ended early") ("cancelled" "stopped") (state state))
                 (if (or (null reason) (string-empty-p reason)) "" (concat ": " (handrail--line reason)))
                 (if (zerop (+ landed failed denied)) "" (format "; %s landed" (handrail--number landed "edit")))
                 (if (zerop failed) "" (format ", %d did not land" failed))

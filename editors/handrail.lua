@@ -363,6 +363,8 @@ local function count(report, status, by_commands)
 end
 
 -- How a turn ended, and why; what became of its edits, and how many files its commands have changed.
+local endings = { stopped = "ended early", cancelled = "stopped" } -- how a turn has ended, if in other words
+
 local function ending(report)
   local told = {}
   if count(report) > 0 then
@@ -377,7 +379,7 @@ local function ending(report)
     return told or report.state
   end
   local reason = report.reason and report.reason ~= "" and (": " .. report.reason:gsub("%.$", "")) or ""
-  return report.state .. reason .. (told and "; " .. told or "")
+  return (endings[report.state] or report.state) .. reason .. (told and "; " .. told or "")
 end
 
 local function end_turn(turn, report)

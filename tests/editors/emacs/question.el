@@ -50,7 +50,7 @@
     (handrail-ask "go")
     (drive-await "the question" (string-search "is waiting for you (1)" (question-mode-line)))
     (drive-keys "M-x handrail-stop RET")
-    (drive-await "the turn's end" (drive-said "handrail: cancelled"))
+    (drive-await "the turn's end" (drive-said "handrail: stopped"))
     (drive-await "the question's end" (not (string-search "is waiting for you" (question-mode-line))))
     (drive-note 'stopped (if (file-exists-p "ran.txt") :json-false t))))
 

@@ -104,7 +104,7 @@ return function(drive)
     return drive.text(chat):find("And on,", 1, true)
   end)
   drive.type("\\x", function()
-    return record.messages[#record.messages]:find("cancelled", 1, true)
+    return record.messages[#record.messages]:find("handrail: stopped", 1, true)
   end)
   drive.say(":HandrailStop<CR>", "nothing is running")
 

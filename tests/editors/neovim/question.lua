@@ -46,7 +46,7 @@ return function(drive)
   drive.await("the question", banner)
   vim.cmd("HandrailStop")
   drive.await("the turn's end", function()
-    return record.messages[#record.messages]:find("cancelled")
+    return record.messages[#record.messages]:find("handrail: stopped", 1, true)
   end)
   record.stopped = not has_run() and banner() == nil
 end
