@@ -55,3 +55,31 @@ def without_facts(text: str) -> list[str]:
     """Its rows without the one that says what the model has used, and blanks at their ends."""
     rows = [row.rstrip() for row in text.split("\n")]
     return [row for row in rows if "of the context" not in row]
+
+
+@every_editor
+async def test_what_was_typed_into_an_answer_that_a_kill_cuts_off_stays_at_its_place(
+    stage: Stage, habits: Habits
+) -> None:
+    pieces = [f"row {number}.\n" for number in range(6)]
+    with streaming_model(Answer(pieces=[*pieces, "never"])) as model:
+        settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
+        editor = await stage.start(habits, settings=settings)
+        uri = await opened(editor)
+        write(editor, uri, "Go.\n")
+        await editor.request("chat.send", uri=uri)
+        for piece in pieces:
+            await shows(editor, uri, piece)
+            if piece is not pieces[-1]:
+                model.go_on()
+        editor.desk.rewrite(uri, editor.desk[uri].replace("row 3.\n", "row 3.\nmine 🙂\n"))
+        editor.desk.tell()
+        await killed(stage, editor)
+        held = editor.desk[uri]
+        later = await stage.start(habits, settings=settings)
+        later.desk.open(uri, held)
+        (session,) = await later.request("session.list")
+        await opened(later, session=session["session"])
+        answer = "row 0.\nrow 1.\nrow 2.\nrow 3.\nmine 🙂\nrow 4.\nrow 5.\n\n*This turn did not finish.*\n"
+        assert answer in later.desk[uri]
+        assert later.desk[uri].count("mine 🙂") == 1

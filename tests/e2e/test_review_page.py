@@ -236,6 +236,31 @@ async def test_it_is_the_same_after_its_server_was_killed(
 
 
 @every_editor
+async def test_killed_before_an_update_is_recorded_its_lines_are_no_comments(
+    stage: Stage, habits: Habits
+) -> None:
+    stage.put("a.txt", FIVE)
+    model = stage.script(answer("", call("patch", mode="v4a", patch=PATCH)), answer("Done."))
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await editor.request("review.list")
+    (note,) = stage.state.rglob("served-review.md.json")
+    early = note.read_bytes()
+    await editor.turn(LABEL)
+    before = await shows(editor, uri, *HUNKS)
+    await editor.request("review.open")  # all of it is recorded
+    stage.running[-1].kill()
+    await editor.wait_closed_quietly()
+    editor.has_left = True
+    note.write_bytes(early)
+    again = await stage.start(habits, settings=model)
+    again.desk.open(uri, before)
+    await again.request("review.open")
+    assert await again.request("review.comments") == []
+    assert again.desk[uri] == before
+
+
+@every_editor
 async def test_closed_unsaved_it_is_what_it_was(editor: Editor) -> None:
     uri = await opened(editor)
     editor.desk.type(uri, "Why so loud?\n", after="+TWO\n```\n")

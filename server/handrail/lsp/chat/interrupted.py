@@ -27,9 +27,15 @@ def with_words(parts: Iterable[Part], page: Page, turns: Sequence[TranscriptTurn
     for part in parts:
         if part.key in rows:
             key = f"{COMING}{part.key.removeprefix(END)}"
-            result.append(Part(key=key, rows=tuple(rows[part.key])))
+            result.append(Part(key=key, rows=_rows_apart(rows[part.key])))
         result.append(part)
     return result
+
+
+def _rows_apart(rows: Sequence[str]) -> tuple[str, ...]:
+    """Returns the rows, each with its end, and with an empty one below them, as in each part."""
+    ended = [row if row.endswith("\n") else f"{row}\n" for row in rows]
+    return (*ended, "\n") if ended[-1].strip() else tuple(ended)
 
 
 def _was_interrupted(one: TranscriptTurn) -> bool:

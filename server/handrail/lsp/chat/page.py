@@ -26,7 +26,7 @@ LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
 SHARE = 14  # pauses are this many times as long as an update, which so takes a fifteenth of the time at most
 SAID = "you:"  # prefix of the keys of parts that show the user's messages
 LIMIT_GONE = 2_000  # sent lines that are remembered
-KEEP_S = 1.0  # how often, at most, the owners of lines are stored while a turn runs
+KEEP_S = 1.0  # how often, at most, the whole document is recorded while a turn runs
 
 
 def _unset() -> View:
