@@ -230,7 +230,7 @@ def test_a_pasted_reply_in_each_position_encoding(neovim: Neovim, encoding: str)
 
 def test_a_prompt_without_edits_says_what_can_be_pasted(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
-    values = {"open": "poem.txt", "command": "Handrail make it rhyme", "ended": "stopped", "last": True}
+    values = {"open": "poem.txt", "command": "Handrail make it rhyme", "ended": "ended early", "last": True}
     seen = neovim.run("one_turn", clipboard="", values=values)
     assert "<<<<<<< SEARCH" in seen["last"]
     assert "handrail.model" in seen["last"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import subprocess
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -13,9 +14,14 @@ import pytest
 from agent.tools.test_background import begin, ended, turn, until
 from agent.turn.test_taken_back import Contained, landlocked, namespaces
 from bench import Never, Yes
+from handrail.adapters.commands import process
+from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment
+from handrail.adapters.containment.holding import Holding
 from handrail.agent.turn.command import background
+from handrail.agent.turn.command.running import BackgroundCommand
 from handrail.core.policy.containment import Sandbox
+from handrail.core.policy.shell import SetAside
 from handrail.ports import ALLOW, DENY, Kind, Question, Terms
 from handrail.testing import call, lay_out, snapshot
 
@@ -144,11 +150,70 @@ async def test_a_turn_that_is_stopped_sets_it_aside_and_asks_nothing(bench: Cont
 async def test_if_a_hidden_file_is_replaced_it_is_ended_and_its_output_withheld(bench: Contained) -> None:
     await turn(bench, begin("touch made; e=.en; while :; do cat ${e}v; sleep 0.01; done"))
     await until((bench.root / "made").exists)  # the file that it must not see is hidden by now
-    beside = bench.root.parent / "new"
-    beside.write_text("KEY=secret of the user\n")
-    os.replace(beside, bench.root / ".env")
+    replace_hidden_file(bench)
     (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
     assert "secret of the user" not in text
     assert "withheld" in text
     async with asyncio.timeout(60):
         await ended(bench)
+
+
+@pytest.mark.parametrize("bench", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
+async def test_the_output_of_one_that_is_being_ended_for_it_is_withheld_too(
+    bench: Contained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read when the command has been ended, and its containment is being given back."""
+    is_ended, is_asked = threading.Event(), threading.Event()
+    release, set_aside = bench.containment.release, Processes.set_aside
+
+    def release_later(holding: Holding) -> None:
+        is_ended.set()
+        is_asked.wait(60)
+        release(holding)
+
+    async def ask(self: Processes, name: str) -> SetAside:
+        try:
+            return await set_aside(self, name)
+        finally:
+            is_asked.set()
+
+    await turn(bench, begin("touch made; e=.en; while :; do cat ${e}v; sleep 0.01; done"))
+    await until((bench.root / "made").exists)
+    monkeypatch.setattr(bench.containment, "release", release_later)
+    monkeypatch.setattr(Processes, "set_aside", ask)
+    replace_hidden_file(bench)
+    await until(is_ended.is_set)
+    (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
+    assert "secret of the user" not in text
+    assert "Its output is withheld." in text
+
+
+@pytest.mark.parametrize("bench", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
+async def test_if_it_is_replaced_while_the_command_begins_nothing_is_told_either(
+    bench: Contained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(background, "FIRST_S", 60.0)  # it is looked at when `wait` says so
+    monkeypatch.setattr(process, "POLL_S", 60.0)
+    wait = background.Background._wait
+
+    async def wait_for_secret(
+        self: background.Background, command: BackgroundCommand, seconds: float | None
+    ) -> None:
+        if seconds is None:
+            await wait(self, command, None)
+        else:
+            await until((bench.root / "made").exists)
+            replace_hidden_file(bench)
+            await until(lambda: len(command.unread))
+
+    monkeypatch.setattr(background.Background, "_wait", wait_for_secret)
+    sees = "touch made; e=.en; until grep -q secret ${e}v 2> $e; do sleep 0.01; done; cat ${e}v; sleep 60"
+    (text,) = await turn(bench, begin(sees))
+    assert "secret of the user" not in text
+    assert "withheld" in text
+
+
+def replace_hidden_file(bench: Contained) -> None:
+    beside = bench.root.parent / "new"
+    beside.write_text("KEY=secret of the user\n")
+    os.replace(beside, bench.root / ".env")

@@ -52,7 +52,7 @@ class Processes:
         self._environment = environment.of_commands(environ)
         self._roots = roots
         self._containment = containment
-        self._named: dict[str, Holding] = {}
+        self._named: dict[str, Holding | None] = {}  # None: it has ended, its containment is being released
 
     async def available(self) -> Available:
         """Returns how far commands can be contained; see the port."""
@@ -104,7 +104,7 @@ class Processes:
         """Move away what has appeared while a command runs; see the port."""
         holding = self._named.get(name)
         if holding is None or self._containment is None:
-            return SetAside()
+            return SetAside(is_over=name in self._named)
         taken = await in_thread(self._containment.take_away, holding, is_over=False)
         uncovered = holding.replaced_file() or ""
         return SetAside(appeared=taken.appeared, unsearched=taken.unsearched, uncovered=uncovered)
@@ -129,8 +129,12 @@ class Processes:
             await in_thread(self._containment.take_away, holding)
             raise
         finally:
-            self._named.pop(run.name, None)
-            await in_thread(self._containment.release, holding)
+            if run.name:
+                self._named[run.name] = None
+            try:
+                await in_thread(self._containment.release, holding)
+            finally:
+                self._named.pop(run.name, None)
 
     async def _run(
         self,

@@ -152,11 +152,13 @@ class SetAside:
 
     Attributes:
         appeared, unsearched, uncovered: As in `RunResult`.
+        is_over: Whether the command has ended, so that its `RunResult` has the answer.
     """
 
     appeared: tuple[Appeared, ...] = ()
     unsearched: str = ""
     uncovered: str = ""
+    is_over: bool = False
 
 
 def paths(command: ParsedCommand) -> tuple[str, ...]:

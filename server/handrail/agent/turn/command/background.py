@@ -225,6 +225,8 @@ class Background:
         command.task = asyncio.create_task(self._attend(command, action, places, ports, inner))
         command.task.add_done_callback(end)
         await self._wait(command, FIRST_S)
+        if command.is_running:
+            await self._move_away(command, ports)
         text = command.report(ports.secrets())
         if command.is_running:
             hint = f'read_output {{"output": "{command.id}"}} shows more of its output; `stop` stops it.'
@@ -244,6 +246,7 @@ class Background:
         try:
             answer = await action.run(places, ports, console)
             if isinstance(answer, CommandReport):
+                command.is_withheld = command.is_withheld or answer.withheld
                 answer = await appeared.put_back_saved(answer, command.began, ports)
                 command.aside += answer.appeared
                 command.notes += appeared.remarks(replace(answer, appeared=()), ports, console)
@@ -347,6 +350,8 @@ class Background:
         if layer.uncovered:  # its output must no longer be read
             command.is_withheld = True
             await self.end(command)
+        if layer.is_over:  # only its result says whether its output may be read
+            await self._wait(command, None)
         said = (
             f"handrail could not check for new files that run later, such as git hooks: {layer.unsearched}."
         )

@@ -29,6 +29,7 @@ class BackgroundCommand:
         process: The port that runs it.
         answer: How it ended; None while it runs.
         checkpoint: The checkpoint with its changes, once there are any.
+        is_withheld: Whether its output must not be read: it may have seen what it must not.
     """
 
     id: str
@@ -92,8 +93,7 @@ class BackgroundCommand:
 
     def report(self, secrets: Sequence[str]) -> str:
         """Returns its state, and its output since the last report."""
-        is_withheld = self.is_withheld or (isinstance(self.answer, CommandReport) and self.answer.withheld)
-        text = "" if is_withheld else self.held_back + self.unread.take()
+        text = "" if self.is_withheld else self.held_back + self.unread.take()
         if self.is_running:
             text, self.held_back = redact.settle_tail(text, secrets)
         else:
@@ -106,7 +106,9 @@ class BackgroundCommand:
             said.append(f"New output:\n{shown}")
         else:
             said.append(
-                "Its output is withheld." if is_withheld else "It has printed nothing since the last read."
+                "Its output is withheld."
+                if self.is_withheld
+                else "It has printed nothing since the last read."
             )
         return f"{self.id}: {self.line}\n" + "\n".join(filter(None, said))
 
