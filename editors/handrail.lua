@@ -225,13 +225,30 @@ local function fold(buffer)
   end
 end
 
--- Whether the file of a buffer is as it was when this was asked last: `:write` would ask about another one.
-local function is_same_file(buffer)
-  return vim.b[buffer].handrail_written == vim.fn.getftime(vim.api.nvim_buf_get_name(buffer))
+-- What is known of a buffer's file without reading it: an editor asks before it writes over another one.
+local function state_of_file(buffer)
+  local found = vim.uv.fs_stat(vim.api.nvim_buf_get_name(buffer))
+  return found and table.concat({ found.mtime.sec, found.mtime.nsec, found.size }, " ") or ""
 end
 
 local function note_file(buffer)
-  vim.b[buffer].handrail_written = vim.fn.getftime(vim.api.nvim_buf_get_name(buffer))
+  vim.b[buffer].handrail_file = state_of_file(buffer)
+end
+
+-- Whether a buffer has all lines that its file has by now, in their order; empty ones do not count.
+local function has_all_lines(buffer)
+  local is_read, wanted = pcall(vim.fn.readfile, vim.api.nvim_buf_get_name(buffer))
+  if not is_read then
+    return false
+  end
+  wanted = vim.tbl_filter(function(line)
+    return line ~= ""
+  end, wanted)
+  local found = 0
+  for _, line in ipairs(vim.api.nvim_buf_get_lines(buffer, 0, -1, false)) do
+    found = line == wanted[found + 1] and found + 1 or found
+  end
+  return found == #wanted
 end
 
 local function prepare_conversation(buffer)
@@ -250,6 +267,10 @@ local function prepare_conversation(buffer)
   end)
   on({ "BufReadPost", "BufWritePost", "FileChangedShellPost" }, function()
     note_file(buffer)
+  end)
+  -- Without this, Neovim asks which text to use. The server adds to this one what the file has.
+  on("FileChangedShell", function()
+    vim.v.fcs_choice = vim.v.fcs_reason == "conflict" and "" or "ask"
   end)
   if vim.g.handrail_keys ~= false then
     for key, command in pairs({ s = "HandrailSend", x = "HandrailStop", n = "HandrailNew" }) do
@@ -1514,10 +1535,12 @@ end)
 on("QuitPre", function()
   for _, buffer in ipairs(vim.api.nvim_list_bufs()) do
     local is_written = not vim.api.nvim_buf_is_loaded(buffer) or not vim.bo[buffer].modified
-    if not is_written and is_conversation(buffer) and is_same_file(buffer) then
-      vim.api.nvim_buf_call(buffer, function()
-        vim.cmd("silent! write")
-      end)
+    if not is_written and is_conversation(buffer) then
+      if vim.b[buffer].handrail_file == state_of_file(buffer) or has_all_lines(buffer) then
+        vim.api.nvim_buf_call(buffer, function()
+          vim.cmd("silent! write!")
+        end)
+      end
     end
   end
 end)

@@ -654,6 +654,16 @@ def test_other_servers_and_file_types_take_no_conversation_away(neovim: Neovim, 
     assert not [message for message in seen["messages"] if "ended" in message or "was stopped" in message]
 
 
+def test_a_conversation_written_elsewhere_keeps_the_draft_and_asks_nothing(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    seen = neovim.run("elsewhere", messages=[{"text": "Done."}])
+    assert seen["shown_again"].endswith("a draft")
+    assert seen["is_modified"]
+    assert seen["file"].startswith("Written elsewhere.\n")
+    assert not seen["is_modified_then"]
+    assert seen["file_then"] == seen["shown_again"]
+
+
 def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
     """
     Beside real servers for Python: what an edit broke is told, what was broken before is not.
