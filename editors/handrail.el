@@ -197,7 +197,7 @@ directory-local value, only settings of scope window count."
                                 :dataSupport t)
                    :completion (:contextSupport :json-false))
     :window (:workDoneProgress t :showDocument (:support t))
-    :experimental (:handrail (:turnUpdates t :approvals t :services ["save" "review" "diagnostics" "definition" "references" "symbols"]))))
+    :experimental (:handrail (:turnUpdates t :approvals t :services ["save" "reload" "review" "diagnostics" "definition" "references" "symbols"]))))
 
 (defun handrail--began-to-run (server result)
   "SERVER has answered to `initialize' with RESULT."
@@ -655,6 +655,20 @@ They end lines for the server and not for Emacs."
                                         (with-current-buffer buffer (handrail--save))))
                                     (plist-get params :uris)))))
 
+(cl-defmethod handrail--handle (_server (_ (eql 'handrail/client/reload)) params)
+  "Load the documents of PARAMS again; what the user has not saved stays as it is."
+  (seq-do (lambda (uri)
+            (when-let ((buffer (handrail--buffer uri)))
+              (with-current-buffer buffer (handrail--load))))
+          (plist-get params :uris)))
+
+(defun handrail--load ()
+  "Load this buffer again if its file was changed and it has nothing that is not saved; whether it is loaded."
+  (unless (or (buffer-modified-p) (verify-visited-file-modtime (current-buffer)))
+    (ignore-errors
+      (let ((inhibit-message t)) (revert-buffer t t t))
+      (verify-visited-file-modtime (current-buffer)))))
+
 (defun handrail--buffer (uri)
   "The buffer that a server knows as URI."
   (seq-find (lambda (buffer)
@@ -710,6 +724,10 @@ A file that is not open is opened if the server wants it so."
                (format "The document now has version %d, not %d" (handrail--doc-version handrail--doc) version))
               ((and handrail--doc (not (handrail--is-told-p))) "The user is typing in the document")
               (buffer-read-only "The buffer is read-only")
+              ;; Emacs would ask about these before the first change, and wait for the answer.
+              ((handrail--load) "The file was changed, and the buffer has been loaded again")
+              ((and buffer-file-name (stringp (file-locked-p buffer-file-name)))
+               "The file is being edited in another Emacs")
               ((seq-some (lambda (edit)
                            (pcase-let ((`(,from . ,to) (handrail--span (plist-get edit :range))))
                              (save-restriction

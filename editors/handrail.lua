@@ -279,6 +279,23 @@ local function prepare_conversation(buffer)
   end
 end
 
+-- Load documents again that a command has changed on disk; what the user has not saved stays as it is.
+local function reload(uris)
+  for _, uri in ipairs(uris) do
+    local buffer = vim.fn.bufnr(vim.uri_to_fname(uri))
+    if buffer ~= -1 and vim.api.nvim_buf_is_loaded(buffer) and not vim.bo[buffer].modified then
+      local is_asked = not vim.bo[buffer].autoread
+      if is_asked then
+        vim.bo[buffer].autoread = true -- else Neovim asks the user
+      end
+      pcall(vim.cmd.checktime, buffer)
+      if is_asked then
+        vim.bo[buffer].autoread = false
+      end
+    end
+  end
+end
+
 -- Show a document of the server's in a window, with the cursor where the user writes.
 local function open(client, found)
   local buffer = vim.fn.bufadd(vim.uri_to_fname(found.uri))
@@ -1419,7 +1436,7 @@ vim.lsp.config("handrail", {
     handrail = {
       approvals = true,
       turnUpdates = true,
-      services = { "review", "diagnostics", "definition", "references", "symbols" },
+      services = { "reload", "review", "diagnostics", "definition", "references", "symbols" },
     },
   },
   handlers = {
@@ -1440,6 +1457,9 @@ vim.lsp.config("handrail", {
       pending[context.client_id] = changed.pending
       redraw_status()
       refresh_list(client_of(context))
+    end,
+    ["handrail/client/reload"] = function(_, params)
+      reload(params.uris)
     end,
     ["handrail/client/diagnostics"] = function(_, params, context)
       local client = client_of(context)

@@ -40,7 +40,7 @@ const SEVERITIES: Partial<Record<MessageType, Severity>> = { [MessageType.Error]
 const MODEL_TEXT = new ProgressType<{ delta: string }>();
 
 /** What this client always does for the server. */
-const SERVICES = ["save", "secret", "chat", "review", "diagnostics", "definition", "references", "symbols"];
+const SERVICES = ["save", "reload", "secret", "chat", "review", "diagnostics", "definition", "references", "symbols"];
 
 /**
  * Creates a client for the server, without starting it. It never starts a server again by itself: a server that ended

@@ -283,6 +283,9 @@ export class Connection implements Disposable {
       this.reviewEmitter.fire(change);
     });
     client.onRequest(protocol.CLIENT_SAVE, (params: protocol.SaveParams) => answerSave(params, client));
+    client.onNotification(protocol.CLIENT_RELOAD, () => {
+      // VS Code itself loads documents again that have no unsaved text.
+    });
     for (const [method, command] of NAME_COMMANDS) {
       client.onRequest(method, (params: protocol.NameParams) => answerName(command, params, client));
     }

@@ -1615,7 +1615,7 @@ export interface ClientOptions {
   unattended?: boolean;
   /** Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored. */
   untrusted?: boolean;
-  /** What the client does for the server: `save` saves documents, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report, `definition`, `references` and `symbols` ask them for names. */
+  /** What the client does for the server: `save` saves documents, `reload` loads them again when a command has changed their files, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report, `definition`, `references` and `symbols` ask them for names. */
   services?: string[];
   /** Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are allowed too. */
   settings?: Record<string, unknown>;
@@ -1631,6 +1631,12 @@ export interface SaveParams {
 export interface SaveResult {
   /** URIs of the documents that are saved now. */
   saved: string[];
+}
+
+/** Tells the client that a command has changed the files of open documents. */
+export interface ReloadParams {
+  /** URIs of the open documents that do not have the text of their files. */
+  uris: string[];
 }
 
 /** Asks for a key that the client may have stored. */
@@ -1932,6 +1938,8 @@ export const REVIEW_CHANGED = "handrail/review/changed";
 export const CHAT_CHANGED = "handrail/chat/changed";
 
 export const CLIENT_SAVE = "handrail/client/save";
+
+export const CLIENT_RELOAD = "handrail/client/reload";
 
 export const CLIENT_SECRET = "handrail/client/secret";
 

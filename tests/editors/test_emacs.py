@@ -6,6 +6,7 @@ The steps in `emacs/*.el` do what a user does; the assertions are here. Emacs co
 """
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -95,6 +96,33 @@ def test_typing_on_while_edits_arrive(emacs: Emacs) -> None:
     assert files(seen["after"], "buffers") == {"poem.txt": f"zero\n{poem}{typed}end".encode()}
     assert seen["after"]["diagnostics"] == []
     assert "handrail: finished; 3 edits landed" in seen["shown"]
+
+
+def test_an_edit_asks_nothing_about_files_that_were_changed_elsewhere(emacs: Emacs) -> None:
+    emacs.workspace.mkdir()
+    for name in ("poem.txt", "song.txt"):
+        (emacs.workspace / name).write_bytes(b"one\ntwo\n")
+    steps = [{"calls": [replace(name, "two\n", "TWO\n")]} for name in ("poem.txt", "song.txt")]
+    seen = emacs.run("elsewhere", [*steps, {"text": "Done."}], owner=f"someone@elsewhere.{os.getpid()}:1")
+    assert files(seen["after"], "buffers") == {"poem.txt": b"zero\none\nTWO\n", "song.txt": b"one\ntwo\n"}
+    assert files(seen["after"], "disk")["poem.txt"] == b"zero\none\ntwo\n"
+    assert "handrail: finished; 1 edit landed, 1 did not land" in seen["shown"]
+    (failure,) = seen["after"]["diagnostics"]
+    assert "is being edited in another Emacs" in failure["text"]
+
+
+def test_a_document_has_what_a_command_wrote_before_it_is_edited(emacs: Emacs) -> None:
+    emacs.workspace.mkdir()
+    (emacs.workspace / "poem.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
+    steps = [
+        {"calls": [{"name": "terminal", "arguments": {"command": "sed -i s/two/TWO/ poem.txt"}}]},
+        {"calls": [replace("poem.txt", "TWO\nthree\n", "TWO\nTHREE\n")]},
+        {"text": "Done."},
+    ]
+    seen = emacs.run("command", steps)
+    assert files(seen["after"], "buffers") == {"poem.txt": b"one\r\nTWO\r\nTHREE\r\n"}
+    assert files(seen["after"], "disk") == {"poem.txt": b"one\r\nTWO\r\nthree\r\n"}
+    assert files(seen["written"], "disk") == {"poem.txt": b"one\r\nTWO\r\nTHREE\r\n"}
 
 
 # Files of many modes, and of none.

@@ -123,6 +123,11 @@ class Client:
         """Whether it saves documents when asked to."""
         return "save" in self.services
 
+    @property
+    def reloads(self) -> bool:
+        """Whether it loads documents again when told that their files were changed."""
+        return "reload" in self.services
+
     def compares(self, version: int) -> bool:
         """Whether it refuses an edit of a *version* that its document no longer has."""
         return self.versioned and not (self.takes_version_0 and version == 0)

@@ -119,6 +119,15 @@ class Editor(Protocol):
         """Asks the client to save open documents; returns the URIs that are now saved."""
         ...
 
+    async def reload(self, uris: Sequence[str]) -> frozenset[str]:
+        """
+        Waits until the client has loaded open documents again whose files were changed.
+
+        Returns:
+            The URIs of those that still do not have the text of their files.
+        """
+        ...
+
     async def read_bytes(self, uri: str) -> bytes | None:
         """Returns a file's bytes on disk; None if it does not exist or cannot be read."""
         ...

@@ -41,15 +41,23 @@ class Buffers:
     def open(self, file: Path | str, text: str | None = None) -> str:
         """Open a file, or an untitled document with *text*; returns its URI."""
         uri = file if isinstance(file, str) else file.as_uri()
-        raw = path_of(uri).read_bytes() if text is None else b""
-        bom = raw.startswith(codecs.BOM_UTF8)
-        content = raw.removeprefix(codecs.BOM_UTF8).decode("utf-8") if text is None else text
-        eol = None
-        if text is None:
-            content, eol = self.profile.text_and_eol(content)
+        content, eol, bom = self._read(uri) if text is None else (text, None, False)
         first = self.profile.first_version
         self._show(Buffer(uri, content, first, self.profile.ticks, saved_eol=eol, bom=bom))
         return uri
+
+    def _read(self, uri: str) -> tuple[str, str | None, bool]:
+        """Return the text of a file, the line end that it is saved with, and whether it has a mark."""
+        raw = path_of(uri).read_bytes()
+        content, eol = self.profile.text_and_eol(raw.removeprefix(codecs.BOM_UTF8).decode("utf-8"))
+        return content, eol, raw.startswith(codecs.BOM_UTF8)
+
+    def reload(self, uri: str) -> None:
+        """Load the file of an open document again, as an editor does that follows its files."""
+        document = self.documents[uri]
+        content, document.saved_eol, document.bom = self._read(uri)
+        self.rewrite(uri, content)
+        self.tell(loudly=True)
 
     def _show(self, document: Buffer) -> None:
         self.documents[document.uri] = document

@@ -24,6 +24,8 @@ class HandrailEditor(ScriptedEditor):
     Attributes:
         saves: What it was asked to save.
         saving: How it answers that.
+        reloads: The documents that it was told to load again.
+        reloading: What it does with them; by default it loads them.
         updates: Every `handrail/turn/update`.
         ended_questions: Every `handrail/approval/ended`.
         reviewed: Every `handrail/review/changed`.
@@ -38,6 +40,8 @@ class HandrailEditor(ScriptedEditor):
         self.ended_questions: list[Json] = []
         self.reviewed: list[Json] = []
         self.chat_changes: list[Json] = []
+        self.reloads: list[list[str]] = []
+        self.reloading: Callable[[list[str]], None] = self._reload_each
         self.saving: Callable[[list[str]], Json] = self._save_each
         super().__init__(profile, root, variation)
 
@@ -71,6 +75,7 @@ class HandrailEditor(ScriptedEditor):
         super()._register()
         if self.profile.has_extension:
             self.handle("handrail/client/save", self._save)
+            self.handle("handrail/client/reload", self._reload)
         self.handle("handrail/approval/request", self._approve)
         for method, received in (
             ("handrail/turn/update", self.updates),
@@ -86,6 +91,14 @@ class HandrailEditor(ScriptedEditor):
     def _save(self, params: Json) -> Json:
         self.saves.append(params["uris"])
         return self.saving(params["uris"])
+
+    def _reload_each(self, uris: list[str]) -> None:
+        for uri in uris:
+            self.buffers.reload(uri)
+
+    def _reload(self, params: Json) -> None:
+        self.reloads.append(params["uris"])
+        self.reloading(params["uris"])
 
     def _approve(self, params: Json) -> Json:
         self.questions.append(params)

@@ -92,6 +92,10 @@ class Disk:
         """All of *uris*: what is on disk is saved."""
         return frozenset(uris)
 
+    async def reload(self, uris: Sequence[str]) -> frozenset[str]:
+        """None: nothing is open on a disk."""
+        return frozenset()
+
     async def read_bytes(self, uri: str) -> bytes | None:
         """Returns the bytes of a file; None if it does not exist or cannot be read."""
         path = _resolve(uri)

@@ -63,6 +63,10 @@ class DryRunEditor:
         """All of them: nothing waits to be saved."""
         return frozenset(uris)
 
+    async def reload(self, uris: Sequence[str]) -> frozenset[str]:
+        """None: nothing is open in a rehearsal."""
+        return frozenset()
+
     async def read_bytes(self, uri: str) -> bytes | None:
         """The bytes on the disk, which no rehearsal changes."""
         return await self._editor.read_bytes(uri)

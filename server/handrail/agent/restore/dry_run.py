@@ -123,6 +123,10 @@ class Listener:
         """Saves nothing: the text does not depend on it."""
         return frozenset()
 
+    async def reload(self, uris: Sequence[str]) -> frozenset[str]:
+        """Loads nothing: the text does not depend on it."""
+        return frozenset()
+
     async def put_image(self, uri: str, base: Image, wanted: Image) -> Failure | None:
         """
         Does nothing: a place is restored as a whole or not at all, so nothing has to be known beforehand.

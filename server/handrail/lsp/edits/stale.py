@@ -1,5 +1,5 @@
 """
-Refuse to edit a document whose mirror an editor has stopped keeping.
+Have documents follow their files, and refuse to edit one whose mirror an editor has stopped keeping.
 
 Some editors stop telling of changes without closing a document: eglot does when a buffer changes its mode
 twice while it is opened. The user types and saves, the server hears of neither, and an edit would hit the
@@ -7,7 +7,7 @@ wrong lines of what the editor really holds. The proof is on the disk: the docum
 was opened or last saved, nothing was told since, and now the file holds another text.
 
 A document that was changed since, or differed from its file from the beginning, proves nothing, as any
-program may have written the file; nor does a file that a command of ours has changed.
+program may have written the file. If a command of ours has changed the file, the editor is told to load it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from handrail.core.documents import edit
-from handrail.core.documents.change import Change, Landing, Rejected, Update
+from handrail.core.documents.change import Change, Landing, PlannedHunk, Rejected, Tier, Update
 from handrail.core.documents.in_code.prompts import prompts
+from handrail.core.documents.text import to_lf
 from handrail.core.failure import Code, Failure
+from handrail.lsp import protocol, wire
 from handrail.lsp.documents import OpenDocument
 from handrail.lsp.edits.editor import LspEditor
-from handrail.ports import Stamp
+from handrail.ports import Document, Stamp
 
 RELOAD_S = 1.0  # by then an editor that reloads changed files has done so, and told
+TOLD_S = 5.0  # the same for a client that loads what it is told to
+LABEL_LOADED = "handrail: load what a command wrote"
 
 
 class WatchfulEditor(LspEditor):
@@ -60,6 +64,26 @@ class WatchfulEditor(LspEditor):
             text = edit.apply(change.base.content, change.edits)
             document.typed.expect(prompts(text, document.language, document.uri))
 
+    async def reload(self, uris: Sequence[str]) -> frozenset[str]:
+        """Has the client load documents again, and edits those that it does not load; see the port."""
+        files = {uri: await self._disk.read(uri) for uri in uris}
+        texts = {uri: each.text.content for uri, each in files.items() if isinstance(each, Document)}
+        if texts and self.client.reloads:
+            params = wire.write(protocol.ReloadParams(uris=list(texts)))
+            self._server.protocol.notify(protocol.CLIENT_RELOAD, params)
+
+        def different() -> dict[str, OpenDocument]:
+            found = ((uri, self._documents.find(uri), to_lf(text)) for uri, text in texts.items())
+            return {uri: each for uri, each, text in found if each and to_lf(each.text.content) != text}
+
+        await self._documents.until(lambda: not different(), TOLD_S if self.client.reloads else RELOAD_S)
+        if self.client.apply_edit and not self.client.reloads:
+            for uri, document in different().items():
+                update = _load(document, texts[uri])
+                self._note_written(update)
+                await super().apply([update], LABEL_LOADED)
+        return frozenset(different())
+
     async def _out_of_step(self, uri: str) -> Failure | None:
         document = self._documents.find(uri)
         if document is None or document.on_disk is None or self.stamp(document.uri) == document.on_disk:
@@ -87,6 +111,13 @@ class WatchfulEditor(LspEditor):
                 "Then send the edit again.",
             ),
         )
+
+
+def _load(document: OpenDocument, saved: str) -> Update:
+    """Returns the edits that give a document the text of its file; an editor may have LF for all lines."""
+    text = document.text
+    edits = edit.edits_between(text.content, saved if "\r" in text.content else to_lf(saved))
+    return Update(uri=document.uri, base=text, hunks=(PlannedHunk(number=None, tier=Tier.SAFE, edits=edits),))
 
 
 def _plain(text: str) -> list[str]:

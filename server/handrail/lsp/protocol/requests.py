@@ -33,6 +33,7 @@ from handrail.lsp.protocol.review import ReviewChanged
 from handrail.lsp.protocol.services import (
     ModelParams,
     ModelResponse,
+    ReloadParams,
     SaveParams,
     SaveResult,
     SecretParams,
@@ -101,6 +102,7 @@ APPROVAL_ENDED = "handrail/approval/ended"
 REVIEW_CHANGED = "handrail/review/changed"
 CHAT_CHANGED = "handrail/chat/changed"
 CLIENT_SAVE = "handrail/client/save"
+CLIENT_RELOAD = "handrail/client/reload"
 CLIENT_MODEL = "handrail/client/model"
 CLIENT_DIAGNOSTICS = "handrail/client/diagnostics"
 CLIENT_DEFINITION = "handrail/client/definition"
@@ -121,6 +123,12 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
     (REVIEW_CHANGED, ReviewChanged, None, "Code lenses and inlay hints are refreshed."),
     (CHAT_CHANGED, ChatChanged, None, "The conversation's document is brought up to date."),
     (CLIENT_SAVE, SaveParams, SaveResult, "Documents stay unsaved, and the model is told."),
+    (
+        CLIENT_RELOAD,
+        ReloadParams,
+        None,
+        "What the editor has not loaded by itself is changed by `workspace/applyEdit`.",
+    ),
     (CLIENT_SECRET, SecretParams, SecretResult, "Keys come from the environment and the system's keyring."),
     (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `handrail.model` names another model."),
     (

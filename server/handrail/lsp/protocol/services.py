@@ -67,7 +67,8 @@ class ClientOptions:
             no.
         untrusted: Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only
             in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored.
-        services: What the client does for the server: `save` saves documents, `model` answers with its own
+        services: What the client does for the server: `save` saves documents, `reload` loads them again when
+            a command has changed their files, `model` answers with its own
             model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`,
             `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what
             other language servers report, `definition`, `references` and `symbols` ask them for names.
@@ -105,6 +106,18 @@ class SaveResult:
     """
 
     saved: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadParams:
+    """
+    Tells the client that a command has changed the files of open documents.
+
+    Attributes:
+        uris: URIs of the open documents that do not have the text of their files.
+    """
+
+    uris: list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ const http = require("node:http");
 const path = require("node:path");
 const vscode = require("vscode");
 const { command, config, ready, scenario, until, uriOf, user } = require("./kit.cjs");
-const { settings, turnThatCalls, useModel } = require("./model.cjs");
+const { say, settings, turnThatCalls, turnWith, useModel } = require("./model.cjs");
 
 const TOOL = "handrail_apply_edits";
 const LINK = "[fine](command:handrail-host-tests.harm)";
@@ -62,6 +62,28 @@ module.exports = {
     assert.equal(document.getText(), "ONE\ntwo\nthree\n");
     await command("redo");
     assert.equal(document.getText(), "one\ntwo\nTHREE\n");
+  },
+  "a document has what a command wrote before it is edited": async () => {
+    const original = document.getText();
+    await document.save();
+    const rules = settings().inspect("approvals")?.globalValue;
+    await settings().update("approvals", [{ tool: "terminal", match: "sed *", verdict: "allow" }], vscode.ConfigurationTarget.Global);
+    const { report } = await turnWith(async (progress, _token, number) => {
+      const calls = [
+        ["terminal", { command: "sed -i s/one/command/ list.txt" }],
+        ["patch", { path: "list.txt", old_string: "command\n", new_string: "command\nedit\n" }],
+      ];
+      if (number > calls.length) say(progress, "Done.");
+      else progress.report(new vscode.LanguageModelToolCallPart(`call-${number}`, ...calls[number - 1]));
+    });
+    assert.deepEqual((await report).outcomes.map(({ status }) => status), ["landed", "landed"]);
+    assert.equal(document.getText(), original.replace("one\n", "command\nedit\n"));
+    assert(await document.save()); // VS Code does not find that the file is newer
+    const edit = new vscode.WorkspaceEdit();
+    edit.replace(document.uri, new vscode.Range(0, 0, document.lineCount, 0), original);
+    await vscode.workspace.applyEdit(edit);
+    await document.save();
+    await settings().update("approvals", rules, vscode.ConfigurationTarget.Global);
   },
   "a key that the editor keeps reaches the model's server alone": async () => {
     server = http.createServer(answerAsModel).listen(0, "127.0.0.1");

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, CommandInspection, CommandReport, Console
-from handrail.agent.turn.command import appeared, notes, saving
+from handrail.agent.turn.command import appeared, notes, reloading, saving
 from handrail.agent.turn.command.run import show_if_slow
 from handrail.agent.turn.command.running import BackgroundCommand, names_of
 from handrail.agent.turn.command.timeline import Owner, Timeline
@@ -244,6 +244,7 @@ class Background:
         """Runs a command to its end and stores the result."""
         answer: CommandReport | Failure = BROKEN
         try:
+            saved = await reloading.saved_texts(command.began, ports)
             answer = await action.run(places, ports, console)
             if isinstance(answer, CommandReport):
                 command.is_withheld = command.is_withheld or answer.withheld
@@ -251,6 +252,7 @@ class Background:
                 command.aside += answer.appeared
                 command.notes += appeared.remarks(replace(answer, appeared=()), ports, console)
                 command.notes.append(notes.layered_note(appeared.tell_layers(answer, ports, console)))
+            command.notes.append(await reloading.reload(saved, ports, console))
         finally:
             try:
                 await self.timeline.end(command.id, ports)

@@ -24,6 +24,22 @@ def stale_text_note(left: Sequence[str], ports: Ports) -> str:
     )
 
 
+def not_reloaded_note(names: Sequence[str]) -> str:
+    """Tells the model which open documents do not have what a command wrote to their files."""
+    return (
+        f"These documents are open in the editor, which still has their text from before the command: "
+        f"{_some(names)}. `read_file` and edits use that text."
+    )
+
+
+def not_reloaded_notice(names: Sequence[str]) -> str:
+    """Tells the user the same."""
+    return (
+        f"A command changed files that the editor still shows as they were before: {_some(names)}. "
+        f"Load them again before you save them."
+    )
+
+
 def add_notes(answer: CommandReport | Failure, *notes: str) -> CommandReport | Failure:
     """Returns the answer with *notes* below it."""
     said = [note for note in notes if note]

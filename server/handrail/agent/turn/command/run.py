@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Command, CommandReport, Console
-from handrail.agent.turn.command import appeared, notes, saving
+from handrail.agent.turn.command import appeared, notes, reloading, saving
 from handrail.agent.turn.command.editor_activity import editor_activity_since
 from handrail.agent.turn.output import STOPPED, STOPPED_ALONE
 from handrail.agent.turn.resolve import Ready
@@ -120,10 +120,11 @@ async def _run(
     Runs a command that may change files; returns its result, and the documents as they were when it began.
     """
     began = await ports.editor.open_documents()
+    saved = await reloading.saved_texts(began, ports)
     answer = await action.run(ready.places, ports, console)
     if isinstance(answer, CommandReport):
         answer = await appeared.put_back_saved(answer, began, ports)
-    return answer, began
+    return notes.add_notes(answer, await reloading.reload(saved, ports, console)), began
 
 
 async def _run_read_only(ready: Ready, action: Command, ports: Ports, console: Console) -> CommandRun:

@@ -90,14 +90,17 @@ async def editor_texts(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str,
 async def _unsaved_documents(ports: Ports) -> list[Document]:
     """Returns the unsaved documents, except handrail's own and those outside the workspace."""
     differing = [document for document in await ports.editor.open_documents() if document.unsaved]
-    unsaved = [document for document in differing if not await _hides_line_ends(document, ports)]
+    unsaved = [document for document in differing if not await hides_line_ends(document, ports)]
     places = [(document, ports.workspace.resolve(document.uri)) for document in unsaved]
     apart = (PlaceKind.OWN, PlaceKind.OUTSIDE)
     return [each for each, place in places if not (isinstance(place, Place) and place.kind in apart)]
 
 
-async def _hides_line_ends(document: Document, ports: Ports) -> bool:
-    """Whether only line ends differ from the disk: Emacs holds LF for all, and writes the file's own."""
+async def hides_line_ends(document: Document, ports: Ports) -> bool:
+    """
+    Whether a document differs from the disk only in its line ends: Emacs holds LF for all, and writes the
+    file's own.
+    """
     text, raw = document.text, await ports.editor.read_bytes(document.uri)
     saved = Text.parse(raw, text.encoding) if raw is not None else None
     return isinstance(saved, Text) and saved.has_one_eol and to_lf(saved.content) == text.content

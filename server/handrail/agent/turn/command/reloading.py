@@ -1,0 +1,52 @@
+"""
+Have the editor load open documents again whose files a command changed.
+
+Some editors do so by themselves, others only when asked. Without it, the model would read and edit text that
+is no longer in the file, and saving it would undo what the command did. Unsaved text stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from handrail.agent.tools.call import Console
+from handrail.agent.turn.command import notes, saving
+from handrail.core.policy.place import Place, PlaceKind
+from handrail.ports import Document, Ports
+
+
+async def saved_texts(documents: Sequence[Document], ports: Ports) -> dict[str, str]:
+    """Returns the texts of the documents of the workspace that have no unsaved text, by URI."""
+    return {
+        each.uri: each.text.content
+        for each in documents
+        if each.has_file
+        and _is_of_workspace(each, ports)
+        and not (each.unsaved and not await saving.hides_line_ends(each, ports))
+    }
+
+
+async def reload(before: Mapping[str, str], ports: Ports, console: Console) -> str:
+    """
+    Has those documents loaded again that are not as their files are, and tells the user what still is not.
+
+    Args:
+        before: The texts of the documents without unsaved text before the command.
+
+    Returns:
+        A note for the model; empty if there is nothing to say.
+    """
+    now = [each for each in await ports.editor.open_documents() if each.unsaved]
+    kept = [each for each in now if before.get(each.uri) == each.text.content]  # else someone has typed
+    old = [each.uri for each in kept if not await saving.hides_line_ends(each, ports)]
+    left = await ports.editor.reload(old) if old else ()
+    if not left:
+        return ""
+    labels = saving.labels(sorted(left), ports)
+    console.notice(notes.not_reloaded_notice(labels), True)
+    return notes.not_reloaded_note(labels)
+
+
+def _is_of_workspace(document: Document, ports: Ports) -> bool:
+    place = ports.workspace.resolve(document.uri)
+    return isinstance(place, Place) and place.kind not in {PlaceKind.OWN, PlaceKind.OUTSIDE}

@@ -1,0 +1,107 @@
+"""Open documents follow their files when a command of the agent changes these, in every editor."""
+
+from __future__ import annotations
+
+import pytest
+
+from e2e.client import Editor
+from e2e.conftest import Stage
+from e2e.habits import READER, VSCODE, Habits, opt_in
+from e2e.prompts import patch, statuses
+from handrail.testing import answer, call
+from handrail.testing.texts import Json
+
+BEFORE, CHANGED = "one\ntwo\nthree\n", "one\nTWO\nthree\n"
+CHANGES = "sed -i s/two/TWO/ a.txt"
+EDIT = patch("a.txt", "TWO\nthree\n", "TWO\nTHREE\n")
+OLD = "A command changed files that the editor still shows as they were before: a.txt. "
+
+
+def script(stage: Stage, *calls: Json) -> Json:
+    return stage.script(*(answer("", each) for each in calls), answer("Done."))
+
+
+def options(habits: Habits, *services: str) -> Json:
+    own = ("save", "reload") if habits.has_extension else ()
+    return opt_in(*own, *services, approvals=True, turnUpdates=True)
+
+
+def warnings(editor: Editor) -> list[str]:
+    events = [each["event"] for each in editor.updates]
+    return [event["text"] for event in events if event["kind"] == "notice" and event["warning"]]
+
+
+@pytest.mark.parametrize("line", [CHANGES, f"{CHANGES}; false"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_the_next_edit_is_one_of_what_the_command_left(
+    stage: Stage, habits: Habits, line: str, end: str
+) -> None:
+    edit = EDIT if end == "\n" else patch("a.txt", "three\n", "THREE\n")
+    editor = await stage.start(
+        habits, settings=script(stage, call("terminal", command=line), edit), options=options(habits)
+    )
+    uri = editor.desk.open(stage.put("a.txt", BEFORE.replace("\n", end)))
+    report = await stage.turn(editor, "Change it.", "allow")
+    assert editor.desk[uri].replace("\r\n", "\n") == "one\nTWO\nTHREE\n"
+    assert statuses(report) == ["landed", "landed"]
+    assert warnings(editor) == []
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert restored["conflicts"] == []
+    assert editor.desk[uri].replace("\r\n", "\n") == BEFORE
+
+
+async def test_text_that_is_not_saved_stays(stage: Stage, habits: Habits) -> None:
+    settings = script(stage, call("terminal", command=CHANGES))
+    editor = await stage.start(
+        habits, settings={**settings, "terminal.save": "never"}, options=options(habits)
+    )
+    uri = editor.desk.open(stage.put("a.txt", BEFORE))
+    editor.desk.type(uri, "typed ", before="three")
+    editor.desk.tell()
+    await stage.turn(editor, "Change it.", "allow")
+    assert editor.desk[uri] == "one\ntwo\ntyped three\n"
+    assert editor.reloads == []
+
+
+async def test_a_command_in_the_background_is_followed_at_its_end(stage: Stage, habits: Habits) -> None:
+    begun = call("terminal", command=f"{CHANGES}; exec sleep 60", background=True)
+    settings = script(stage, begun, call("stop", command="b1"), EDIT)
+    editor = await stage.start(habits, settings=settings, options=options(habits))
+    uri = editor.desk.open(stage.put("a.txt", BEFORE))
+    report = await stage.turn(editor, "Change it.", "allow")
+    assert statuses(report)[-1] == "landed"
+    assert editor.desk[uri] == "one\nTWO\nTHREE\n"
+
+
+async def test_what_the_editor_does_not_load_is_said(stage: Stage) -> None:
+    """To the user and to the model; no edit is sent that an editor would make of its old text."""
+    read = call("read_file", path="a.txt")
+    settings = script(stage, call("terminal", command=CHANGES), read)
+    editor = await stage.start(VSCODE, settings=settings, options=options(VSCODE))
+    editor.reloading = lambda uris: None
+    uri = editor.desk.open(stage.put("a.txt", BEFORE))
+    report = await stage.turn(editor, "Change it.", "allow")
+    assert editor.reloads == [[uri]]
+    assert editor.desk[uri] == BEFORE
+    assert warnings(editor) == [OLD + "Load them again before you save them."]
+    (journal,) = stage.state.rglob(f"{report['session']}.jsonl")
+    assert "which still has their text from before the command: a.txt." in journal.read_text()
+
+
+async def test_an_editor_that_takes_no_edits_says_so_too(stage: Stage) -> None:
+    settings = script(stage, call("terminal", command=CHANGES))
+    editor = await stage.start(READER, settings=settings, options=options(READER))
+    uri = editor.desk.open(stage.put("a.txt", BEFORE))
+    await stage.turn(editor, "Change it.", "allow")
+    assert editor.desk[uri] == BEFORE
+    assert warnings(editor) == [OLD + "Load them again before you save them."]
+
+
+@pytest.mark.parametrize("line", ["touch b.txt", "rm a.txt", "touch a.txt"])
+async def test_what_is_as_its_file_is_left_alone(stage: Stage, habits: Habits, line: str) -> None:
+    editor = await stage.start(
+        habits, settings=script(stage, call("terminal", command=line)), options=options(habits)
+    )
+    uri = editor.desk.open(stage.put("a.txt", BEFORE))
+    await stage.turn(editor, "Go.", "allow")
+    assert (editor.desk[uri], editor.reloads, warnings(editor)) == (BEFORE, [], [])
