@@ -24,7 +24,7 @@ from handrail.agent.turn.output import STOPPED, Live
 from handrail.agent.turn.resolve import Ready
 from handrail.core.checkpoint import CommandEffects, Snapshot, StepId
 from handrail.core.failure import Code, Failure
-from handrail.core.policy.containment import Contained, Need, Profile
+from handrail.core.policy.containment import Contained, Profile
 from handrail.core.policy.place import Place
 from handrail.ports import CheckpointError, HandrailError, Ports
 
@@ -32,9 +32,6 @@ LIMIT_RUNNING = 4  # of a session: the more there are, the less clear is which o
 LIMIT_ENDED = 8  # ended commands of a session whose output is kept
 FIRST_S = 1.0  # a command that fails at once is reported at once
 BROKEN = Failure(code=Code.TOOL_FAILED, message="Internal error in handrail. See its log.")
-ALONE = (
-    "It has its own network: other commands can reach a server in it only if both run with `needs: network`."
-)
 
 
 class UnknownCommandError(HandrailError):
@@ -188,7 +185,7 @@ class Background:
         for lost in command.notes:
             console.notice(lost, True)
         command.notes.append(notes.stale_text_note(typed, ports))
-        command.notes.append(ALONE if _is_alone(contained) else "")
+        command.notes.append(notes.own_network_note(contained))
         action = replace(action, contained=contained)
         return await self._begin(command, ready.places, action, ports, console, starter.is_over)
 
@@ -387,10 +384,6 @@ def _contain(contained: Contained, snapshot: Snapshot, ports: Ports, console: Co
     if snapshot.not_covered:
         console.notice(notes.not_covered_note(snapshot.not_covered), True)
     return contained
-
-
-def _is_alone(contained: Contained) -> bool:
-    return contained.profile is Profile.WORK and Need.NETWORK not in contained.needs
 
 
 def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:

@@ -9,6 +9,7 @@ from handrail.agent.tools.call import CommandReport
 from handrail.agent.turn.command import saving
 from handrail.core.checkpoint import CommandChange, NotCovered
 from handrail.core.failure import Failure
+from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.ports import Ports
 
 SHOWN = 10  # of each list
@@ -20,6 +21,16 @@ def stale_text_note(left: Sequence[str], ports: Ports) -> str:
     return (
         f"The command saw only the saved text of these documents, which have unsaved changes: {_some(names)}."
         if names
+        else ""
+    )
+
+
+def own_network_note(contained: Contained) -> str:
+    """Says that other commands cannot reach a server that a background command starts."""
+    return (
+        "It has its own network: other commands can reach a server in it only if both run with "
+        "`needs: network`."
+        if contained.profile is Profile.WORK and Need.NETWORK not in contained.needs
         else ""
     )
 
