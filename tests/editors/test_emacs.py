@@ -25,6 +25,7 @@ from git_user import git
 pytestmark = [pytest.mark.emacs, pytest.mark.xdist_group("large")]
 
 ALONE = ";; handrail through eglot alone"  # how the configuration without a client of ours begins
+THROUGH_LSP_MODE = ";; handrail through lsp-mode"
 
 
 @pytest.fixture
@@ -111,15 +112,26 @@ def test_an_edit_asks_nothing_about_files_that_were_changed_elsewhere(emacs: Ema
     assert "is being edited in another Emacs" in failure["text"]
 
 
-def test_a_document_has_what_a_command_wrote_before_it_is_edited(emacs: Emacs) -> None:
+@pytest.mark.parametrize("client", ["handrail", "eglot", "lsp-mode"])
+def test_a_document_has_what_a_command_wrote_before_it_is_edited(emacs: Emacs, client: str) -> None:
     emacs.workspace.mkdir()
+    git(emacs.workspace, "init", "-q")
     (emacs.workspace / "poem.txt").write_bytes(b"one\r\ntwo\r\nthree\r\n")
     steps = [
         {"calls": [{"name": "terminal", "arguments": {"command": "sed -i s/two/TWO/ poem.txt"}}]},
         {"calls": [replace("poem.txt", "TWO\nthree\n", "TWO\nTHREE\n")]},
         {"text": "Done."},
     ]
-    seen = emacs.run("command", steps)
+    setup = SNIPPET
+    if client != "handrail":
+        setup = documented(emacs.folder, ALONE if client == "eglot" else THROUGH_LSP_MODE)
+    if client == "lsp-mode":
+        emacs.use(client)
+    settings = {
+        "model": four_patches.write_script(emacs.folder / "script.json", steps),
+        "approvals": [{"tool": "terminal", "match": "sed *", "verdict": "allow"}],
+    }
+    seen = emacs.start("command", setup, settings, {})
     assert files(seen["after"], "buffers") == {"poem.txt": b"one\r\nTWO\r\nTHREE\r\n"}
     assert files(seen["after"], "disk") == {"poem.txt": b"one\r\nTWO\r\nthree\r\n"}
     assert files(seen["written"], "disk") == {"poem.txt": b"one\r\nTWO\r\nTHREE\r\n"}

@@ -10,7 +10,7 @@ from editors import review_story
 from editors.emacs_session import HERE, Emacs, documented, files
 from editors.four_patches import write_script
 from editors.slow_model import slow_model
-from editors.test_emacs import asked, replaced
+from editors.test_emacs import THROUGH_LSP_MODE, asked, replaced
 from git_user import git
 
 pytestmark = [pytest.mark.emacs, pytest.mark.xdist_group("large")]
@@ -62,7 +62,7 @@ def test_a_conversation_through_lsp_mode(tmp_path: Path) -> None:
         "more": " else?",
         "last": "Nothing more.",
     }
-    config = documented(emacs.folder, ";; handrail through lsp-mode")
+    config = documented(emacs.folder, THROUGH_LSP_MODE)
     with slow_model(emacs.gate, answers) as settings:
         seen = emacs.start("lsp-mode", config, settings, values)
     assert seen["mode"] == "markdown-mode"
@@ -97,7 +97,7 @@ def test_a_selection_typing_and_comments_through_lsp_mode(tmp_path: Path) -> Non
     review_story.write_workspace(emacs.workspace)
     script = write_script(emacs.folder / "script.json", review_story.MESSAGES)
     values = {**review_story.values(), "word": "word ", "all": "All are loud."}
-    config = documented(emacs.folder, ";; handrail through lsp-mode")
+    config = documented(emacs.folder, THROUGH_LSP_MODE)
     seen = emacs.start("lsp-review", config, {"model": script, "terminal.save": "always"}, values)
     assert "## You\n\nAbout this in `poem.txt`, line 4:\n\n```\nthree\n```\n" in seen["asked"]
     landed = files(seen["landed"], "buffers")
