@@ -29,7 +29,7 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
         update(3, kind="toolOutput", call="c-1", text="o\nrest\x1b[31m", skipped=7),
         update(4, kind="toolResult", call="c-1", summary="Exit code 3."),
         update(5, kind="toolResult", call="c-2", summary="of a call that printed nothing"),
-        update(6, kind="toolCall", call="c-3", tool="todo", title="todo: an unreadable call"),
+        update(6, kind="toolCall", call="c-3", tool="todo", title="todo: a call that cannot be used"),
         update(7, kind="approval", call="c-4", choice="blue", subject="Which?"),
         update(8, kind="toolResult", call="c-3", summary="bad-arguments: It is cut short.", failed=True),
         update(9, kind="toolResult", call="c-4", summary="denied: No.", failed=True),
@@ -39,7 +39,7 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
     lines = ["    one", "    (7 characters are not shown)", "    two", "    rest\\x1b[31m", "  Exit code 3."]
     assert "\n".join(lines) in shown
     assert "printed nothing" not in shown
-    assert "● todo: an unreadable call\n" in shown, "its name is said once"
+    assert "● todo: a call that cannot be used\n" in shown, "its name is said once"
     assert '  answered "blue": Which?\n' in shown
     assert "  bad-arguments: It is cut short.\n" in shown
     assert "denied: No." not in shown, "its question says so"

@@ -265,7 +265,7 @@ async def test_a_call_of_no_tool_is_shown(bench: Bench) -> None:
     ]
     assert shown == [
         ("a", "str_replace_editor", "str_replace_editor: not a tool"),
-        ("b", "patch", "patch: an unreadable call"),
+        ("b", "patch", "patch: a call that cannot be used"),
     ]
 
 

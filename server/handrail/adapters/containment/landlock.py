@@ -24,6 +24,7 @@ from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.probe import SAID_CHARS, TIMEOUT_S
 from handrail.adapters.containment.profile import GIT_RUNS, TooManyError, View
 from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed_paths
+from handrail.adapters.files.failure import in_words
 from handrail.core.policy.containment import Need
 from handrail.core.policy.environment import inherited_variables
 
@@ -171,7 +172,7 @@ def _why_not(landlock: Landlock, roots: Sequence[Path], folder: Path, port: int,
         tries = TRIES_OF_WORK if works else TRIES
         said = _try(landlock, view, beside, (tries, at, str(port), str(os.getpid())))
     except (OSError, ValueError, TooManyError, subprocess.SubprocessError) as error:
-        return f"Landlock does not run here: {str(error)[:SAID_CHARS]}"
+        return f"Landlock does not run here: {in_words(error)[:SAID_CHARS]}"
     broken = [name for name, holds in said.items() if not holds]
     if broken or not said:
         return f"Landlock does not work: it fails to {' and to '.join(broken) or 'report what it restricts'}"

@@ -19,6 +19,7 @@ from pathlib import Path
 from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.profile import Layer, View, make_arguments
 from handrail.adapters.containment.system import Home
+from handrail.adapters.files.failure import in_words
 from handrail.core.policy.environment import inherited_variables
 
 TIMEOUT_S = 20.0
@@ -183,8 +184,10 @@ def _trial(
             env=inherited_variables(os.environ),
             start_new_session=True,
         )
-    except (OSError, subprocess.SubprocessError) as error:
-        return f"does not run here: {error}"
+    except subprocess.SubprocessError:
+        return f"does not run here: its self-test did not end within {TIMEOUT_S} s"
+    except OSError as error:
+        return f"does not run here: {in_words(error)}"
     try:
         answers: dict[str, bool] = json.loads(done.stdout)
     except ValueError:

@@ -127,7 +127,7 @@ def failed_results(calls: Sequence[ToolCall], failure: Failure) -> dict[str, Too
 def unread(call: ToolCall) -> CallStarted:
     """Returns the beginning of a call that cannot be understood, so that people see what was called."""
     name = call.name[:LONGEST_NAME] or "a call without a name"
-    title = f"{name}: an unreadable call" if call.name in TOOLS else f"{name}: not a tool"
+    title = f"{name}: a call that cannot be used" if call.name in TOOLS else f"{name}: not a tool"
     return CallStarted(call=call.id, tool=name, title=title)
 
 
