@@ -36,6 +36,9 @@ from handrail.core.failure import Code, Failure
 Json = dict[str, object]
 
 
+_decode = json.JSONDecoder().raw_decode  # `json.loads` does more than a line of ours needs
+
+
 def line(entry: Entry) -> str:
     """An entry as one line of JSON, without its end."""
     if isinstance(entry, Replaced):  # message by message: written in one go, a long one would hold up others
@@ -51,8 +54,9 @@ def _dump(value: Json) -> str:
 def read(text: str) -> Entry | None:
     """The entry that a line holds; None if it holds none."""
     try:
-        fields = json.loads(text)
-        return _read(fields) if isinstance(fields, dict) else None
+        text = text.strip()
+        fields, end = _decode(text)
+        return _read(fields) if isinstance(fields, dict) and end == len(text) else None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -186,6 +190,8 @@ def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
 def _read_message(json: Mapping[str, object]) -> Message:
     match json["role"]:
         case "user":
+            if len(json) == 2:  # nothing but the text, as in most of them
+                return UserMessage(text=_str(json["text"]))
             context = tuple(
                 Excerpt(path=_str(e["path"]), first_line=_int(e["firstLine"]), text=_str(e["text"]))
                 for e in _objects(json.get("context", []))
@@ -197,6 +203,8 @@ def _read_message(json: Mapping[str, object]) -> Message:
                 instructions=_str(json.get("instructions", "")),
             )
         case "assistant":
+            if len(json) == 2:
+                return AssistantMessage(text=_str(json["text"]))
             calls = tuple(
                 ToolCall(
                     id=_str(c["id"]),

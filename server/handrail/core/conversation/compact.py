@@ -379,14 +379,18 @@ def _thinned_result(result: ToolResult) -> ToolResult:
 def _size(message: Message) -> float:
     tokens = 0
     match message:
-        case SystemMessage(text=text):
-            chars = len(text)
-        case UserMessage(text=text, context=context, pictures=pictures):
-            chars = len(text) + sum(len(each.text) + len(each.path) for each in context)
-            tokens = PICTURE_TOKENS * len(pictures)
-        case AssistantMessage(text=text, calls=calls, private=private):
-            chars = len(text) + sum(len(call.arguments) + len(call.name) + 16 for call in calls)
-            chars = max(chars, len(private))  # which says the same once more
+        case SystemMessage():
+            chars = len(message.text)
+        case UserMessage():
+            chars = len(message.text)
+            if message.context or message.pictures:
+                chars += sum(len(each.text) + len(each.path) for each in message.context)
+                tokens = PICTURE_TOKENS * len(message.pictures)
+        case AssistantMessage():
+            chars = len(message.text)
+            if message.calls or message.private:
+                chars += sum(len(call.arguments) + len(call.name) + 16 for call in message.calls)
+                chars = max(chars, len(message.private))  # which says the same once more
         case ToolMessage(results=results):
             chars = sum(len(result.text) + 16 for result in results)
             tokens = PICTURE_TOKENS * sum(len(result.pictures) for result in results)

@@ -9,7 +9,7 @@ most the line that was being written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -176,7 +176,8 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> JournalContent
             turns[len(turns)] = JournalTurn(turn=entry.turn, prompt=entry.prompt)
         elif isinstance(entry, TurnEnded):
             if (number := numbers.get(entry.turn)) is not None:
-                turns[number] = replace(turns[number], state=entry.state)
+                turn = turns[number]
+                turns[number] = JournalTurn(turn=turn.turn, prompt=turn.prompt, state=entry.state)
         elif isinstance(entry, Touched):
             touched = entry.paths
         elif isinstance(entry, Known):
@@ -186,7 +187,8 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> JournalContent
     messages = pair_results(_conversation(taken), UNKNOWN)
     usage = Usage()
     for entry in known:  # what was taken back was paid for all the same
-        usage = usage.plus(entry.usage) if isinstance(entry, TurnEnded) else usage
+        if isinstance(entry, TurnEnded) and entry.usage.steps:
+            usage = usage.plus(entry.usage)
     return JournalContents(
         messages=messages, turns=tuple(turns.values()), touched=touched, known=documents, usage=usage
     )

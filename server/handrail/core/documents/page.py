@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import accumulate
-from typing import NamedTuple
+from functools import cached_property, partial
+from itertools import accumulate, repeat
+from typing import NamedTuple, cast
 
 from handrail.core.documents import layout
 from handrail.core.documents.edit import TextEdit, opcodes
@@ -45,12 +45,13 @@ class Part:
     @cached_property
     def lines(self) -> tuple[Line, ...]:
         """Its rows as lines of a page; the same ones each time."""
-        numbered = zip(self.numbers or range(len(self.rows)), self.rows, strict=True)
+        numbers = self.numbers or range(len(self.rows))
         text = "".join(self.rows)
         if "```" not in text and "~~~" not in text:  # no code, as in most parts
-            return tuple([Line(row, self.key, number) for number, row in numbered])
+            same = repeat(self.key), numbers, repeat(False), repeat(None)
+            return tuple(map(_new_line, zip(self.rows, *same, strict=False)))
         lines, is_code = list[Line](), False
-        for number, row in numbered:
+        for number, row in zip(numbers, self.rows, strict=True):
             is_fence = ("`" in row or "~" in row) and FENCE_ROW.fullmatch(row) is not None
             is_code = is_code != is_fence
             lines.append(Line(text=row, part=self.key, number=number, is_code=is_code and not is_fence))
@@ -89,6 +90,10 @@ class Line(NamedTuple):
             return row
         typed = left[: len(left) - tail]
         return typed if any(map(str.isalnum, typed)) else ""
+
+
+# Makes a line of all five fields, in a third of the time.
+_new_line = partial(cast("Callable[[type[Line], tuple[object, ...]], Line]", tuple.__new__), Line)
 
 
 @dataclass(frozen=True, kw_only=True)

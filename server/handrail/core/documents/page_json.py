@@ -85,7 +85,7 @@ def _lines(entry: Entry, known: Mapping[str, Part]) -> Iterable[Line]:
     part, first, texts, positions, *rest = entry
     if not (isinstance(part, str | None) and isinstance(texts, list)):
         raise TypeError("not an entry of a page")
-    if not all(isinstance(text, str) for text in texts):
+    if not {str}.issuperset(map(type, texts)):
         raise TypeError("not the texts of lines")
     same = known.get(part or "")
     if same is not None and first == 0 and not rest and tuple(texts) == same.rows:

@@ -43,7 +43,11 @@ LIMIT_BYTES = 50_000_000  # beyond this an editor does not sync the document eit
 
 def split_lines(content: str) -> list[str]:
     """The lines of *content* with their terminators; no empty line after the last terminator."""
-    return LINE.findall(content)
+    if "\r" in content:
+        return LINE.findall(content)
+    lines = [f"{row}\n" for row in content.split("\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]
 
 
 def to_lf(content: str) -> str:
