@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SANDBOX = "HANDRAIL_SANDBOX"  # in the environment: decides how commands are contained
-LIMITS_GC = 20_000, 20, 20  # lines of a long page come by tens of thousands, and all of them stay
+LIMITS_GC = 50_000, 20, 20  # lines of a long page come by tens of thousands, and all of them stay
 SWITCH_S = 0.001  # how soon a thread that is busy lets the one go on that answers the editor
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -120,11 +119,7 @@ class Chats:
 
     async def _session_of(self, name: str) -> str | None:
         """Returns the session of a conversation's file from its stored state."""
-        try:
-            _, _, session = json.loads(await self.served.kept_note(name) or "")
-        except (ValueError, TypeError):
-            return None
-        return session if isinstance(session, str) and session else None
+        return record.state_of(await self.served.kept_note(name) or "") or None
 
     async def forget(self, session: str) -> None:
         """Removes the documents of a session that was deleted; one that the client holds stays with it."""

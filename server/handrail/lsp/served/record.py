@@ -8,6 +8,7 @@ a client may or may not make an edit whose server is killed.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from handrail.core.documents import page_json
 from handrail.core.documents.page import Page, Part
 from handrail.ports.served import ServedDocuments
 
+STATE = re.compile(r', ("(?:[^"\\]|\\.)*")\]\s*\Z')
+LONGEST_STATE = 1_000
 NEXT = "next-{}"  # the name under which differences are recorded
 
 
@@ -44,6 +47,7 @@ class PageRecord:
     served: ServedDocuments
     _note: str = ""
     _page: Page = field(default_factory=Page)
+    _rest: tuple[Page | None, str] | None = None
 
     async def read(self, name: str, parts: Sequence[Part]) -> Recorded | None:
         """Returns the record; None if there is none, or it is not ours. Lines of *parts* are reused."""
@@ -56,7 +60,7 @@ class PageRecord:
             return None
         if page is None or not isinstance(state, str):
             return None
-        self._note, self._page = note, page
+        self._note, self._page, self._rest = note, page, (as_saved, state)
         return Recorded(page=page, saved=as_saved, state=state, sent=await self._read_sent(name, parts))
 
     async def _read_sent(self, name: str, parts: Sequence[Part]) -> list[Page]:
@@ -72,18 +76,30 @@ class PageRecord:
 
     async def write(self, name: str, page: Page, saved: Page | None, state: str) -> None:
         """Records the whole document, unless that is recorded already."""
+        rest = (page if saved is None else saved, state)
+        if self._note and page == self._page and rest == self._rest:
+            return  # as is found out much faster than what it would be as JSON
         latest = page_json.as_json(page)
         note = json.dumps(
             [latest, None if saved in (None, page) else page_json.as_json(saved or Page()), state]
         )
         if note != self._note:
-            self._note, self._page = note, page
+            self._note, self._page, self._rest = note, page, rest
             await self.served.keep(name, note)
 
     async def write_next(self, name: str, before: Page, now: Page) -> None:
         """Records the document *before* an update, and as the client may have it from *now* on."""
         differences = [page_json.difference(self._page, each) for each in (before, now)]
         await self.served.keep(NEXT.format(name), json.dumps([_stamp(self._note), *differences]))
+
+
+def state_of(note: str) -> str | None:
+    """Returns the state in a record as it was written; it is at the end, so the document need not be read."""
+    found = STATE.search(note, max(len(note) - LONGEST_STATE, 0))
+    try:
+        return str(json.loads(found[1])) if found is not None else None
+    except ValueError:
+        return None
 
 
 async def forget(served: ServedDocuments, name: str) -> None:
