@@ -42,8 +42,7 @@ HALF_ESCAPE = re.compile(r"(?:\\{1,8}(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%(?:25){0,4}
 BLANK = re.compile(r"\s+")
 BETWEEN_DIGITS = re.compile(r"(?:0x|[\s:,-])+", re.IGNORECASE)
 URL_ALPHABET = str.maketrans("-_", "+/")
-NO_SIGNS = str.maketrans("", "", ":,-")
-SMALL = str.maketrans("ABCDEF", "abcdef")
+DIGITS = str.maketrans("ABCDEF", "abcdef", ":,-")
 Span = tuple[int, int]
 HELD = 16  # times the longest key: what may be held back of a text that is not all there yet
 
@@ -110,17 +109,14 @@ class View:
 
     keys: tuple[str, ...]
     left_out: re.Pattern[str] | None = None
-    letters: Mapping[int, int] | None = None
+    letters: Mapping[int, int | None] | None = None
     of_text: bool = False
 
-    def show(self, text: str) -> str:
-        """Returns *text* as this view reads it, without what the view leaves out."""
-        if self.left_out is BLANK:  # as the pattern does, and many times faster
-            text = "".join(text.split())
-        elif self.left_out is BETWEEN_DIGITS and "0x" not in text and "0X" not in text:
-            text = "".join(text.split()).translate(NO_SIGNS)
-        elif self.left_out is not None:
-            text = self.left_out.sub("", text)
+    def show(self, text: str, joined: str) -> str:
+        """Returns *text*, which is *joined* without blanks, as this view reads it."""
+        is_by_digits = self.left_out is BETWEEN_DIGITS and ("0x" in text or "0X" in text)
+        if self.left_out is not None:  # `joined` is what the pattern leaves, and many times faster
+            text = self.left_out.sub("", text) if is_by_digits else joined
         return text if self.letters is None else text.translate(self.letters)
 
     def read(self, base: Reading) -> Reading:
@@ -131,7 +127,13 @@ class View:
         begins, ends = [0, *(end for _, end in gone)], [*(start for start, _ in gone), len(base.text)]
         kept = [range(start, end) for start, end in zip(begins, ends, strict=True)]
         starts = [base.starts[at] for part in kept for at in part]
-        return Reading(self.show(base.text), starts, [base.ends[at] for part in kept for at in part])
+        shown = self.show(base.text, _join(base.text))
+        return Reading(shown, starts, [base.ends[at] for part in kept for at in part])
+
+
+def _join(text: str) -> str:
+    """Returns *text* without blanks."""
+    return "".join(text.split())
 
 
 @lru_cache(maxsize=16)
@@ -145,7 +147,7 @@ def _views(secrets: tuple[str, ...]) -> tuple[View, ...]:
         View(_longest_first(form for secret in known for form in _forms(secret)), of_text=True),
         View(_longest_first(meant for secret in known for meant in _meanings(secret))),
         View(_longest_first(core for each in raw for core in _base64_cores(each)), BLANK, URL_ALPHABET),
-        View(_longest_first(each.hex() for each in raw), BETWEEN_DIGITS, SMALL),
+        View(_longest_first(each.hex() for each in raw), BETWEEN_DIGITS, DIGITS),
     )
 
 
@@ -228,8 +230,9 @@ def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
     """Returns the spans of keys, in order; overlapping ones are joined."""
     spans: list[Span] = []
     meant = _without_escapes(text) if views else ""
+    unspaced = _join(meant)
     for view in views:
-        shown = view.show(text if view.of_text else meant)
+        shown = view.show(text if view.of_text else meant, unspaced)
         present = [key for key in view.keys if key in shown]
         if present:
             reading = view.read(_plain_reading(text) if view.of_text else _unescape(text))
