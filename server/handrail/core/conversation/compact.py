@@ -382,15 +382,13 @@ def _size(message: Message) -> float:
         case SystemMessage():
             chars = len(message.text)
         case UserMessage():
-            chars = len(message.text)
-            if message.context or message.pictures:
-                chars += sum(len(each.text) + len(each.path) for each in message.context)
-                tokens = PICTURE_TOKENS * len(message.pictures)
+            chars = len(message.text) + sum(len(each.text) + len(each.path) for each in message.context)
+            tokens = PICTURE_TOKENS * len(message.pictures)
         case AssistantMessage():
             chars = len(message.text)
-            if message.calls or message.private:
+            if message.calls:
                 chars += sum(len(call.arguments) + len(call.name) + 16 for call in message.calls)
-                chars = max(chars, len(message.private))  # which says the same once more
+            chars = max(chars, len(message.private))  # which says the same once more
         case ToolMessage(results=results):
             chars = sum(len(result.text) + 16 for result in results)
             tokens = PICTURE_TOKENS * sum(len(result.pictures) for result in results)
