@@ -45,9 +45,29 @@ async def test_the_next_edit_is_one_of_what_the_command_left(
     assert editor.desk[uri].replace("\r\n", "\n") == "one\nTWO\nTHREE\n"
     assert statuses(report) == ["landed", "landed"]
     assert warnings(editor) == []
+    pending = await editor.request("review.list")
+    changed = {line for hunk in pending for line in hunk["after"].replace("\r\n", "\n").splitlines()}
+    assert changed == {"TWO", "THREE"}
+    assert not any(hunk["editedByUser"] for hunk in pending)
     restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
     assert restored["conflicts"] == []
     assert editor.desk[uri].replace("\r\n", "\n") == BEFORE
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_one_change_of_a_command_is_undone_with_the_line_ends_that_the_editor_has(
+    stage: Stage, habits: Habits, end: str
+) -> None:
+    editor = await stage.start(
+        habits, settings=script(stage, call("terminal", command=CHANGES)), options=options(habits)
+    )
+    uri = editor.desk.open(stage.put("a.txt", BEFORE.replace("\n", end)))
+    text = editor.desk[uri]
+    await stage.turn(editor, "Change it.", "allow")
+    (hunk,) = await editor.request("review.list")
+    await editor.request("review.undo", hunks=[hunk["id"]])
+    assert editor.desk[uri] == text
+    assert await editor.request("review.list") == []
 
 
 async def test_text_that_is_not_saved_stays(stage: Stage, habits: Habits) -> None:

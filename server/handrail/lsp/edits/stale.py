@@ -78,10 +78,11 @@ class WatchfulEditor(LspEditor):
 
         await self._documents.until(lambda: not different(), TOLD_S if self.client.reloads else RELOAD_S)
         if self.client.apply_edit and not self.client.reloads:
-            for uri, document in different().items():
-                update = _load(document, texts[uri])
-                self._note_written(update)
-                await super().apply([update], LABEL_LOADED)
+            for uri in different():
+                if (document := different().get(uri)) is not None:  # it may be another view of the last one
+                    update = _load(document, texts[uri])
+                    self._note_written(update)
+                    await super().apply([update], LABEL_LOADED)
         return frozenset(different())
 
     async def _out_of_step(self, uri: str) -> Failure | None:
