@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from handrail.core.review.document import Reviewed, add_agent_edit, is_like, keep, observe, undo_pending
+from handrail.core.review.document import (
+    Reviewed,
+    add_agent_edit,
+    is_like,
+    keep,
+    observe,
+    undo_pending,
+    with_line_ends,
+)
+from handrail.core.review.hunks import Hunk, Step
 
 BEFORE, AFTER = "abcdefgh", "abXYefgZ"
 
@@ -208,3 +217,25 @@ def test_a_renamed_document_may_have_been_typed_in(typed: dict[int, str], is_ren
     document = add_agent_edit(Reviewed(rows=before), before, after, ("t1", "c"), lambda: "h-1")
     now = [typed.get(number, row) for number, row in enumerate(after)]
     assert is_like(document, observe(document, now)) is is_renamed
+
+
+def test_line_ends_of_an_editor_that_holds_lf_for_all_are_no_change() -> None:
+    step = Step(turn="t", call="c", before=("two\r\n",), after=("TWO\r\n",))
+    hunk = Hunk(id="h", start=1, rows=("TWO\r\n",), steps=(step,))
+    was = Reviewed(rows=("one\r\n", "TWO\r\n", "three"), hunks=(hunk,))
+    now = observe(was, ("one\n", "TWO\n", "three"))
+    (found,) = now.hunks
+    assert (found.before, found.rows, found.is_typed_in) == (("two\n",), ("TWO\n",), False)
+    assert observe(now, was.rows) == was
+    typed = observe(was, ("one\n", "TWO\n", "three\n", "four\n"))
+    assert not typed.hunks[0].is_typed_in
+
+
+@pytest.mark.parametrize(
+    "rows", [("one\n", "TWO\r\n", "three"), ("one\r", "TWO\r", "three"), ("one", "TWO\n"), ()]
+)
+def test_of_mixed_line_ends_each_counts(rows: tuple[str, ...]) -> None:
+    step = Step(turn="t", call="c", before=("two\r\n",), after=("TWO\r\n",))
+    hunk = Hunk(id="h", start=1, rows=("TWO\r\n",), steps=(step,))
+    was = Reviewed(rows=("one\r\n", "TWO\r\n", "three"), hunks=(hunk,))
+    assert with_line_ends(was, rows) is was

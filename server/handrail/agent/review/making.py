@@ -11,14 +11,14 @@ from itertools import accumulate
 from handrail.core.checkpoint import CommandChange, CommandEffects, Image, Restoration, StepId
 from handrail.core.checkpoint import Kind as Became
 from handrail.core.documents.spelling import common_length
-from handrail.core.documents.text import Text, split_lines, to_lf
+from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Rows, Step, base_of
 from handrail.core.review.pending import Kind, Pending
-from handrail.ports import CheckpointError, Document, Ports
+from handrail.ports import CheckpointError, Ports
 from handrail.ports.review import AgentChange
 
 logger = logging.getLogger(__name__)
@@ -129,19 +129,7 @@ async def of_command(
     of = {each.uri: each for each in plan if not each.is_unfollowed}
     ignored = await ports.workspace.ignored_uris([change.uri for change in effects.changes])
     changes = (each for each in effects.changes if each.uri in of and each.uri not in ignored)
-    made = [(each, as_text(step, call, of[each.uri])) for each in changes]
-    return [(each, text and await _as_held(text, ports)) for each, text in made]
-
-
-async def _as_held(made: AgentChange, ports: Ports) -> AgentChange:
-    """Returns a change with the line ends of the editor, if that holds LF for those of the file."""
-    if made.after is None or "\r" not in made.after.content:
-        return made
-    held = await ports.editor.read(made.uri)
-    if not (isinstance(held, Document) and held.is_open) or "\r" in held.text.content:
-        return made
-    before = None if made.before is None else replace(made.before, content=to_lf(made.before.content))
-    return replace(made, before=before, after=replace(made.after, content=to_lf(made.after.content)))
+    return [(each, as_text(step, call, of[each.uri])) for each in changes]
 
 
 async def find_unchanged(ports: Ports, pending: Iterable[Pending]) -> list[Pending]:

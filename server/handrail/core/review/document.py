@@ -15,6 +15,7 @@ from handrail.core.documents.edit import Block, opcodes
 from handrail.core.review import carry, undo
 from handrail.core.review.hunks import Hunk, Rows, Step, drop_hunks, is_all_new
 
+LF, CRLF = "\n", "\r\n"
 LIMIT_GONE = 200  # hunks of one document that are remembered
 LIKE = 5  # one row of so many may have changed while a document was renamed
 LIMIT_BLOCKS = 2_000  # of one change; more are one hunk
@@ -74,6 +75,7 @@ class Reviewed:
 
 def observe(document: Reviewed, now: Sequence[str]) -> Reviewed:
     """Carries the hunks over a change by the user, an editor, or another program."""
+    document = with_line_ends(document, now)
     blocks = _row_by_row(_blocks(document.rows, now), document.rows, now)
     if not blocks:
         return document
@@ -82,6 +84,45 @@ def observe(document: Reviewed, now: Sequence[str]) -> Reviewed:
     review = _with_change(document, now, hunks, blocks)
     review = _remember(review, document.hunks, blocks)
     return review if known is not None else _revive(review, document.gone, blocks)
+
+
+def with_line_ends(document: Reviewed, now: Sequence[str]) -> Reviewed:
+    """
+    Returns the document with the line ends of *now*, if all of them are others.
+
+    Some editors hold LF for the line ends of every file, and write those of the file.
+    """
+    first, ends = document.rows[:1], [LF, CRLF]
+    if not (first and now) or _end(first[0]) == _end(now[0]):
+        return document
+    old, new = _only_end(document.rows), _only_end(now)
+    if old == new or old not in ends or new not in ends:
+        return document
+
+    def convert(rows: Rows) -> Rows:
+        return tuple(f"{row.removesuffix(old)}{new}" if row.endswith(old) else row for row in rows)
+
+    def convert_hunk(hunk: Hunk) -> Hunk:
+        steps = (replace(each, before=convert(each.before), after=convert(each.after)) for each in hunk.steps)
+        return replace(hunk, rows=convert(hunk.rows), steps=tuple(steps))
+
+    gone = (
+        replace(each, hunk=convert_hunk(each.hunk), rows=convert(each.rows), first=convert(each.first))
+        for each in document.gone
+    )
+    return Reviewed(
+        rows=convert(document.rows), hunks=tuple(map(convert_hunk, document.hunks)), gone=tuple(gone)
+    )
+
+
+def _end(row: str) -> str:
+    return row[len(row.rstrip("\r\n")) :]
+
+
+def _only_end(rows: Sequence[str]) -> str | None:
+    """Returns the line end of all rows; None if they have several. The last row may have none."""
+    ends = {_end(row) for row in rows[:-1]} | ({_end(rows[-1])} - {""})
+    return ends.pop() if len(ends) == 1 else None
 
 
 def _blocks(before: Sequence[str], now: Sequence[str]) -> list[Block]:
