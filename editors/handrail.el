@@ -663,10 +663,11 @@ They end lines for the server and not for Emacs."
           (plist-get params :uris)))
 
 (defun handrail--load ()
-  "Load this buffer again if its file was changed and it has nothing that is not saved; whether it is loaded."
+  "Load this buffer again if its file was changed, unless it has unsaved text.
+Whether it was loaded."
   (unless (or (buffer-modified-p) (verify-visited-file-modtime (current-buffer)))
     (ignore-errors
-      (let ((inhibit-message t)) (revert-buffer t t t))
+      (let ((inhibit-message t)) (revert-buffer-with-fine-grain t t)) ; which keeps marks and undo
       (verify-visited-file-modtime (current-buffer)))))
 
 (defun handrail--buffer (uri)

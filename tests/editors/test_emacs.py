@@ -135,6 +135,9 @@ def test_a_document_has_what_a_command_wrote_before_it_is_edited(emacs: Emacs, c
     assert files(seen["after"], "buffers") == {"poem.txt": b"one\r\nTWO\r\nTHREE\r\n"}
     assert files(seen["after"], "disk") == {"poem.txt": b"one\r\nTWO\r\nthree\r\n"}
     assert files(seen["written"], "disk") == {"poem.txt": b"one\r\nTWO\r\nTHREE\r\n"}
+    if client == "handrail":
+        assert seen["place"] == 3
+        assert seen["undone"] == "one\ntwo\nthree\n"
 
 
 # Files of many modes, and of none.
