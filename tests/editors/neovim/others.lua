@@ -44,6 +44,10 @@ return function(drive)
   drive.press(chat, "Ahello<Esc>")
   vim.cmd("HandrailSend")
   drive.await_message("Done.", 0)
+  drive.await("the answer, and nothing left to send", function()
+    local text = drive.text(chat)
+    return text:find("Done.", 1, true) ~= nil and text:match("## You%s*$") ~= nil
+  end)
 
   -- Its file type is set again, which has Neovim let go of servers that do not want it; then it is shown anew.
   vim.bo[chat].filetype = "markdown"
