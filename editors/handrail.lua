@@ -282,8 +282,8 @@ end
 -- Load documents again that a command has changed on disk; what the user has not saved stays as it is.
 local function reload(uris)
   for _, uri in ipairs(uris) do
-    local buffer = vim.fn.bufnr(vim.uri_to_fname(uri))
-    if buffer ~= -1 and vim.api.nvim_buf_is_loaded(buffer) and not vim.bo[buffer].modified then
+    local buffer = vim.uri_to_bufnr(uri) -- `bufnr()` would take brackets in a name for a pattern
+    if vim.api.nvim_buf_is_loaded(buffer) and not vim.bo[buffer].modified then
       local is_asked = not vim.bo[buffer].autoread
       if is_asked then
         vim.bo[buffer].autoread = true -- else Neovim asks the user

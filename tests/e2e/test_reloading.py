@@ -70,6 +70,23 @@ async def test_one_change_of_a_command_is_undone_with_the_line_ends_that_the_edi
     assert await editor.request("review.list") == []
 
 
+@pytest.mark.parametrize(
+    "raw", [b"a\r\nb\r\n", b"\xef\xbb\xbfa\n", b"a\x0cb\n", "\U0001f40d a\n".encode(), b""]
+)
+async def test_any_text_is_loaded_into_a_document_without_a_line_end(
+    stage: Stage, habits: Habits, raw: bytes
+) -> None:
+    (stage.root / "new").write_bytes(raw)
+    editor = await stage.start(
+        habits, settings=script(stage, call("terminal", command="cat new > a.txt")), options=options(habits)
+    )
+    uri = editor.desk.open(stage.put("a.txt", "no line end"))
+    await stage.turn(editor, "Change it.", "allow")
+    assert warnings(editor) == []
+    text = raw.decode("utf-8-sig")
+    assert editor.desk[uri] in (text, text.replace("\r\n", "\n"))
+
+
 async def test_text_that_is_not_saved_stays(stage: Stage, habits: Habits) -> None:
     settings = script(stage, call("terminal", command=CHANGES))
     editor = await stage.start(

@@ -654,22 +654,23 @@ def test_other_servers_and_file_types_take_no_conversation_away(neovim: Neovim, 
     assert not [message for message in seen["messages"] if "ended" in message or "was stopped" in message]
 
 
-def test_a_document_has_what_a_command_wrote_before_it_is_edited(neovim: Neovim) -> None:
-    neovim.write("poem.txt", b"one\ntwo\nthree\n")
+@pytest.mark.parametrize("name", ["poem.txt", "[po]em.txt"])
+def test_a_document_has_what_a_command_wrote_before_it_is_edited(neovim: Neovim, name: str) -> None:
+    neovim.write(name, b"one\ntwo\nthree\n")
     rules = [{"tool": "terminal", "match": "sed *", "verdict": "allow"}]
     seen = neovim.run(
         "one_turn",
         messages=[
-            {"calls": [{"name": "terminal", "arguments": {"command": "sed -i s/two/TWO/ poem.txt"}}]},
-            {"calls": [replace("poem.txt", "TWO\nthree\n", "TWO\nTHREE\n")]},
+            {"calls": [{"name": "terminal", "arguments": {"command": f"sed -i s/two/TWO/ '{name}'"}}]},
+            {"calls": [replace(name, "TWO\nthree\n", "TWO\nTHREE\n")]},
             {"text": "Done."},
         ],
-        values={"open": "poem.txt", "command": "Handrail go"},
+        values={"open": name.replace("[", "\\["), "command": "Handrail go"},
         settings={"handrail": {"model": f"scripted:{neovim.folder / 'script.json'}", "approvals": rules}},
     )
-    assert buffers(seen["after"]) == {"poem.txt": b"one\nTWO\nTHREE\n"}
-    assert disk(seen["after"]) == {"poem.txt": b"one\nTWO\nthree\n"}
-    assert disk(seen["written"]) == {"poem.txt": b"one\nTWO\nTHREE\n"}
+    assert buffers(seen["after"]) == {name: b"one\nTWO\nTHREE\n"}
+    assert disk(seen["after"]) == {name: b"one\nTWO\nthree\n"}
+    assert disk(seen["written"]) == {name: b"one\nTWO\nTHREE\n"}
 
 
 def test_a_conversation_written_elsewhere_keeps_the_draft_and_asks_nothing(neovim: Neovim) -> None:

@@ -26,7 +26,7 @@ from handrail.ports import Document, Stamp
 
 RELOAD_S = 1.0  # by then an editor that reloads changed files has done so, and told
 TOLD_S = 5.0  # the same for a client that loads what it is told to
-LABEL_LOADED = "handrail: load what a command wrote"
+LABEL_LOADED = "handrail: reload after a command"
 
 
 class WatchfulEditor(LspEditor):
@@ -117,7 +117,8 @@ class WatchfulEditor(LspEditor):
 def _load(document: OpenDocument, saved: str) -> Update:
     """Returns the edits that give a document the text of its file; an editor may have LF for all lines."""
     text = document.text
-    edits = edit.edits_between(text.content, saved if "\r" in text.content else to_lf(saved))
+    holds_lf = "\n" in text.content and "\r" not in text.content
+    edits = edit.edits_between(text.content, to_lf(saved) if holds_lf else saved)
     return Update(uri=document.uri, base=text, hunks=(PlannedHunk(number=None, tier=Tier.SAFE, edits=edits),))
 
 

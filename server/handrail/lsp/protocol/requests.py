@@ -127,7 +127,7 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
         CLIENT_RELOAD,
         ReloadParams,
         None,
-        "What the editor has not loaded by itself is changed by `workspace/applyEdit`.",
+        "Documents that the editor does not reload by itself are changed with `workspace/applyEdit`.",
     ),
     (CLIENT_SECRET, SecretParams, SecretResult, "Keys come from the environment and the system's keyring."),
     (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `handrail.model` names another model."),

@@ -1,8 +1,8 @@
 """
 Have the editor load open documents again whose files a command changed.
 
-Some editors do so by themselves, others only when asked. Without it, the model would read and edit text that
-is no longer in the file, and saving it would undo what the command did. Unsaved text stays as it is.
+Some editors do so by themselves, others only when asked. Without it, the model would read and edit outdated
+text, and saving that text would overwrite the command's changes. Unsaved text is kept.
 """
 
 from __future__ import annotations

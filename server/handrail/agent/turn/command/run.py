@@ -124,7 +124,9 @@ async def _run(
     answer = await action.run(ready.places, ports, console)
     if isinstance(answer, CommandReport):
         answer = await appeared.put_back_saved(answer, began, ports)
-    return notes.add_notes(answer, await reloading.reload(saved, ports, console)), began
+    with show_if_slow(console, "Waiting for the editor to reload files ..."):
+        outdated = await reloading.reload(saved, ports, console)
+    return notes.add_notes(answer, outdated), began
 
 
 async def _run_read_only(ready: Ready, action: Command, ports: Ports, console: Console) -> CommandRun:
