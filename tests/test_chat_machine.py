@@ -25,6 +25,7 @@ from e2e.client import Editor
 from e2e.habits import EVERY_EDITOR, Habits, opt_in
 from e2e.servers import Servers
 from handrail.testing import answer, script
+from handrail.testing.texts import Json
 
 STEPS = int(os.environ.get("HANDRAIL_CHAT_STEPS", "40"))
 TURNS = 400  # of one session, at most
@@ -35,12 +36,20 @@ KINDS = (
     "send",
     "send",
     "send and go on",
+    "send and reopen",
+    "send and kill",
     "undo",
     "reopen",
     "restart",
     "kill",
     "remove",
 )
+
+
+async def ignore(editor: Editor, given: Json) -> Json | None:
+    """It never answers."""
+    await asyncio.Event().wait()
+    return None
 
 
 @cache
@@ -58,6 +67,7 @@ class Player:
         self.words = (f"w{number:05}w" for number in count())
         self.typed = list[str]()
         self.turns = 0
+        self.cut = 0  # turns whose server was killed: they may have no answer
         self.held: str | None = None
         self.past: list[str] = []
         self.uri = ""
@@ -127,16 +137,10 @@ class Player:
         self.editor.desk.tell()
 
     async def step(self, kind: str) -> None:
-        if kind in ("send", "send and go on"):
+        if kind.startswith("send"):
             if not self.draft.strip() or self.turns >= TURNS - 1:
                 return self.type(inside=False)
-            begun = await self.editor.call("handrail/chat/send", {"uri": self.uri})
-            self.turns += 1
-            if kind == "send and go on":
-                for _ in range(3):
-                    self.type(inside=False)
-                    await asyncio.sleep(0)
-            await self.editor.call("handrail/turn/wait", {"turn": begun["turn"]})
+            await self.send(kind)
         elif kind == "undo" and self.editor.desk.documents[self.uri].past:
             before = self.text
             self.editor.desk.undo(self.uri)
@@ -158,6 +162,51 @@ class Player:
             self.type(inside=kind == "type inside")
         return None
 
+    async def send(self, kind: str) -> None:
+        if kind == "send and kill":
+            return await self.send_and_kill()
+        if kind == "send and reopen":
+            return await self.send_and_reopen()
+        begun = await self.editor.call("handrail/chat/send", {"uri": self.uri})
+        self.turns += 1
+        if kind == "send and go on":
+            for _ in range(3):
+                self.type(inside=False)
+                await asyncio.sleep(0)
+        await self.editor.call("handrail/turn/wait", {"turn": begun["turn"]})
+        return None
+
+    async def send_and_reopen(self) -> None:
+        """The document is closed when an update comes, and opened with the text from before it."""
+
+        async def opens_again(editor: Editor, given: Json) -> Json | None:
+            before = self.text
+            editor.desk.close(self.uri)
+            editor.desk.open(self.uri, before)
+            return await editor.obey(given) if self.chance.random() < 0.5 else {"applied": True}
+
+        self.editor.behaviours = [*[Editor.obey] * self.chance.randrange(2), opens_again]
+        begun = await self.editor.call("handrail/chat/send", {"uri": self.uri})
+        self.turns += 1
+        await self.editor.call("handrail/turn/wait", {"turn": begun["turn"]})
+        self.editor.behaviours = []
+
+    async def send_and_kill(self) -> None:
+        """The server is killed while the editor leaves an update without an answer."""
+        seen, answered = len(self.editor.edits), self.chance.randrange(2)
+        self.editor.behaviours = [*[Editor.obey] * answered, *[ignore] * 100]
+        sending = asyncio.ensure_future(self.editor.call("handrail/chat/send", {"uri": self.uri}))
+        await self.editor.until(lambda: len(self.editor.edits) > seen + answered)
+        if self.chance.random() < 0.5:
+            self.type(inside=False)
+        self.held, self.past = self.text, [*self.editor.desk.documents[self.uri].past]
+        await self.kill()
+        await asyncio.gather(sending, return_exceptions=True)
+        journals = (path.read_text("utf-8") for path in (self.base / "state").rglob("*.jsonl"))
+        begun = "".join(journals).count('"kind":"begun"')  # it may have been too early for this one
+        self.cut, self.turns = self.cut + begun - self.turns, begun
+        await self.start()
+
     async def check(self) -> None:
         """All is there once, and in its place."""
         await self.editor.call("handrail/chat/open", self.session())
@@ -165,8 +214,9 @@ class Player:
         text = f"## You\n{text}"
         assert len([row for row in head.splitlines() if row.strip()]) == 2, "a title and one line of facts"
         assert [word for word in self.typed if text.count(word) != 1] == []
-        answers = [f"Answer {number}." for number in range(self.turns)]
-        assert [each for each in answers if text.count(each) != 1] == []
+        counts = [text.count(f"Answer {number}.") for number in range(self.turns)]
+        assert counts == sorted(counts, reverse=True), "the model gives one after the other"
+        assert self.turns - self.cut <= sum(counts) <= len(counts)
         assert text.count("## handrail\n") == self.turns
         assert text.count("## You\n") == self.turns + 1
         sections = text.split("## ")

@@ -109,7 +109,7 @@ async def test_one_that_waits_is_stopped_alone(bench: Bench, model: OneByOne) ->
 async def test_what_is_said_to_one_that_waits_reaches_it(bench: Bench, model: OneByOne) -> None:
     first = bench.host.start("first", None)
     second = bench.host.queue("second", first.session)
-    bench.host.steer(second.id, "In French, please.")
+    await bench.host.steer(second.id, UserMessage(text="In French, please."))
     for turn in (first, second):
         model.go.release()
         report = await bench.host.wait(turn.id)

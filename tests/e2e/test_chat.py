@@ -18,6 +18,7 @@ from handrail.testing.texts import Json
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 INVALID_PARAMS = -32602
+ENDED = '"kind": "ended"'
 REQUEST_FAILED = -32803
 
 
@@ -637,8 +638,9 @@ async def test_an_earlier_message_of_a_copy_is_followed_by_another_one(stage: St
     uri = await opened(editor)
     await says(editor, uri, "First.\n")
     await says(editor, uri, "Second.\n")
-    for old, new in (("Second.", "Another."), ("Another.", "A third.")):
+    for turns, old, new in ((2, "Second.", "Another."), (3, "Another.", "A third.")):
         await shows(editor, uri, "Two.")
+        await editor.until(lambda turns=turns: sum(ENDED in each for each in editor.traffic) == turns)
         editor.desk.type(uri, new, instead=old)
         found = await actions(editor, uri, new)
         other = await editor.choose(found["Send this message again, in a new conversation"])

@@ -29,6 +29,7 @@ from handrail.core.conversation.journal import (
     Replaced,
     Rewound,
     Said,
+    Steered,
     Touched,
     TurnBegun,
     TurnEnded,
@@ -111,6 +112,11 @@ class Archive:
             )
             self.journals.append(session, [entry])
         return event
+
+    async def steer(self, session: str, entry: Steered) -> None:
+        """Records a message to a running turn; it is written when this returns."""
+        self.journals.append(session, [entry])
+        await self.journals.wait_until_written()
 
     def end(self, session: str, entry: TurnEnded) -> None:
         """Records the end of a turn."""

@@ -28,7 +28,7 @@ from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation import todo
 from handrail.core.conversation.compact import Facts
-from handrail.core.conversation.journal import JournalTurn, TurnBegun, TurnEnded
+from handrail.core.conversation.journal import JournalTurn, Steered, TurnBegun, TurnEnded
 from handrail.core.conversation.label import label_of
 from handrail.core.conversation.message import Excerpt, Picture, UserMessage
 from handrail.core.conversation.prompt import Mode
@@ -154,11 +154,13 @@ class Host:
         """Stops a turn; it edits nothing after this returns. Raises UnknownId."""
         await stop([self.turns.find(turn)])
 
-    def steer(self, turn: str, said: Said) -> None:
-        """Sends a message to a running turn. Raises UnknownId."""
-        if self.turns.find(turn).task.done():
+    async def steer(self, turn: str, said: UserMessage) -> None:
+        """Sends a message to a running turn; it is recorded when this returns. Raises UnknownId."""
+        known = self.turns.find(turn)
+        if known.task.done():
             raise UnknownId(f"Turn {turn!r} has ended. Start another one.")
         self.steered.setdefault(turn, []).append(said)
+        await self.archive.steer(known.session, Steered(turn=turn, text=said.text))
 
     async def catch_up(self, session: str) -> None:
         """Reloads a session that another process has continued. Raises UnknownId, UnknownSession."""

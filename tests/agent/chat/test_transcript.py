@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
+from handrail.agent.chat import steering
+from handrail.agent.chat.steering import UnreadMessage
 from handrail.agent.chat.transcript import Call, Interjection, ModelText, Remark, Transcript
 from handrail.agent.chat.view import View
 from handrail.core import surfaces
@@ -17,8 +20,10 @@ from handrail.core.conversation.journal import (
     Entry,
     Renamed,
     Replaced,
+    Returned,
     Rewound,
     Said,
+    Steered,
     TurnBegun,
     TurnEnded,
 )
@@ -213,11 +218,27 @@ def test_what_was_spent_is_shown_right_after_going_back() -> None:
 def test_what_a_turn_did_not_read_before_its_end_is_given_back_once() -> None:
     found = Transcript()
     found.add(FIRST[:-1], is_now=True)
-    found.steer("t1", "Faster!")
-    assert found.unread() == []
+    found.add([Steered(turn="t1", text="Faster!")], is_now=True)
+    assert "> Faster!" in shown(found)
+    assert steering.take_unread(found.turns, is_loaded=True) == []
     found.add(FIRST[-1:])
-    assert (found.unread(), found.unread()) == (["Faster!"], [])
+    assert steering.take_unread(found.turns, is_loaded=False) == [UnreadMessage("t1", "Faster!")]
+    assert steering.take_unread(found.turns, is_loaded=True) == []
     assert "Faster!" not in shown(found)
+
+
+def test_what_a_turn_of_another_process_did_not_read_is_given_back_only_when_it_is_loaded() -> None:
+    for over, is_elsewhere in product(([], FIRST[-1:]), (False, True)):
+        found = of([*FIRST[:-1], Steered(turn="t1", text="Faster!"), *over])
+        found.turns[-1].is_elsewhere = is_elsewhere
+        assert steering.take_unread(found.turns, is_loaded=False) == []
+        back = [] if is_elsewhere else [UnreadMessage("t1", "Faster!")]
+        assert steering.take_unread(found.turns, is_loaded=True) == back
+    known = of([*FIRST[:-1], Steered(turn="t1", text="Faster!"), *FIRST[-1:], Returned(turn="t1")])
+    assert steering.take_unread(known.turns, is_loaded=True) == [], "the user has it"
+    told = Said(message=UserMessage(text="Faster!"))
+    read = of([*FIRST[:-1], Steered(turn="t1", text="Faster!"), told])
+    assert steering.take_unread(read.turns, is_loaded=True) == []
 
 
 @pytest.mark.parametrize(

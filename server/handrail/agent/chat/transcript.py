@@ -22,8 +22,10 @@ from handrail.core.conversation.journal import (
     Entry,
     Renamed,
     Replaced,
+    Returned,
     Rewound,
     Said,
+    Steered,
     TurnBegun,
     TurnEnded,
 )
@@ -132,6 +134,7 @@ class TranscriptTurn:
         state: How it ended; empty while it runs, and if it did not come to its end.
         steered: What the user has said to it that the model has not read yet.
         is_running, is_elsewhere: Whether this server runs it, or another process.
+        ran_here: Whether this server runs it or has run it.
         changes: Counts what was added to it, so that whoever shows it knows whether that has changed.
     """
 
@@ -146,6 +149,7 @@ class TranscriptTurn:
     reason: str = ""
     is_running: bool = False
     is_elsewhere: bool = False
+    ran_here: bool = False
     changes: int = 0
 
 
@@ -182,7 +186,7 @@ class Transcript:
             else:
                 self._add(entry)
             if is_now and isinstance(entry, TurnBegun) and not entry.is_copied:
-                self.turns[-1].is_running = True
+                self.turns[-1].is_running = self.turns[-1].ran_here = True
 
     @property
     def count(self) -> int:
@@ -194,6 +198,7 @@ class Transcript:
         known = set(turns)
         for each in self.turns:
             each.is_running = each.is_running or each.turn in known
+            each.ran_here = each.ran_here or each.is_running
 
     def _begin_anew(self) -> None:
         """The session has gone back: some of it never happened, though it was paid for."""
@@ -221,8 +226,8 @@ class Transcript:
                 self._replace(messages)
             case Answered() | Decided():
                 self._close(entry)
-            case TurnEnded():
-                self._end(entry)
+            case TurnEnded() | Steered() | Returned():
+                self._add_to_turn(entry)
             case Renamed(title=title):
                 self.title, self._is_named = title, True
             case _:
@@ -281,12 +286,20 @@ class Transcript:
             call.result, call.output = result, ""
             call.line = result.line or call.line
 
-    def _end(self, over: TurnEnded) -> None:
-        self._ended = self._ended.plus(over.usage)
-        self.usage = self._ended
-        each = next((each for each in reversed(self.turns) if each.turn == over.turn), None)
-        if each is not None:
-            each.state, each.reason, each.is_running, each.coming = over.state, over.reason or "", False, ""
+    def _add_to_turn(self, entry: TurnEnded | Steered | Returned) -> None:
+        each = next((each for each in reversed(self.turns) if each.turn == entry.turn), None)
+        match entry:
+            case TurnEnded(usage=usage):
+                self.usage = self._ended = self._ended.plus(usage)
+                if each is not None:
+                    each.state, each.reason, each.coming = entry.state, entry.reason or "", ""
+                    each.is_running = False
+            case Steered(text=text) if each is not None:
+                each.steered.append(text)
+            case Returned() if each is not None:
+                each.steered.clear()
+            case _:
+                pass
 
     # ---- What is not written down -----------------------------------------------------------------
 
@@ -315,20 +328,6 @@ class Transcript:
                 one.items.append(Remark(text=_remark(event)))
             case _:
                 pass
-
-    def steer(self, turn: str, text: str) -> None:
-        """The user has said something to a turn that runs."""
-        for each in (each for each in self.turns if each.turn == turn):
-            each.steered.append(text)
-            each.changes += 1
-
-    def unread(self) -> list[str]:
-        """Returns the user's messages to turns that have ended without reading them; each only once."""
-        texts = [text for each in self.turns if not each.is_running for text in each.steered]
-        for each in (each for each in self.turns if not each.is_running):
-            each.changes += bool(each.steered)
-            each.steered = []
-        return texts
 
     def _works(self, one: TranscriptTurn, event: CallStarted | CallOutput) -> None:
         known = self._calls.get(event.call)

@@ -33,6 +33,7 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 
 ASK = "ask"  # the part below which the user writes
+SENT = "sent:"  # prefix of the keys of parts of lines that were sent, and are not removed yet
 TITLE = "title"
 YOU, OURS = "## You", "## handrail"
 COMING, END = "coming:", "end:"  # prefixes of the keys of parts: what the model is saying, how a turn ended

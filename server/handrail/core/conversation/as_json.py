@@ -13,8 +13,10 @@ from handrail.core.conversation.journal import (
     Known,
     Renamed,
     Replaced,
+    Returned,
     Rewound,
     Said,
+    Steered,
     Touched,
     TurnBegun,
     TurnEnded,
@@ -79,7 +81,7 @@ def _entry_json(entry: Entry) -> Json:
         case TurnEnded(turn=turn, state=state, reason=reason, usage=usage):
             used = {"usage": _usage(usage)} if usage.steps else {}
             return {"kind": "over", "turn": turn, "state": state, "reason": reason, **used}
-        case Rewound() | Renamed() | Decided():
+        case Steered() | Returned() | Rewound() | Renamed() | Decided():
             return {"kind": type(entry).__name__.lower(), **asdict(entry)}
 
 
@@ -172,6 +174,10 @@ def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
     """An entry of texts."""
     texts = {name: _str(value) for name, value in json.items() if name != "kind" and value is not None}
     match kind:
+        case "steered":
+            return Steered(turn=texts["turn"], text=texts["text"])
+        case "returned":
+            return Returned(turn=texts["turn"])
         case "rewound":
             return Rewound(id=texts["id"], before=texts["before"], call=texts.get("call", ""))
         case "renamed":

@@ -90,6 +90,21 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Steered:
+    """The user has sent a message to a running turn; once its model reads it, it is `Said`."""
+
+    turn: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returned:
+    """The user has the messages again that a turn did not read before its end."""
+
+    turn: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rewound:
     """
     The session is again what it was before a turn, or before an earlier rewinding.
@@ -130,7 +145,20 @@ class Decided:
     choice: str | None = None
 
 
-Entry = TurnBegun | Said | Answered | Replaced | Touched | Known | TurnEnded | Rewound | Renamed | Decided
+Entry = (
+    TurnBegun
+    | Said
+    | Answered
+    | Replaced
+    | Touched
+    | Known
+    | TurnEnded
+    | Steered
+    | Returned
+    | Rewound
+    | Renamed
+    | Decided
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,49 +7,14 @@ The heading stays ours even if the user changes it; text that was typed in its l
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 
 from handrail.agent.chat.view import ASK, YOU
-from handrail.core.documents import layout
 from handrail.core.documents.page import Line, Page, Part
 
 DRAFT_HEADING = Part(key=ASK, rows=(f"{YOU}\n", "\n"))  # below which the user writes
 _TYPED_IN = re.compile(re.escape(YOU) + r"(?:[ \t]*:)?[ \t]*(?=[^ \t\r\n])")  # and more in the same row
-
-
-def remove_draft(page: Page, sent: Sequence[Line]) -> Page:
-    """Returns the page without the lines of a draft that was sent."""
-    if not sent:
-        return page
-    left = Counter(_cut_heading(line.text).rstrip() for line in sent)
-    lines, is_draft = list[Line](), False
-    for line in page.lines:
-        is_draft = is_draft or line.part == ASK
-        row = _cut_heading(line.text).rstrip()
-        if is_draft and line.part is None and left[row] > 0:
-            left[row] -= 1
-        else:
-            lines.append(line)
-    return Page(lines=tuple(lines))
-
-
-def remove_said(page: Page, sent: Collection[int], said: Collection[str]) -> Page:
-    """
-    Returns the page without the lines of a draft that was sent before; they stay if one of them is not shown
-    above.
-
-    Args:
-        sent: The identities of lines that were sent.
-        said: The letters of the lines that are shown as the user's messages.
-    """
-    at = draft_start(page.lines)
-    again = {id(line) for line in page.lines[at:] if line.part is None and id(line) in sent}
-    is_shown = all(
-        layout.letters(line.text) in said for line in page.lines if id(line) in again and line.text.strip()
-    )
-    return Page(lines=tuple(line for line in page.lines if id(line) not in again)) if is_shown else page
 
 
 def with_draft(page: Page, text: str) -> Page:
@@ -60,6 +25,20 @@ def with_draft(page: Page, text: str) -> Page:
     written = any(line.part is None and line.text.strip() for line in lines[draft_start(lines) :])
     rows = ["", *text.split("\n")] if written else text.split("\n")
     return Page(lines=(*lines, *(Line(text=f"{row}\n", part=None) for row in rows)))
+
+
+def with_texts(page: Page, texts: Sequence[str]) -> Page:
+    """Returns the page with each of these texts in the draft, at its end if it is not there."""
+    for text in texts:
+        page = page if has_text(page, text) else with_draft(page, text)
+    return page
+
+
+def has_text(page: Page, text: str) -> bool:
+    """Whether all rows of a text are in the draft."""
+    draft = page.lines[draft_start(page.lines) :]
+    there = {line.text.rstrip() for line in draft if line.part is None} | {""}
+    return there.issuperset(row.rstrip() for row in text.split("\n"))
 
 
 def draft_start(lines: Sequence[Line]) -> int:
@@ -135,13 +114,13 @@ def message(page: Page, written: Sequence[Line]) -> str:
     return "\n".join(line.text.rstrip("\r\n") for line in rows).strip("\n")
 
 
-def _without_heading(written: Sequence[Line]) -> list[Line]:
-    """Returns the lines of a draft, the first of which may be in the line of our heading."""
-    if not written or _cut_heading(written[0].text) == written[0].text:
-        return [*written]
-    return [Line(text=_cut_heading(written[0].text), part=None), *written[1:]]
-
-
-def _cut_heading(row: str) -> str:
+def cut_heading(row: str) -> str:
     """Returns a line without our heading, if it has more text."""
     return _TYPED_IN.sub("", row, count=1) if _TYPED_IN.match(row) else row
+
+
+def _without_heading(written: Sequence[Line]) -> list[Line]:
+    """Returns the lines of a draft, the first of which may be in the line of our heading."""
+    if not written or cut_heading(written[0].text) == written[0].text:
+        return [*written]
+    return [Line(text=cut_heading(written[0].text), part=None), *written[1:]]

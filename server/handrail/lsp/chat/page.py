@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
+from handrail.agent.chat import steering
 from handrail.agent.chat.backlog import Backlog
+from handrail.agent.chat.steering import UnreadMessage
 from handrail.agent.chat.transcript import Transcript, TranscriptTurn
 from handrail.agent.chat.view import ASK, TITLE, Answer, Shown, View, facts_key
-from handrail.core.conversation.journal import Entry
+from handrail.core.conversation.journal import Entry, Returned
 from handrail.core.documents import layout, page_reading
 from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.ledger.report import Asked, Ended, Event
 from handrail.lsp.chat import draft as drafts
-from handrail.lsp.chat import interrupted, messages
+from handrail.lsp.chat import interrupted, messages, sent
 from handrail.lsp.chat.feed import Feed
 from handrail.lsp.protocol import Mode
 from handrail.lsp.served.page import Edit, ServedPage, unchanged_page
@@ -25,7 +28,6 @@ from handrail.ports.sessions import Sessions
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
 SHARE = 20  # pauses are this many times as long as an update: so all take less than a twentieth of a core
 SAID = "you:"  # prefix of the keys of parts that show the user's messages
-LIMIT_GONE = 2_000  # sent lines that are remembered
 KEEP_S = 1.0  # how often, at most, the whole document is recorded while a turn runs
 
 
@@ -68,9 +70,9 @@ class ChatPage(ServedPage):
     _page: Page = field(default_factory=Page)
     before: Backlog | None = field(default_factory=Backlog)  # the journal was read
     _said: object = None
-    _back: list[str] = field(default_factory=list)  # the user's messages that no turn has read
-    _sent_lines: list[Line] = field(default_factory=list)  # sent lines that are still in the document
-    _gone_lines: list[Line] = field(default_factory=list)  # sent lines that were removed from it
+    _back: list[UnreadMessage] = field(default_factory=list)  # to be a draft again
+    _is_new: bool = True  # no unread messages were looked for
+    _is_sending: bool = False
     _may_be_laid_out: bool = False  # by a formatter, since it was saved
     _took_s: float = 0.0
     _kept_keys: tuple[str, ...] = ()
@@ -102,19 +104,28 @@ class ChatPage(ServedPage):
             messages.keep_left(part, changed[part.key]) if part.key in changed else part
             for part in self.parts
         )
-        return interrupted.with_words(parts, page, self.transcript.turns)
+        shown = interrupted.with_words(parts, page, self.transcript.turns)
+        return [*shown, *sent.parts(page)]
 
     def assign(self, page: Page) -> Page:
         """
         If our last heading is missing, everything below our last line is the draft, including blank lines.
         """
         page = page if drafts.has_heading(page.lines) else drafts.with_own_draft(page)
-        self._note_gone(messages.undone_lines(self._page, page, self.shown_now.messages.values()))
-        return page
+        page = sent.keep(self._page, page)
+        undone = messages.undone_lines(self._page, page, self.shown_now.messages.values())
+        return sent.mark(page, undone, sent.key()) if undone else page
+
+    def settle(self, page: Page) -> Page:
+        """Returns the page with what could not be sent as a draft again."""
+        return page if self._is_sending else sent.give_back(page, self.transcript.turns)
 
     def clean(self, page: Page) -> Page:
-        """Returns the page with our last heading above the draft, even if the user has removed it."""
-        return drafts.with_heading(page)
+        """
+        Returns the page without what was sent, and with our last heading above the draft, even if the user
+        removed it.
+        """
+        return drafts.with_heading(sent.without(page, self.transcript.turns))
 
     @property
     def is_derived(self) -> bool:
@@ -132,7 +143,7 @@ class ChatPage(ServedPage):
         Compares the user's messages by words, and our own lines by letters, since they are all generated
         again.
         """
-        if line.part is None or (line.part == ASK and line.number):
+        if line.part is None or (line.part == ASK and line.number) or sent.is_sent(line):
             return page_reading.plain(line)
         if line.part == ASK:
             return layout.message
@@ -149,6 +160,8 @@ class ChatPage(ServedPage):
         """Reads the journal, if necessary, and updates the parts."""
         await self.load()
         await self._check_elsewhere()
+        self._back += steering.take_unread(self.transcript.turns, is_loaded=self._is_new)
+        self._is_new = False
         self.shown_now = self.view.render(self.transcript, self.told)
 
     def on_change(self) -> None:
@@ -182,39 +195,22 @@ class ChatPage(ServedPage):
         """Makes it show the current conversation. Returns its URI; raises ServedError."""
         clock = asyncio.get_running_loop()
         began = clock.time()
-        self._back += self.transcript.unread()
-        back = "\n".join(self._back)
-        sent = [*self._sent_lines]
         if self._open() is None or self._may_be_laid_out:
             tidy, self._may_be_laid_out = drafts.without_added_blanks, False
         else:
             tidy = unchanged_page
 
-        def remove_sent(page: Page) -> Page:
-            return drafts.remove_draft(self._remove_gone(edit(tidy(page))), sent)
+        def given_back(page: Page) -> Page:
+            return drafts.with_texts(edit(tidy(page)), [each.text for each in self._back])
 
-        brought = await super().refresh(lambda page: _give_back(remove_sent(page), back))
-        takes_edits = self.takes_edits()
-        if self._sent_lines and (takes_edits or self._is_read()):  # else they stand in what the client holds
-            current = {id(line) for line in self.page.lines}
-            self._note_gone(line for line in self._sent_lines if id(line) not in current)
-            self._sent_lines = [line for line in self._sent_lines if id(line) in current]
-        there = {line.text.rstrip() for line in self.draft}
-        if all(row.rstrip() in there for row in back.split("\n")):
+        brought = await super().refresh(given_back)
+        if self._back and all(drafts.has_text(self.page, each.text) for each in self._back):
+            returned = dict.fromkeys(each.turn for each in self._back)
             self._back = []
+            if self.journals is not None:
+                self.journals.append(self.session, [Returned(turn=turn) for turn in returned])
         self._took_s = clock.time() - began
         return brought
-
-    def _note_gone(self, lines: Iterable[Line]) -> None:
-        self._gone_lines = [*self._gone_lines, *lines][-LIMIT_GONE:]
-
-    def _remove_gone(self, page: Page) -> Page:
-        """Returns the page without sent text that is there again because the user undid our edit."""
-        gone = {id(line) for line in self._gone_lines}
-        if not gone or not any(id(line) in gone for line in page.lines):
-            return page
-        said = (row for part in self.parts if part.key.startswith(SAID) for row in part.rows)
-        return drafts.remove_said(page, gone, frozenset(map(layout.letters, said)))
 
     def on_save(self) -> None:
         """Called when the client has saved the document, which a formatter may have changed."""
@@ -329,14 +325,26 @@ class ChatPage(ServedPage):
     @property
     def draft(self) -> tuple[Line, ...]:
         """The user's unsent lines below our last heading."""
-        rows, sent = self._page.lines, {id(line) for line in self._sent_lines}
-        return tuple(
-            each for each in rows[drafts.draft_start(rows) :] if each.part is None and id(each) not in sent
-        )
+        rows = self._page.lines
+        return tuple(each for each in rows[drafts.draft_start(rows) :] if each.part is None)
 
-    def note_sent(self, sent: Sequence[Line]) -> None:
-        """Notes that these lines were sent: the next update that the editor accepts removes them."""
-        self._sent_lines += sent
+    @asynccontextmanager
+    async def send(self, lines: Sequence[Line]) -> AsyncIterator[None]:
+        """
+        Sends these lines of the draft: the next update removes them, unless this ends with an error.
+
+        Recorded before, so that they are sent once even if the server is killed meanwhile.
+        """
+        running = self.transcript.running is not None
+        key = sent.key(len(self.transcript.turns) - running)
+        self._is_sending = True
+        try:
+            await self.revise(lambda page: sent.mark(page, lines, key))
+            yield
+            await self.revise(sent.finish)
+        finally:
+            self._is_sending = False
+            self.page = self.settle(self.page)
 
     @property
     def draft_line(self) -> int:
@@ -389,7 +397,3 @@ class ChatPage(ServedPage):
             if key in sent:
                 there.setdefault(key, []).append(line)
         return {key: lines for key, lines in there.items() if messages.are_changed(lines, sent[key].lines)}
-
-
-def _give_back(page: Page, text: str) -> Page:
-    return drafts.with_draft(page, text) if text else page

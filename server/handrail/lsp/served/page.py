@@ -23,6 +23,7 @@ from handrail.core.documents.page import Line, Page, Part
 from handrail.core.documents.text import split_lines
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.served.record import PageRecord
+from handrail.lsp.served.texts import KnownTexts
 from handrail.ports import Editor
 from handrail.ports.errors import ServedError
 from handrail.ports.served import ServedDocuments
@@ -30,8 +31,6 @@ from handrail.ports.served import ServedDocuments
 logger = logging.getLogger(__name__)
 
 PAUSE_S = 0.5  # between two updates
-LIMIT_STATES = 50  # earlier texts that are kept
-RECENT = 3  # of these, and of texts that were sent, that are compared with a new one
 LIMIT_TRIES = 5  # attempts in a row to bring it up to date
 FOREIGN = "foreign"  # the part of unknown lines
 Edit = Callable[[Page], Page]
@@ -69,9 +68,7 @@ class ServedPage(ABC):
     takes_edits: Callable[[], bool] = lambda: True
     name: str = ""
     uri: str | None = None
-    _saved: Page | None = None
-    _states: dict[int, Page] = field(default_factory=dict)
-    _sent: list[Page] = field(default_factory=list)
+    _texts: KnownTexts = field(default_factory=KnownTexts)
     _unread: tuple[Sequence[str], Page] | None = None  # what a client holds, and what its file has by now
     _tries: int = 0
     _record: PageRecord = field(init=False)
@@ -112,6 +109,10 @@ class ServedPage(ABC):
 
     def assign(self, page: Page) -> Page:
         """Corrects the owners of a page's lines where comparing texts is not enough."""
+        return page
+
+    def settle(self, page: Page) -> Page:
+        """Corrects the owners of lines by what has become known of them since they were recorded."""
         return page
 
     @abstractmethod
@@ -186,7 +187,7 @@ class ServedPage(ABC):
     def on_save(self) -> None:
         """Called when the client has saved the document."""
         self.observe()
-        self._saved = self.page
+        self._texts.saved = self.page
 
     def on_change(self) -> None:
         """Called when its contents have changed: brings it up to date in a moment, if it is open."""
@@ -267,6 +268,7 @@ class ServedPage(ABC):
         after = edit(self.clean(before))
         now = pages.update(after, self.parts_in(after))
         reloads = document is not None and not self.takes_edits() and now.text != before.text
+        self._texts.remember(now)  # it may show at any time from now on, even after more typing
         if document is None or on_disk is None or reloads:
             rows = () if document is None else tuple(document.rows)
             if document is not None or not self.is_derived:  # else all of it can be derived again
@@ -274,25 +276,23 @@ class ServedPage(ABC):
             written = await self.served.write(self.name, now.text)
             if written.note:
                 self.say(written.note)
-            self._saved = now
+            self._texts.saved = now = self._texts.find(now.rows) or now
         if document is None:
             self.uri = self._client_uri(written.uri)
             self.page = now
-            self._remember(now)
             return
         if reloads:
             self._unread = (rows, now)
-            self._sent = [*self._sent, now][-RECENT:]
+            self._texts.note_sent(now)
             self.page = now
             self.observe()  # the user may have typed in it while the file was written
             return
         edits = pages.edits(before, now)
-        was_clean = self._saved is not None and before.text == on_disk
+        was_clean = self._texts.saved is not None and before.text == on_disk
         if edits:
             whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=edits)
             update = Update(uri=document.uri, base=document.text, hunks=(whole,))
-            self._remember(now)  # it may show at any time from now on, even after more typing
-            self._sent = [*self._sent, now][-RECENT:]
+            self._texts.note_sent(now)
             await self._record.write_next(self.name, before, now)
             await self.editor.apply([update], f"handrail: {self.name.removesuffix('.md')}")
         self.observe()
@@ -304,10 +304,6 @@ class ServedPage(ABC):
             self.on_change()
         if edits and was_clean and self._open() is document:
             await self.editor.save([document.uri])
-
-    def _is_read(self) -> bool:
-        """Whether a client that accepts no edits has loaded the written text."""
-        return self._unread is None and self._is_current()
 
     def _is_current(self) -> bool:
         """Whether it is up to date, as far as is known."""
@@ -334,23 +330,20 @@ class ServedPage(ABC):
             self.page = self._unread[1]  # the client has not reloaded it yet
             return
         self._unread = None
-        page = self._states.get(hash(rows))
-        if page is None or page.rows != rows:
-            saved = [] if self._saved is None else [self._saved]
-            known = [self.page, *list(self._states.values())[-RECENT:], *saved]
-            likest = page_reading.read_page(
-                known, rows, self._sent, owns_copies=self.owns_copies, reading=self.reading
-            )
+        page = self._texts.find(rows)
+        if page is None:
+            likest = self._texts.read(self.page, rows, owns_copies=self.owns_copies, reading=self.reading)
             page = self.assign(likest)
-        self.page = page
-        self._remember(page)
+        self.page = page = self.settle(page)
+        self._texts.remember(page)
 
-    def _remember(self, page: Page) -> None:
-        key = hash(page.rows)
-        self._states.pop(key, None)
-        self._states[key] = page
-        for old in list(self._states)[:-LIMIT_STATES]:
-            del self._states[old]
+    async def revise(self, change: Edit) -> None:
+        """Changes the owners of lines, but no row, in all its texts that are known, and records them."""
+        self.page = change(self.page)
+        self._texts.revise(change)
+        if self._unread is not None:
+            self._unread = (self._unread[0], change(self._unread[1]))
+        await self._record.write_next(self.name, self.page, *self._texts.sent[-1:])
 
     # ---- Keeping it -------------------------------------------------------------------------------
 
@@ -360,15 +353,17 @@ class ServedPage(ABC):
             return
         if self.is_derived:  # the stored state may be older than the document
             await self.prepare(self.page)
-            self._sent.append(pages.update(Page(), self.parts))
+            self._texts.sent.append(pages.update(Page(), self.parts))
         parts = self.parts if self.is_derived else ()
         stored = await self._record.read(self.name, parts)
         page: Page | None = None
         if stored is not None:
             with suppress(ValueError, TypeError):
                 self.load_state(stored.state)
-                page, self._saved = stored.page, stored.saved
-                self._sent += stored.sent
+                page, self._texts.saved = stored.latest, stored.saved
+                self._texts.sent += stored.sent
+                for each in (stored.page, *reversed(stored.sent)):
+                    self._texts.remember(each)  # the latest owners of the same lines last
         if page is not None:
             self.page = page
         elif is_there and not self.is_derived:  # nothing is known about its lines: they are no longer shown
@@ -388,4 +383,4 @@ class ServedPage(ABC):
             await self._keep()
 
     async def _keep(self) -> None:
-        await self._record.write(self.name, self.page, self._saved, self.as_json())
+        await self._record.write(self.name, self.page, self._texts.saved, self.as_json())

@@ -31,13 +31,18 @@ class Recorded:
         page: The document.
         saved: As the client has saved it; None if that is not known.
         state: The state that its owner has recorded with it.
-        sent: Other texts that it may have, if the server was killed during an update.
+        sent: Later texts that it may have, if the server was killed during an update; first that before it.
     """
 
     page: Page
     saved: Page | None
     state: str
     sent: Sequence[Page]
+
+    @property
+    def latest(self) -> Page:
+        """The document before the last update, if the server was killed during one."""
+        return self.sent[0] if self.sent else self.page
 
 
 @dataclass
@@ -87,9 +92,9 @@ class PageRecord:
             self._note, self._page, self._rest = note, page, rest
             await self.served.keep(name, note)
 
-    async def write_next(self, name: str, before: Page, now: Page) -> None:
-        """Records the document *before* an update, and as the client may have it from *now* on."""
-        differences = [page_json.difference(self._page, each) for each in (before, now)]
+    async def write_next(self, name: str, *pages: Page) -> None:
+        """Records the document before an update, and as the client may have it from now on."""
+        differences = [page_json.difference(self._page, each) for each in pages]
         await self.served.keep(NEXT.format(name), json.dumps([_stamp(self._note), *differences]))
 
 

@@ -40,7 +40,7 @@ async def steer(state: State, params: protocol.TurnSteerParams) -> None:
     session = state.host.turns.find(params.turn).session
     await _refuse_commands(state, params.text)
     pointed = await mentioned.resolve_mentions(state, params.text, session)
-    state.host.steer(
+    await state.host.steer(
         params.turn, await turn.make_message(state, params.text, pointed.context, pointed.excerpts)
     )
     _tell(state, pointed)

@@ -107,8 +107,8 @@ async def send(state: State, params: protocol.ChatSendParams) -> protocol.ChatSe
             raise _offered_changes(state, page, changed)
         if surfaces.is_blank(text):
             raise Refused(f"The message is empty. Write below the last `{YOU}` of the document, then send.")
-        begun = await say(state, page, text, params.mode)
-        page.note_sent(sent)
+        async with page.send(sent):
+            begun = await say(state, page, text, params.mode)
         await page.refresh()
     return protocol.ChatSent(session=page.session, turn=begun.turn)
 
@@ -143,11 +143,11 @@ async def _ran(
     state: State, page: ChatPage, command: slash.Command, sent: Sequence[Line]
 ) -> protocol.ChatSent:
     """Do what a command says, and tell in the conversation what came of it."""
-    if command.name == "new":
-        show(state, await new(state, protocol.ChatNewParams()))
-    else:
-        page.told = await commands.run(state, page, command)
-    page.note_sent(sent)
+    async with page.send(sent):
+        if command.name == "new":
+            show(state, await new(state, protocol.ChatNewParams()))
+        else:
+            page.told = await commands.run(state, page, command)
     await page.refresh()
     return protocol.ChatSent(session=page.session, turn=None)
 
@@ -168,7 +168,6 @@ async def say(
         )
         return await _begin(state, wanted)
     await begin.steer(state, protocol.TurnSteerParams(turn=running.turn, text=text))
-    page.transcript.steer(running.turn, text)
     return protocol.TurnStartResult(session=page.session, turn=running.turn)
 
 

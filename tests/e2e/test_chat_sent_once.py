@@ -1,0 +1,225 @@
+"""
+What was sent is sent once: it is no draft again, whatever the editor holds of the time before.
+
+Its document may be opened again with a text that had the message as a draft, and the server may be killed
+before any update reaches the editor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from e2e.client import Editor, expect_error
+from e2e.conftest import Stage
+from e2e.habits import Habits
+from e2e.test_chat import REQUEST_FAILED, body, every_editor, killed, opened, says, shows, write
+from e2e.test_chat_names import until
+from editors.streaming_model import Answer, streaming_model
+from handrail.testing import answer
+from handrail.testing.texts import Json
+
+HEADING = "## You\n\n"
+DRAFTS = {
+    "a row": "Go on.\n",
+    "without a line end": "Go on.",
+    "the earlier message": "First.\n",
+    "paragraphs and code": "Look:\n\n```\nFirst.\n\n## You\n```\n\n- one 🙂\n- two\n",
+    "blank rows around": "\n\nGo on.\n\n\n",
+}
+every_draft = pytest.mark.parametrize("draft", DRAFTS.values(), ids=DRAFTS)
+
+
+async def ignore(editor: Editor, given: Json) -> Json | None:
+    """It never answers."""
+    await asyncio.Event().wait()
+    return None
+
+
+def is_said_once(text: str, draft: str, *, earlier: int = 0) -> None:
+    """The message is there as one, and not as a draft as well."""
+    rows = [row for row in draft.split("\n") if row.strip()]
+    said, _, left = body(text).rpartition(HEADING)
+    assert left.strip() == "", left
+    assert said.count("\n".join(draft.strip().split("\n"))) == 1 + earlier, said
+    assert [row for row in rows if row not in said] == []
+
+
+async def is_not_sent_again(editor: Editor, uri: str) -> None:
+    with expect_error(REQUEST_FAILED, "The message is empty"):
+        await editor.request("chat.send", uri=uri)
+
+
+@every_editor
+@every_draft
+@pytest.mark.parametrize("landed", ["applied", "refused", "said to be applied"])
+async def test_opened_again_with_the_text_from_before_the_update(
+    stage: Stage, habits: Habits, draft: str, landed: str
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    await shows(editor, uri, f"One.\n\n{HEADING}")
+
+    async def opens_again(editor: Editor, given: Json) -> Json | None:
+        before = editor.desk[uri]
+        editor.desk.close(uri)
+        editor.desk.open(uri, before)
+        if landed == "applied":
+            return await editor.obey(given)
+        return {"applied": landed != "refused"}
+
+    write(editor, uri, draft)
+    editor.behaviours = [opens_again]
+    begun = await editor.request("chat.send", uri=uri)
+    await editor.request("turn.wait", turn=begun["turn"])
+    await editor.request("chat.open")
+    text = await shows(editor, uri, "Two.")
+    await editor.until(lambda: editor.desk[uri].rstrip().endswith("## You"))
+    text = editor.desk[uri]
+    is_said_once(text, draft, earlier=draft.strip() == "First.")
+    await is_not_sent_again(editor, uri)
+
+
+@every_editor
+@every_draft
+async def test_sent_while_an_update_of_the_turn_before_is_under_way(
+    stage: Stage, habits: Habits, draft: str
+) -> None:
+    with streaming_model(Answer(pieces=["One", " more."]), Answer(pieces=["Two."])) as model:
+        settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
+        editor = await stage.start(habits, settings=settings)
+        uri = await opened(editor)
+        write(editor, uri, "First.\n")
+        first = (await editor.request("chat.send", uri=uri))["turn"]
+        await shows(editor, uri, f"One\n\n{HEADING}")
+        write(editor, uri, draft)
+        sending: list[asyncio.Future[Json]] = []
+
+        async def sends(editor: Editor, given: Json) -> Json | None:
+            await editor.request("turn.wait", turn=first)
+            sending.append(asyncio.ensure_future(editor.request("chat.send", uri=uri)))
+            await until(lambda: len(model.asked) == 2)  # the second turn is recorded
+            return await editor.obey(given)
+
+        editor.behaviours = [sends]
+        model.go_on()
+        await editor.until(lambda: bool(sending))
+        await sending[0]
+        await shows(editor, uri, "Two.")
+        await editor.until(lambda: editor.desk[uri].rstrip().endswith("## You"))
+        is_said_once(editor.desk[uri], draft, earlier=draft.strip() == "First.")
+        await is_not_sent_again(editor, uri)
+
+
+@every_editor
+@every_draft
+@pytest.mark.parametrize("updates", [0, 1])
+@pytest.mark.parametrize("more", ["", "more"], ids=["", "typed on"])
+async def test_the_server_is_killed_before_an_update(
+    stage: Stage, habits: Habits, draft: str, updates: int, more: str
+) -> None:
+    """The editor answers this many updates, and the turn is running."""
+    with streaming_model(
+        Answer(pieces=["One."]), Answer(pieces=["Two", " and", " never"]), Answer(pieces=["Three."])
+    ) as model:
+        settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
+        editor = await stage.start(habits, settings=settings)
+        uri = await opened(editor)
+        await says(editor, uri, "First.\n")
+        await shows(editor, uri, f"One.\n\n{HEADING}")
+        write(editor, uri, draft)
+        seen = len(editor.edits)
+        editor.behaviours = [*[Editor.obey] * updates, *[ignore] * 100]
+        sending = asyncio.ensure_future(editor.request("chat.send", uri=uri))
+        await editor.until(lambda: len(editor.edits) > seen)
+        if more:
+            write(editor, uri, more)
+        if updates:
+            model.go_on()
+            await editor.until(lambda: len(editor.edits) > seen + updates)
+        await killed(stage, editor)
+        await asyncio.gather(sending, return_exceptions=True)
+        held = editor.desk[uri]
+        later = await stage.start(habits, settings=settings)
+        later.desk.open(uri, held)
+        (session,) = await later.request("session.list")
+        await opened(later, session=session["session"])
+        text = await shows(later, uri, "*This turn did not finish.*")
+        left = text.rpartition(HEADING)[2]
+        assert left.strip() == more
+        is_said_once(text.removesuffix(left), draft, earlier=draft.strip() == "First.")
+        if not more:
+            await is_not_sent_again(later, uri)
+
+
+@every_editor
+@every_draft
+@pytest.mark.parametrize("updates", [0, 1])
+async def test_what_was_sent_to_a_running_turn_is_a_draft_again_after_a_kill(
+    stage: Stage, habits: Habits, draft: str, updates: int
+) -> None:
+    """No model has read it; it is given back once, though servers come and go."""
+    with streaming_model(
+        Answer(pieces=["One."]), Answer(pieces=["Two", " never"]), Answer(pieces=["Three."])
+    ) as model:
+        settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
+        editor = await stage.start(habits, settings=settings)
+        uri = await opened(editor)
+        await says(editor, uri, "First.\n")
+        await shows(editor, uri, f"One.\n\n{HEADING}")
+        write(editor, uri, "Second.\n")
+        await editor.request("chat.send", uri=uri)
+        await shows(editor, uri, f"Two\n\n{HEADING}")
+        write(editor, uri, draft)
+        seen = len(editor.edits)
+        editor.behaviours = [*[Editor.obey] * updates, *[ignore] * 100]
+        sending = asyncio.ensure_future(editor.request("chat.send", uri=uri))
+        await editor.until(lambda: len(editor.edits) > seen)
+        if updates:
+            await shows(editor, uri, "You sent this while the turn was running")
+        await killed(stage, editor)
+        await asyncio.gather(sending, return_exceptions=True)
+        (journal,) = stage.state.rglob("*.jsonl")
+        for _ in range(2):
+            held = editor.desk[uri]
+            editor = await stage.start(habits, settings=settings)
+            editor.desk.open(uri, held)
+            (session,) = await editor.request("session.list")
+            await opened(editor, session=session["session"])
+            text = await shows(editor, uri, "*This turn did not finish.*")
+            assert text.rpartition(HEADING)[2].strip() == draft.strip()
+            assert "You sent this while" not in text
+            await until(lambda: '"kind":"returned"' in journal.read_text("utf-8"))
+            await killed(stage, editor)
+        held = editor.desk[uri]
+        editor = await stage.start(habits, settings=settings)
+        editor.desk.open(uri, held)
+        await opened(editor, session=session["session"])
+        await editor.request("chat.send", uri=uri)
+        await shows(editor, uri, "Three.")
+        await editor.until(lambda: editor.desk[uri].rstrip().endswith("## You"))
+        is_said_once(editor.desk[uri], draft, earlier=draft.strip() == "First.")
+        await is_not_sent_again(editor, uri)
+
+
+@every_editor
+async def test_what_a_killed_turn_did_not_read_is_there_though_its_document_was_closed(
+    stage: Stage, habits: Habits
+) -> None:
+    """It was sent in a view of the conversation, and the document was not open."""
+    with streaming_model(Answer(pieces=["One", " never"])) as model:
+        settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
+        editor = await stage.start(habits, settings=settings)
+        found = await editor.request("chat.new")
+        session = found["session"]
+        begun = await editor.request("chat.say", session=session, text="First.")
+        await until(lambda: len(model.asked) == 1)
+        said = await editor.request("chat.say", session=session, text="Faster!\n\nPlease.")
+        assert said["turn"] == begun["turn"]
+        await killed(stage, editor)
+        later = await stage.start(habits, settings=settings)
+        uri = await opened(later, session=session)
+        text = await shows(later, uri, "*This turn did not finish.*")
+        assert text.rpartition(HEADING)[2].strip() == "Faster!\n\nPlease."
