@@ -48,7 +48,23 @@ def test_typed_and_sent_while_an_update_lands_that_does_not_know_of_it(rows: lis
     marked = sent.mark(page, lines, sent.key())
     shown = [*WITH_ANSWER.rows, *rows]
     read = page_reading.read_page([marked], shown, [WITH_ANSWER], owns_copies=False)
-    assert sent.without(sent.keep(marked, read), []).rows == WITH_ANSWER.rows
+    assert sent.remove(sent.keep(marked, read), []).rows == WITH_ANSWER.rows
+
+
+@pytest.mark.parametrize("name", sorted({*DRAFTS} - {"blank rows"}))
+def test_typed_once_more_when_an_update_has_removed_it(name: str) -> None:
+    rows = DRAFTS[name]
+    page, lines = drafted(START, rows)
+    marked = sent.mark(page, lines, sent.key())
+    shown = "".join(rows).strip("\n").split("\n")
+    for said in (
+        part("you:2", YOU, "", *shown, ""),
+        part("said:2:0", "> Sent:", *(f"> {row}" for row in shown)),
+    ):
+        updated = pages.update(sent.remove(marked, []), [*SAID, ANSWER, said, BELOW])
+        read = page_reading.read_page([marked], [*updated.rows, *rows], [updated], owns_copies=False)
+        left = draft_of(sent.remove(sent.keep(marked, read), []))
+        assert [row for row in left if row.strip()] == [row for row in rows if row.strip()]
 
 
 @every_draft
@@ -57,7 +73,7 @@ def test_what_is_typed_below_is_the_next_draft(rows: list[str]) -> None:
     marked = sent.mark(page, lines, sent.key())
     shown = [*page.rows[:-1], f"{page.rows[-1].rstrip()}\n", "more\n"]
     read = page_reading.read_page([marked], shown, owns_copies=False)
-    left = sent.without(sent.keep(marked, read), [])
+    left = sent.remove(sent.keep(marked, read), [])
     assert draft_of(left) == ["more\n"]
 
 
@@ -67,14 +83,14 @@ def test_it_is_removed_when_it_is_shown_and_given_back_when_it_is_not(rows: list
     marked = sent.mark(page, lines, sent.key(1))
     text = "".join(rows).strip("\n")
     for turns in ([TURN], [TranscriptTurn(turn="0", prompt=text)]):
-        assert sent.without(marked, turns) is marked
+        assert sent.remove(marked, turns) is marked
         assert draft_of(sent.give_back(marked, turns)) == rows
     for later in (
         TranscriptTurn(turn="2", prompt=text),
         TranscriptTurn(turn="2", prompt="Other.", steered=[text]),
         TranscriptTurn(turn="2", prompt="Other.", items=[Interjection(text=f"Before.\n{text}")]),
     ):
-        assert sent.without(marked, [TURN, later]).rows == WITH_ANSWER.rows
+        assert sent.remove(marked, [TURN, later]).rows == WITH_ANSWER.rows
         assert sent.give_back(marked, [TURN, later]) is marked
 
 
@@ -84,7 +100,7 @@ def test_while_it_is_being_sent_the_document_stays_as_it_is(rows: list[str]) -> 
     marked = sent.mark(page, lines, sent.key(1))
     updated = pages.update(marked, [*SAID, ANSWER, BELOW, *sent.parts(marked)])
     assert updated.text.rstrip() == f"{WITH_ANSWER.text}{''.join(rows)}".rstrip()
-    assert sent.without(sent.finish(updated), []).rows == WITH_ANSWER.rows
+    assert sent.remove(sent.finish(updated), []).rows == WITH_ANSWER.rows
 
 
 def test_a_row_that_was_sent_and_typed_in_since_is_a_draft() -> None:
@@ -93,5 +109,5 @@ def test_a_row_that_was_sent_and_typed_in_since_is_a_draft() -> None:
     for typed, left in (("Now or never.", "Now or never."), ("Now. And then?", "And then?"), ("Now.!", "!")):
         shown = [*START.rows, "Go on.\n", f"{typed}\n"]
         read = page_reading.read_page([marked], shown, owns_copies=False)
-        assert draft_of(sent.without(read, [])) == [f"{left}\n"]
+        assert draft_of(sent.remove(read, [])) == [f"{left}\n"]
         assert draft_of(sent.give_back(sent.mark(page, lines, sent.key(1)), [])) == ["Go on.\n", "Now.\n"]

@@ -125,7 +125,7 @@ class ChatPage(ServedPage):
         Returns the page without what was sent, and with our last heading above the draft, even if the user
         removed it.
         """
-        return drafts.with_heading(sent.without(page, self.transcript.turns))
+        return drafts.with_heading(sent.remove(page, self.transcript.turns))
 
     @property
     def is_derived(self) -> bool:
@@ -200,10 +200,10 @@ class ChatPage(ServedPage):
         else:
             tidy = unchanged_page
 
-        def given_back(page: Page) -> Page:
+        def give_back(page: Page) -> Page:
             return drafts.with_texts(edit(tidy(page)), [each.text for each in self._back])
 
-        brought = await super().refresh(given_back)
+        brought = await super().refresh(give_back)
         if self._back and all(drafts.has_text(self.page, each.text) for each in self._back):
             returned = dict.fromkeys(each.turn for each in self._back)
             self._back = []
@@ -333,7 +333,7 @@ class ChatPage(ServedPage):
         """
         Sends these lines of the draft: the next update removes them, unless this ends with an error.
 
-        Recorded before, so that they are sent once even if the server is killed meanwhile.
+        Recorded before, so that they are sent once even if the server is killed.
         """
         running = self.transcript.running is not None
         key = sent.key(len(self.transcript.turns) - running)

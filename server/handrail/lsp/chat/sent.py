@@ -18,6 +18,8 @@ from handrail.core.documents import layout
 from handrail.core.documents.page import Line, Page, Part
 from handrail.lsp.chat.draft import cut_heading
 
+MESSAGES = ("you:", "said:")  # prefixes of the keys of parts that show the user's messages
+
 
 def key(turns: int | None = None) -> str:
     """
@@ -32,37 +34,47 @@ def is_sent(line: Line) -> bool:
     return line.part is not None and line.part.startswith(SENT)
 
 
+def words(line: Line) -> str:
+    """Returns the letters of a line of a draft, without our heading."""
+    return layout.letters(cut_heading(line.text))
+
+
 def mark(page: Page, lines: Iterable[Line], part: str) -> Page:
     """Returns the page with these lines of its draft in a part of ours."""
     numbers = {id(line): number for number, line in enumerate(lines)}
 
-    def marked(line: Line) -> Line:
+    def mark_line(line: Line) -> Line:
         number = numbers.get(id(line))
         return line if number is None else Line(text=line.text, part=part, number=number)
 
-    return _change(page, marked)
+    return _change(page, mark_line)
 
 
 def keep(before: Page, now: Page) -> Page:
     """
     Returns the page *now* with what was sent as of *before*.
 
-    Where an update landed at the same time as the user typed, the lines of a draft may count as new.
+    Where an update landed at the same time as the user typed, the lines of a draft may count as new. They are
+    new if the update has the message.
     """
-    known = Counter(line.text.rstrip() for _, lines in _parts(now) for line in lines)
+    was_sent = [line for _, lines in _parts(before) for line in lines]
+    if not was_sent:
+        return now
+    known = _count_in_messages(now) - _count_in_messages(before)
+    known += Counter(words(line) for _, lines in _parts(now) for line in lines)
     lost = dict[str, deque[Line]]()
-    for line in (each for _, lines in _parts(before) for each in lines):
-        row = line.text.rstrip()
+    for line in was_sent:
+        row = words(line)
         if known[row]:
             known[row] -= 1
         else:
             lost.setdefault(row, deque()).append(line)
 
-    def kept(line: Line) -> Line:
-        same = lost.get(line.text.rstrip()) if line.part is None else None
+    def mark_lost(line: Line) -> Line:
+        same = lost.get(words(line)) if line.part is None else None
         return same.popleft()._replace(text=line.text) if same else line
 
-    return _change(now, kept)
+    return _change(now, mark_lost)
 
 
 def finish(page: Page) -> Page:
@@ -70,7 +82,7 @@ def finish(page: Page) -> Page:
     return _change(page, lambda line: line._replace(part=SENT) if is_sent(line) else line)
 
 
-def without(page: Page, turns: Sequence[TranscriptTurn]) -> Page:
+def remove(page: Page, turns: Sequence[TranscriptTurn]) -> Page:
     """
     Returns the page without the lines that were sent, or are shown as a message of these *turns*; of such a
     line that was typed in since, what was added stays.
@@ -79,11 +91,11 @@ def without(page: Page, turns: Sequence[TranscriptTurn]) -> Page:
     if not gone:
         return page
     start = _tail_start(page)
-    left = (_left(line, gone) for line in page.lines[start:] if line.part not in gone)
+    left = (_keep_added(line, gone) for line in page.lines[start:] if line.part not in gone)
     return Page(lines=(*page.lines[:start], *left))
 
 
-def _left(line: Line, gone: Set[str | None]) -> Line:
+def _keep_added(line: Line, gone: Set[str | None]) -> Line:
     """Returns what is left of a line that may have been typed in since it was sent."""
     if line.over is None or line.over.part not in gone:
         return line
@@ -112,14 +124,13 @@ def _is_shown(part: str, lines: Iterable[Line], turns: Sequence[TranscriptTurn])
     """Whether the words of lines that are being sent are in a message that was sent since."""
     if part == SENT:
         return True
-    since = turns[int(part.removeprefix(SENT)) :]
-    said = {layout.letters(row) for one in since for text in _said(one) for row in text.split("\n")}
-    return bool(since) and said.issuperset(
-        filter(None, (layout.letters(cut_heading(line.text)) for line in lines))
-    )
+    count = part.removeprefix(SENT)
+    since = turns[int(count) :] if count.isdecimal() else ()
+    said = {layout.letters(row) for one in since for text in _user_texts(one) for row in text.split("\n")}
+    return bool(since) and said.issuperset(filter(None, map(words, lines)))
 
 
-def _said(one: TranscriptTurn) -> Iterator[str]:
+def _user_texts(one: TranscriptTurn) -> Iterator[str]:
     """Yields what the user has said to a turn."""
     yield one.prompt
     yield from one.steered
@@ -132,6 +143,12 @@ def _parts(page: Page, *, typed_in: bool = False) -> list[tuple[str, list[Line]]
     found = [line.over if typed_in and line.over is not None else line for line in tail]
     lines = sorted(filter(is_sent, found), key=lambda line: (line.part or "", line.number))
     return [(part or "", [*own]) for part, own in groupby(lines, lambda line: line.part)]
+
+
+def _count_in_messages(page: Page) -> Counter[str]:
+    """Counts the lines of the user's messages, by their letters."""
+    shown = (line for line in page.lines if line.part is not None and line.part.startswith(MESSAGES))
+    return Counter(layout.letters(line.text) for line in shown)
 
 
 def _part_of(line: Line) -> str | None:
