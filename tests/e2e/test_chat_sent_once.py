@@ -205,21 +205,46 @@ async def test_what_was_sent_to_a_running_turn_is_a_draft_again_after_a_kill(
 
 
 @every_editor
-async def test_what_a_killed_turn_did_not_read_is_there_though_its_document_was_closed(
-    stage: Stage, habits: Habits
+@pytest.mark.parametrize("is_killed", [True, False], ids=["killed", "ended"])
+@pytest.mark.parametrize("waits", [False, True], ids=["to the running turn", "for a turn after it"])
+async def test_what_no_model_has_read_is_there_though_the_document_was_closed(
+    stage: Stage, habits: Habits, waits: bool, is_killed: bool
 ) -> None:
     """It was sent in a view of the conversation, and the document was not open."""
     with streaming_model(Answer(pieces=["One", " never"])) as model:
         settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
         editor = await stage.start(habits, settings=settings)
-        found = await editor.request("chat.new")
-        session = found["session"]
-        begun = await editor.request("chat.say", session=session, text="First.")
+        session = (await editor.request("chat.new"))["session"]
+        await editor.request("chat.say", session=session, text="First.")
         await until(lambda: len(model.asked) == 1)
-        said = await editor.request("chat.say", session=session, text="Faster!\n\nPlease.")
-        assert said["turn"] == begun["turn"]
-        await killed(stage, editor)
+        await editor.request("chat.say", session=session, text="Faster!\n\nPlease.", queue=waits)
+        await (killed(stage, editor) if is_killed else editor.leave())
         later = await stage.start(habits, settings=settings)
-        uri = await opened(later, session=session)
-        text = await shows(later, uri, "*This turn did not finish.*")
+        items = (await later.request("chat.read", session=session))["items"]
+        assert [each["state"] for each in items if each.get("text") == "Faster!\n\nPlease."] == ["unread"]
+        text = await shows(later, await opened(later, session=session), "First.", "Faster!")
         assert text.rpartition(HEADING)[2].strip() == "Faster!\n\nPlease."
+
+
+@every_editor
+async def test_a_message_that_the_user_has_dropped_is_not_there_again(stage: Stage, habits: Habits) -> None:
+    with streaming_model(Answer(pieces=["One", " never"]), Answer(pieces=["Two."])) as model:
+        settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
+        editor = await stage.start(habits, settings=settings)
+        session = (await editor.request("chat.new"))["session"]
+        first = await editor.request("chat.say", session=session, text="First.")
+        await until(lambda: len(model.asked) == 1)
+        dropped = [
+            (await editor.request("chat.say", session=session, text=text, queue=True))["turn"]
+            for text in ("Stopped.", "Not begun.")
+        ]
+        await editor.request("turn.cancel", turn=dropped[0])
+        await editor.request("turn.cancel", turn=first["turn"])
+        await editor.request("turn.wait", turn=dropped[1])
+        second = await editor.request("chat.say", session=session, text="Second.")
+        await editor.request("turn.wait", turn=second["turn"])
+        await editor.leave()
+        later = await stage.start(habits, settings=settings)
+        text = await shows(later, await opened(later, session=session), "Two.")
+        assert "Stopped." not in text
+        assert "Not begun." not in text

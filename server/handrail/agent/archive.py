@@ -27,6 +27,7 @@ from handrail.core.conversation.journal import (
     Known,
     Renamed,
     Replaced,
+    Returned,
     Rewound,
     Said,
     Steered,
@@ -113,10 +114,9 @@ class Archive:
             self.journals.append(session, [entry])
         return event
 
-    async def steer(self, session: str, entry: Steered) -> None:
-        """Records a message to a running turn; it is written when this returns."""
+    def steer(self, session: str, entry: Steered | Returned) -> None:
+        """Records a message to a turn that runs or waits, or that the user has it again."""
         self.journals.append(session, [entry])
-        await self.journals.wait_until_written()
 
     def end(self, session: str, entry: TurnEnded) -> None:
         """Records the end of a turn."""

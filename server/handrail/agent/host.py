@@ -28,7 +28,7 @@ from handrail.agent.turns import Turn, Turns, UnknownId, corrections, stop
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation import todo
 from handrail.core.conversation.compact import Facts
-from handrail.core.conversation.journal import JournalTurn, Steered, TurnBegun, TurnEnded
+from handrail.core.conversation.journal import JournalTurn, Returned, Steered, TurnBegun, TurnEnded
 from handrail.core.conversation.label import label_of
 from handrail.core.conversation.message import Excerpt, Picture, UserMessage
 from handrail.core.conversation.prompt import Mode
@@ -76,6 +76,7 @@ class Host:
     turns: Turns = field(default_factory=Turns)
     granted: dict[str, set[Grant]] = field(default_factory=dict)
     steered: dict[str, list[Said]] = field(default_factory=dict)
+    waiting: set[str] = field(default_factory=set)
     rewinding: set[str] = field(default_factory=set)
     named: set[str] = field(default_factory=set)
     steps: int = 0
@@ -122,10 +123,13 @@ class Host:
         if session is None or before is None:
             return self.start(prompt, session, context, mode, pictures)
         turn, message = self.new_id("t"), UserMessage(text=prompt, context=context, pictures=pictures)
+        self.archive.steer(session, Steered(turn=turn, text=prompt))
+        self.waiting.add(turn)
 
         async def begin() -> TurnReport:
             with ExitStack() as stack:
                 stack.callback(self.archive.claim(session))
+                self.waiting.discard(turn)
                 begun = self._begin(session, turn, message, mode)
                 self.turns[turn] = replace(self.turns[turn], began=self.steps)
                 return await self._run(begun, turn, prompt, mode)
@@ -152,7 +156,10 @@ class Host:
 
     async def cancel(self, turn: str) -> None:
         """Stops a turn; it edits nothing after this returns. Raises UnknownId."""
-        await stop([self.turns.find(turn)])
+        known = self.turns.find(turn)
+        if turn in self.waiting and not known.task.done():
+            self.archive.steer(known.session, Returned(turn=turn))
+        await stop([known])
 
     async def steer(self, turn: str, said: UserMessage) -> None:
         """Sends a message to a running turn; it is recorded when this returns. Raises UnknownId."""
@@ -160,7 +167,8 @@ class Host:
         if known.task.done():
             raise UnknownId(f"Turn {turn!r} has ended. Start another one.")
         self.steered.setdefault(turn, []).append(said)
-        await self.archive.steer(known.session, Steered(turn=turn, text=said.text))
+        self.archive.steer(known.session, Steered(turn=turn, text=said.text))
+        await self.archive.journals.wait_until_written()
 
     async def catch_up(self, session: str) -> None:
         """Reloads a session that another process has continued. Raises UnknownId, UnknownSession."""

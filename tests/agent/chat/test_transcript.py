@@ -241,6 +241,17 @@ def test_what_a_turn_of_another_process_did_not_read_is_given_back_only_when_it_
     assert steering.take_unread(read.turns, is_loaded=True) == []
 
 
+def test_messages_to_turns_that_waited_and_never_began() -> None:
+    waits = [Steered(turn="t2", text="Then this."), Steered(turn="t2", text="Faster!")]
+    messages = [UnreadMessage("t2", "Then this."), UnreadMessage("t2", "Faster!")]
+    assert steering.never_begun([*FIRST[:-1], *waits]) == messages
+    assert steering.never_begun([*FIRST[:-1], *waits, FIRST[-1]]) == messages
+    begun = TurnBegun(turn="t2", prompt="Then this.", mode="edit")
+    for end in ([begun], [begun, Rewound(id="r1", before="t2")], [Returned(turn="t2")]):
+        assert steering.never_begun([*FIRST[:-1], *waits, *end]) == []
+    assert steering.never_begun([*FIRST[:-1], *waits, Rewound(id="r1", before="t1")]) == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,11 +1,12 @@
-"""Messages to a turn that ended before its model read them."""
+"""Messages that no model has read: to a turn that ended before, or to one that waited and never began."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from handrail.agent.chat.transcript import TranscriptTurn
+from handrail.core.conversation.journal import Entry, Returned, Steered, TurnBegun, drop_rewound
 
 
 class UnreadMessage(NamedTuple):
@@ -13,6 +14,13 @@ class UnreadMessage(NamedTuple):
 
     turn: str
     text: str
+
+
+def never_begun(entries: Sequence[Entry]) -> list[UnreadMessage]:
+    """Returns the messages to turns that waited for others and never began, according to a journal."""
+    known = {each.turn for each in entries if isinstance(each, TurnBegun | Returned)}
+    sent = (each for each in drop_rewound(entries) if isinstance(each, Steered))
+    return [UnreadMessage(each.turn, each.text) for each in sent if each.turn not in known]
 
 
 def take_unread(turns: Iterable[TranscriptTurn], *, is_loaded: bool) -> list[UnreadMessage]:

@@ -91,7 +91,10 @@ class TurnEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steered:
-    """The user has sent a message to a running turn; once its model reads it, it is `Said`."""
+    """
+    The user has sent a message to a turn that runs, or waits for another one; once the model reads it, it is
+    `Said`. The first message of a turn that waits is its prompt.
+    """
 
     turn: str
     text: str
@@ -99,7 +102,7 @@ class Steered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Returned:
-    """The user has the messages again that a turn did not read before its end."""
+    """The user has the messages again that a turn did not read, or has dropped them."""
 
     turn: str
 

@@ -54,6 +54,25 @@ def draft_start(lines: Sequence[Line]) -> int:
     return next(typed, len(lines))
 
 
+def last_line(page: Page) -> int:
+    """
+    Returns the line, counted from 0, where the user writes.
+
+    Every editor shows it: Vim has no line after the last line ending.
+    """
+    said = [at for at, line in enumerate(page.lines) if line.text.strip()]
+    if said and page.lines[said[-1]].part is None:
+        return said[-1]
+    return max(len(page.lines) - 1, 0)
+
+
+def begins_at(page: Page, line: int) -> bool:
+    """Whether the draft begins at a line, counted from 0."""
+    first = draft_start(page.lines)
+    above = (each for each in page.lines[first:line] if each.part is None)
+    return first <= line and not any(each.text.strip() for each in above)
+
+
 def without_added_blanks(page: Page) -> Page:
     """Returns the page without the blank lines that a formatter has put among ours."""
     start = draft_start(page.lines)

@@ -50,6 +50,15 @@ def owned_lines(page: Page) -> Iterator[tuple[str, Line]]:
         yield key, line
 
 
+def find_changed(page: Page, sent: Iterable[Part]) -> dict[str, list[Line]]:
+    """Returns, by part, the lines of those *sent* messages whose words were changed."""
+    parts, there = {part.key: part for part in sent}, dict[str, list[Line]]()
+    for key, line in owned_lines(page):
+        if key in parts:
+            there.setdefault(key, []).append(line)
+    return {key: lines for key, lines in there.items() if are_changed(lines, parts[key].lines)}
+
+
 def undone_lines(before: Page, now: Page, sent: Iterable[Part]) -> list[Line]:
     """
     Returns the lines of a draft that is a sent message again because the editor undid our edit that moved it.

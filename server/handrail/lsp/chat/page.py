@@ -205,12 +205,21 @@ class ChatPage(ServedPage):
 
         brought = await super().refresh(give_back)
         if self._back and all(drafts.has_text(self.page, each.text) for each in self._back):
-            returned = dict.fromkeys(each.turn for each in self._back)
+            self._note_returned(each.turn for each in self._back)
             self._back = []
-            if self.journals is not None:
-                self.journals.append(self.session, [Returned(turn=turn) for turn in returned])
         self._took_s = clock.time() - began
         return brought
+
+    def _note_returned(self, turns: Iterable[str]) -> None:
+        if self.journals is not None and (entries := [Returned(turn=each) for each in dict.fromkeys(turns)]):
+            self.journals.append(self.session, entries)
+
+    def drop_unread(self) -> None:
+        """Drops the messages to turns that waited and never began."""
+        dropped = [turn for turn, (_, may_begin) in self.queued.items() if not may_begin]
+        self._note_returned(dropped)
+        for turn in dropped:
+            del self.queued[turn]
 
     def on_save(self) -> None:
         """Called when the client has saved the document, which a formatter may have changed."""
@@ -247,6 +256,11 @@ class ChatPage(ServedPage):
         for turn, event in before.events:
             if turn in running:
                 self.transcript.on_event(turn, event)
+        await self._check_elsewhere()
+        if not self.is_elsewhere and not running:
+            waited = steering.never_begun(entries)
+            self._back += waited
+            self.queued |= {each.turn: (each.text, False) for each in waited}
         for each in self.asked():
             event = Asked(call=each.call, subject=each.subject, question=each.id)
             self.transcript.on_event(each.turn, event)
@@ -348,16 +362,8 @@ class ChatPage(ServedPage):
 
     @property
     def draft_line(self) -> int:
-        """
-        The line, counted from 0, where the user writes.
-
-        Every editor shows it: Vim has no line after the last line ending.
-        """
-        rows = self._page.lines
-        said = [at for at, line in enumerate(rows) if line.text.strip()]
-        if said and rows[said[-1]].part is None:
-            return said[-1]
-        return max(len(rows) - 1, 0)
+        """The line, counted from 0, where the user writes."""
+        return drafts.last_line(self._page)
 
     def is_ours(self, line: int) -> bool:
         """Whether a line, counted from 0, is one of ours."""
@@ -366,9 +372,7 @@ class ChatPage(ServedPage):
 
     def begins_at(self, line: int) -> bool:
         """Whether the draft begins at a line, counted from 0."""
-        rows = self._page.lines
-        first = drafts.draft_start(rows)
-        return first <= line and not any(each.text.strip() for each in rows[first:line] if each.part is None)
+        return drafts.begins_at(self._page, line)
 
     def changed_message(self) -> TranscriptTurn | None:
         """Returns the first turn whose message now differs in words from what was sent."""
@@ -390,10 +394,4 @@ class ChatPage(ServedPage):
         return "\n".join(row.rstrip("\r\n") for row in rows).strip("\n")
 
     def _changed_messages(self, page: Page) -> dict[str, list[Line]]:
-        """Returns, by part, the lines of the user's messages whose words were changed."""
-        sent = {part.key: part for part in self.shown_now.messages.values()}
-        there = dict[str, list[Line]]()
-        for key, line in messages.owned_lines(page):
-            if key in sent:
-                there.setdefault(key, []).append(line)
-        return {key: lines for key, lines in there.items() if messages.are_changed(lines, sent[key].lines)}
+        return messages.find_changed(page, self.shown_now.messages.values())

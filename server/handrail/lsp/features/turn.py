@@ -44,7 +44,9 @@ async def queue(
     state: State, params: protocol.TurnStartParams, excerpts: tuple[Excerpt, ...] = ()
 ) -> protocol.TurnStartResult:
     """Have a turn begin once those of its session have finished; as `start`."""
-    return await _begin(state, params, state.host.queue, excerpts)
+    queued = await _begin(state, params, state.host.queue, excerpts)
+    await state.host.archive.journals.wait_until_written()
+    return queued
 
 
 async def _begin(

@@ -49,7 +49,7 @@ async def say(state: State, params: protocol.ChatSayParams) -> protocol.ChatSaid
     if surfaces.is_blank(text):
         raise InvalidParams("params.text must not be empty.")
     async with page.sending:
-        page.queued = {turn: said for turn, said in page.queued.items() if said[1]}
+        page.drop_unread()
         command = slash.parse(text)
         if isinstance(command, slash.Command):
             return await _run(state, page, command)
