@@ -1730,8 +1730,8 @@ CHECKPOINT is the id of the turn."
                                        (plist-get each :label)))))))
   (let* ((server (handrail--running))
          (diff (handrail--ask server :handrail/checkpoint/diff (list :checkpoint checkpoint))))
-    (when (handrail--confirm "*handrail changes*" "The turn made these changes. A restore undoes them:"
-                             (plist-get diff :text) "Undo this turn? ")
+    (when (handrail--confirm "*handrail changes*" "A restore undoes these changes:"
+                             (plist-get diff :text) "Undo these changes? ")
       (handrail--request server :handrail/checkpoint/restore (list :checkpoint checkpoint)
                          #'handrail--show-restored))))
 
@@ -1867,7 +1867,7 @@ Returns whether the answer is yes."
                                              (list :uri (handrail--doc-uri
                                                          (or (handrail--the-doc)
                                                              (user-error "The handrail server does not know this buffer")))))))))
-    (unless hunks (user-error "The agent has not changed anything here"))
+    (unless hunks (user-error "There is nothing to review here"))
     (funcall act server (vconcat (mapcar (lambda (hunk) (plist-get hunk :id)) hunks)))))
 
 (defun handrail-keep ()
@@ -1955,19 +1955,31 @@ This is nil if that is not to be had at once."
   "A buffer that shows all of QUESTION, which waits for MINUTES, as plain text."
   (handrail--text-buffer "*handrail question*" (lambda () (handrail--insert-question question minutes))))
 
+(defun handrail--heading (question)
+  "What QUESTION asks, without its subject."
+  (let ((tool (plist-get question :tool)))
+    (if (equal tool "handrail")
+        "handrail: may the turn continue?"
+      (pcase (plist-get question :kind)
+        ("question" "handrail: the model asks")
+        ("appeared" "handrail: may these files stay?")
+        ("saving" "handrail: may these documents be saved?")
+        (_ (format "handrail: may the agent use %s?" (handrail--visible tool t)))))))
+
 (defun handrail--insert-question (question minutes)
   "Insert all of QUESTION, which waits for MINUTES."
   (let ((part (lambda (title text)
                 (when (and text (not (equal text "")))
                   (insert title "\n\n" (replace-regexp-in-string "^" "    " (handrail--visible text t)) "\n\n")))))
-    (funcall part (if (equal (plist-get question :kind) "question")
-                      "handrail: the model asks"
-                    (format "handrail: may the agent use %s?" (handrail--visible (plist-get question :tool) t)))
-             (plist-get question :subject))
+    (funcall part (handrail--heading question) (plist-get question :subject))
     (funcall part "In the folder" (plist-get question :folder))
     (funcall part "Reason for this question" (plist-get question :detail))
-    (funcall part "What would be written" (plist-get question :diff))
-    (funcall part "The answers 'session' and 'always' add these rules"
+    (funcall part (if (equal (plist-get question :kind) "appeared") "Their contents" "What would be written")
+             (plist-get question :diff))
+    (funcall part (format "Rules that the answer '%s' adds"
+                          (string-join (seq-intersection (mapcar #'car (handrail--answers question))
+                                                         '("session" "always"))
+                                       "' or '"))
              (string-join (append (plist-get question :rules) nil) "\n"))
     (when (equal (plist-get question :kind) "question")
       (dolist (each (handrail--answers question))

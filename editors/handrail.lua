@@ -743,13 +743,13 @@ end
 
 local function confirm_restore(client, checkpoint, diff)
   local window = vim.api.nvim_get_current_win()
-  local preview = show("restore", vim.list_extend({ "The turn made these changes. A restore undoes them:", "" }, {
+  local preview = show("restore", vim.list_extend({ "A restore undoes these changes:", "" }, {
     visible(checkpoint.label), "", visible(diff.text),
   }))
   vim.bo[preview].syntax = "diff"
   vim.cmd.redraw()
   local yes = one_line("Yes, undo: " .. checkpoint.label, vim.o.columns - 10)
-  vim.ui.select({ "No", yes }, { prompt = "Undo this turn?", format_item = tostring }, function(answer)
+  vim.ui.select({ "No", yes }, { prompt = "Undo these changes?", format_item = tostring }, function(answer)
     pcall(vim.api.nvim_buf_delete, preview, { force = true })
     if vim.api.nvim_win_is_valid(window) then
       vim.api.nvim_set_current_win(window)
@@ -853,6 +853,12 @@ local function minutes_left(client, question)
   end
 end
 
+local HEADINGS = {
+  question = "The model asks",
+  appeared = "May these files stay?",
+  saving = "May these documents be saved?",
+}
+
 local function show_question(client, question)
   local lines, left = {}, minutes_left(client, question)
   local function part(title, text)
@@ -861,16 +867,18 @@ local function show_question(client, question)
     end
   end
   local is_own = question.kind == "question"
-  part(is_own and "The model asks" or ("May the agent use %s?"):format(visible(question.tool, true)), question.subject)
+  part(question.tool == "handrail" and "May the turn continue?" or HEADINGS[question.kind]
+    or ("May the agent use %s?"):format(visible(question.tool, true)), question.subject)
   part("In the folder", question.folder)
   part("Reason for this question", question.detail)
-  part("What would be written", question.diff)
-  part("The answers 'session' and 'always' add these rules", table.concat(question.rules or {}, "\n"))
+  part(question.kind == "appeared" and "Their contents" or "What would be written", question.diff)
   local typed, choices = answers(question)
+  local adding = vim.tbl_filter(function(word) return word == "session" or word == "always" end, typed)
+  part(("Rules that the answer '%s' adds"):format(table.concat(adding, "' or '")), table.concat(question.rules or {}, "\n"))
   for _, word in ipairs(is_own and typed or {}) do
     part(word, choices[word] ~= "deny" and choices[word] or nil)
   end
-  table.insert(lines, "Answer with :HandrailAnswer" .. (left and ("; without an answer, it counts as a no in %d minutes"):format(left) or ""))
+  table.insert(lines, "Answer with :HandrailAnswer" .. (left and ("; without an answer, it counts as a no in %s"):format(counted(left, "minute")) or ""))
   show("question", lines)
 end
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import inspect
 import json
 import re
+import subprocess
 import sys
 import textwrap
 import types
@@ -25,6 +27,12 @@ from typing import Any, Literal, Union
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "server"))
+
+if __name__ == "__main__" and importlib.util.find_spec("lsprotocol") is None:  # not the project's environment
+    import environment
+
+    python = environment.ensure(("dev", "editors"))
+    sys.exit(subprocess.run([python, __file__, *sys.argv[1:]], check=False).returncode)
 
 from handrail.core.failure import Code  # noqa: E402  # the package is found by the line above
 from handrail.core.policy import checks, rules  # noqa: E402  # as above

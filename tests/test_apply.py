@@ -135,7 +135,7 @@ def test_what_was_adapted_is_shown_and_told(desk: Desk) -> None:
     (desk.root / "a.txt").write_text("    one\n    two\n", encoding="utf-8")
     reply, note = block("a.txt", "one", "eins"), "The indentation was adapted to the document."
     ended = desk.apply(reply)
-    assert f"a.txt: landed (normalised)\n    {note}\n" in ended.out
+    assert f"a.txt: landed (the search text differed slightly)\n    {note}\n" in ended.out
     (outcome,) = json.loads(desk.apply(block("a.txt", "two", "zwei"), "--json").out)["outcomes"]
     assert (outcome["tier"], outcome["notes"]) == ("normalised", [note])
     assert desk.files()["a.txt"] == "    eins\n    zwei\n"

@@ -40,10 +40,14 @@ const TITLES: Record<string, string> = {
   always: l10n.t("Always allow here"),
 };
 
+/** The tool of a question that handrail itself asks: whether the turn may continue. */
+export const OURSELVES = "handrail";
+
 const INDENT = "    ";
 
 /** What is asked, in our own words alone. */
 export function headingOf({ kind, tool }: Approval): string {
+  if (tool === OURSELVES) return l10n.t("May the turn continue?");
   return HEADINGS[kind] ?? l10n.t("Handrail asks: {0}", makeVisible(tool));
 }
 
@@ -54,8 +58,24 @@ export function titleOf({ kind }: Approval, choice: string): string {
 }
 
 /** What stands above the subject of a question. */
-export function subjectOf({ kind }: Approval): string {
+export function subjectOf({ kind, tool }: Approval): string {
+  if (tool === OURSELVES) return l10n.t("What happened:");
   return SUBJECTS[kind] ?? l10n.t("What would be done:");
+}
+
+/** The tool that asks; empty for what is not about a tool. */
+export function toolOf({ kind, tool }: Approval): string {
+  return kind === "question" || tool === OURSELVES ? "" : tool;
+}
+
+/** What stands above the text that a question is about. */
+export function textTitleOf({ kind }: Approval): string {
+  return kind === "appeared" ? l10n.t("Their contents:") : l10n.t("What would be written:");
+}
+
+/** What stands above the rules that lasting answers add. */
+export function rulesTitleOf({ choices }: Approval): string {
+  return choices.includes("always") ? l10n.t("“Allow for this session” and “Always allow here” add:") : l10n.t("“Allow for this session” adds:");
 }
 
 /**
@@ -64,18 +84,18 @@ export function subjectOf({ kind }: Approval): string {
  * What it is about follows its reason, since a list of answers covers the first lines of an editor.
  */
 export function textOf(question: Approval): string {
-  const { tool, subject, folder, detail, diff, rules = [], choices, kind } = question;
+  const { subject, folder, detail, diff, rules = [], choices, kind } = question;
   const parts = [headingOf(question)];
   const add = (title: string, text: string | undefined) => {
     if (text !== undefined && text !== "") parts.push(title, quoted(text));
   };
   add(l10n.t("Reason for this question:"), detail);
-  if (kind !== "question") add(l10n.t("The tool:"), tool);
+  add(l10n.t("The tool:"), toolOf(question));
   add(l10n.t("In the folder:"), folder);
   add(subjectOf(question), subject);
-  add(l10n.t("What would be written:"), diff);
+  add(textTitleOf(question), diff);
   if (kind === "question") add(l10n.t("The answers:"), choices.slice(1).join("\n"));
-  if (choices.includes("session")) add(l10n.t("“Allow for this session” and “Always allow here” add:"), rules.join("\n"));
+  if (choices.includes("session")) add(rulesTitleOf(question), rules.join("\n"));
   return `${parts.join("\n\n")}\n`;
 }
 

@@ -7,7 +7,7 @@ import { l10n } from "vscode";
 
 import { makeExact, makeVisible } from "../src/characters";
 import type { Approval, ChatQuestion } from "../src/protocol";
-import { headingOf, NO, subjectOf, titleOf } from "../src/words";
+import { headingOf, NO, rulesTitleOf, subjectOf, textTitleOf, titleOf, toolOf } from "../src/words";
 import { button, type Child, cut, h } from "./dom";
 
 const ONCE = "allow"; // the yes that reaches least far
@@ -59,14 +59,14 @@ export function tellTimeLeft(): void {
 }
 
 function partsOf(asked: Approval): Child[] {
-  const { kind, detail, tool, folder, subject, diff, rules = [], choices } = asked;
+  const { detail, folder, subject, diff, rules = [], choices } = asked;
   return [
     ...block(subjectOf(asked), subject),
     ...part(l10n.t("Reason for this question:"), detail),
-    ...part(l10n.t("The tool:"), kind === "question" ? "" : tool),
+    ...part(l10n.t("The tool:"), toolOf(asked)),
     ...part(l10n.t("In the folder:"), folder ?? ""),
-    ...part(l10n.t("What would be written:"), diff ?? ""),
-    ...part(l10n.t("“Allow for this session” and “Always allow here” add:"), choices.includes("session") ? rules.join("\n") : ""),
+    ...part(textTitleOf(asked), diff ?? ""),
+    ...part(rulesTitleOf(asked), choices.includes("session") ? rules.join("\n") : ""),
   ];
 }
 

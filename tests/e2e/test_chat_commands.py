@@ -445,9 +445,9 @@ async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, h
     assert found is None or found["uri"] == uri
     await command(editor, other, "/restore\n")
     await shows(editor, other, "This conversation:")
-    shown = await editor.choose((await actions(editor, other, rows[0]))["Show this turn's changes"])
+    shown = await editor.choose((await actions(editor, other, rows[0]))["Show these changes"])
     assert shown["text"].endswith("-one\n+ONE\n")
-    await editor.choose((await actions(editor, other, rows[0]))["Undo this turn's changes"])
+    await editor.choose((await actions(editor, other, rows[0]))["Undo these changes"])
     await editor.until(lambda: editor.desk[a] == "one\n")
     assert "This conversation:" in editor.desk[other], "so that more can be taken back"
 

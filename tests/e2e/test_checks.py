@@ -252,7 +252,10 @@ async def test_without_copies_unsaved_text_is_checked_on_standard_input_alone(
     await editor.turn("Write.")
     (told,) = results(stage)
     if is_open and check is CHECK:
-        assert "It is unknown whether the edit caused problems in poem.txt. It has unsaved changes" in told
+        assert (
+            "It is unknown whether the edit caused problems in poem.txt. Unsaved changes cannot be checked"
+            in told
+        )
         assert ["`stdin`" in each for each in notices(editor)] == [True]
     else:
         assert told.endswith(f"\nAfter this edit there is a new problem:\npoem.txt:3: {NEW}")

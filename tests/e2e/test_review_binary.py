@@ -46,7 +46,7 @@ async def test_a_file_that_was_changed_is_undone_once_it_is_no_longer_open(
     (reason,) = await undone(editor)
     assert (
         reason
-        == "Close this file, which is not text, then try again. Some editors close it minutes after its tab."
+        == "This file is not text. Close it, then try again. Some editors close it minutes after its tab."
     )
     assert path.read_bytes() == NEW
     editor.desk.close(path.as_uri())

@@ -150,7 +150,8 @@ class Archive:
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
         if wanted.before not in begun | rewound:
             raise UnknownSession(
-                f"Session {session!r} has no record of {wanted.before!r}, so only documents can be restored."
+                f"Session {session!r} no longer has {wanted.before!r}. Restore the documents without the "
+                "conversation."
             )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 
@@ -170,7 +171,10 @@ class Archive:
         if await self.changes(session, wanted):
             self.journals.append(session, [wanted])
             if wanted not in await self._entries(session):
-                raise UnknownSession(f"Session {session!r} was not changed: its journal cannot be written.")
+                raise UnknownSession(
+                    f"Session {session!r} was not rewound, because it cannot be stored. Check the free space "
+                    "and the permissions of the state folder (see `handrail doctor`)."
+                )
         return await self.resume(session, ports)
 
     async def fork(self, session: str, turn: str, name: str, ports: Ports) -> Session:

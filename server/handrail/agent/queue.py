@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from handrail.agent.turns import Turn, Turns
 from handrail.core.conversation.message import Usage
-from handrail.core.ledger.report import Ended, Event, State, TurnReport
+from handrail.core.ledger.report import STATE_WORDS, Ended, Event, State, TurnReport
 from handrail.ports import HandrailError
 from handrail.ports.sessions import Release
 
@@ -73,7 +73,9 @@ class Waiting:
             ended = await self.before.report()
             if ended.state is State.FINISHED:
                 return await self.begin()
-            reason = f"It did not start, because the turn before it did not finish ({ended.state})."
+            reason = (
+                f"It did not start, because the turn before it {STATE_WORDS.get(ended.state, ended.state)}."
+            )
         except asyncio.CancelledError:
             reason = "The user stopped the turn before it started."
         except HandrailError as error:  # another process has the session, or it cannot be written

@@ -10,6 +10,7 @@ from typing import Any
 
 from handrail import __version__
 
+YES = "allow everything that handrail asks permission for; questions of the model are still asked"
 WORKSPACE = (
     "the folder to work on (default: the repository around the current folder, or else the current folder)"
 )
@@ -49,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     chat.add_argument("--session", metavar="ID", help="continue this session; the last chat printed its id")
     _settings(chat)
     chat.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
-    chat.add_argument("--yes", action="store_true", help="answer every question with yes")
+    chat.add_argument("--yes", action="store_true", help=YES)
 
     apply = _with_exit_codes(commands, "apply", "apply a pasted reply without an editor or a model")
     apply.add_argument(
@@ -118,7 +119,9 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "show", help="show what a turn changed, or the rest of it from a step on"
     ).add_argument("id", metavar="ID", help=named)
     diff = actions.add_parser(
-        "diff", help="compare the state before a turn or a step with that after the turn, or with another"
+        "diff",
+        help="compare the state before a turn or a step with the state after the turn, with another "
+        "checkpoint, or with the files now",
     )
     diff.add_argument("id", metavar="ID", help=named)
     diff.add_argument(
@@ -326,7 +329,7 @@ def _common(parser: argparse.ArgumentParser, *, asks: bool = True) -> None:
 def _answers(parser: argparse.ArgumentParser, *, asks: bool = True) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON value")
     if asks:
-        parser.add_argument("--yes", action="store_true", help="answer every question with yes")
+        parser.add_argument("--yes", action="store_true", help=YES)
 
 
 def _lines(given: str) -> dict[str, dict[str, int]]:

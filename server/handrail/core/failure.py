@@ -82,24 +82,28 @@ class Code(StrEnum):
     )
     STALE_DOCUMENT = (
         "stale-document",
-        "You changed the lines that the edit was going to change. Your text is kept. The model has "
-        "to read the document again.",
+        "The document is not as the edit expected it: you or another program changed these lines, or the "
+        "document is open twice. Your text is kept, unless the message shows two versions of the lines: then "
+        "your editor's undo brings yours back. The model has to read the document again.",
     )
     BAD_ENCODING = (
         "bad-encoding",
         "The file is neither UTF-8 nor UTF-16 with a byte order mark, and no `.editorconfig` names "
         "its encoding; or the new text has a character that the file's encoding does not have. Set the "
-        "encoding (`charset = latin1`), or convert the file.",
+        "encoding (`charset = latin1`), or convert the file. A file that is not text, such as an image, "
+        "cannot be edited at all.",
     )
     TOO_LARGE = (
         "too-large",
-        "The file is larger than the limit that the message names.",
+        "The file, the search text or the number of changes is larger than the limit that the message names.",
     )
     # The editor.
     EDIT_REJECTED = (
         "edit-rejected",
         "The editor refused the edit or did not answer in time, or the file could not be written; the "
-        "message says which. Check whether the document is read-only or a dialog is open, then try again.",
+        "message says which. Check whether the document is read-only or a dialog is open, then try again. A "
+        "file that is open as a notebook is not edited, and neither is one whose line ends the editor would "
+        "change. If the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
@@ -117,7 +121,8 @@ class Code(StrEnum):
     BLOCKED = (
         "blocked",
         "The path belongs to version control's own files, or to handrail's (`.handrail`), which no answer or "
-        "setting can unblock. Or a rule in your setting `handrail.approvals` blocks the call.",
+        "setting can unblock. Or a rule in your setting `handrail.approvals` blocks the call, or the mode "
+        "(`ask`, `plan`) or a workspace that you have not trusted allows no changes.",
     )
     DENIED = (
         "denied",
@@ -130,7 +135,8 @@ class Code(StrEnum):
         "timed-out",
         "The call took longer than its limit and was stopped. The result of a command has its output up to "
         "then; its changes remain, and can be undone. The limit is the setting `handrail.terminal.timeout`, "
-        "unless the model asked for more time.",
+        "unless the model asked for more time. A search has a fixed limit: search with a simpler pattern, "
+        "or in fewer files.",
     )
     UNKNOWN_TOOL = (
         "unknown-tool",
@@ -143,7 +149,8 @@ class Code(StrEnum):
     )
     CUT_SHORT = (
         "cut-short",
-        "The turn was stopped before this call finished.",
+        "The turn or the command was stopped before this call finished, handrail ended, or the model made "
+        "more calls at once than are allowed.",
     )
     TOOL_FAILED = (
         "tool-failed",

@@ -55,6 +55,12 @@ class Question:
         """The question as people read it, in one line where its parts are."""
         if not self.asks_permission:
             return self.subject
+        if self.tool == "handrail":  # not for a tool, but whether the turn may continue
+            return f"May the turn continue? {self.subject}. {self.detail}".strip()
+        if self.kind == "appeared":
+            return f"May these files stay: {self.subject}? {self.detail}".strip()
+        if self.kind == "saving":
+            return f"May these documents be saved: {self.subject}? {self.detail}".strip()
         return f"Allow {self.tool}: {self.subject}? {self.detail}".strip()
 
     @property
@@ -87,7 +93,10 @@ class Question:
         folder = f"It runs in the folder {self.folder}."
         notes = [folder] if self.asks_permission and self.folder not in ("", ".") else []
         rules = self.rules if self.more else ()
-        return (*notes, *(f"With `s` or `a`, handrail adds this rule: {rule}" for rule in rules))
+        letters = " or ".join(
+            f"`{letter}`" for letter, choice in LETTERS if choice in MEANING.keys() & set(self.choices)
+        )
+        return (*notes, *(f"With {letters}, handrail adds this rule: {rule}" for rule in rules))
 
     @property
     def more(self) -> str:

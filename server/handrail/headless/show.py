@@ -32,6 +32,8 @@ MESSAGE_KINDS = {
     2: ("warning", YELLOW),
 }  # LSP's MessageType; the others are not for people
 STATES = {"stopped": "ended early", "cancelled": "stopped"}  # how a turn ended, if in other words
+ENDS = {"timedOut": "not answered in time, so not allowed", "withdrawn": "question withdrawn"}
+TIERS = {"normalised": "the search text differed slightly", "anchored": "placed by the lines around it"}
 ANSWERED = {
     "deny": "denied",
     "allow": "allowed",
@@ -269,7 +271,8 @@ class Show:
             case "approval" if event.get("choice") is not None:
                 choice = str(event.get("choice"))
                 self._explained.add(str(event.get("call")))
-                said = ANSWERED.get(choice, f'answered "{choice}"')
+                ended = ENDS.get(str(event.get("end")))
+                said = ended or ANSWERED.get(choice, f'answered "{choice}"')
                 self.line(f"  {said}: {event.get('subject')}", YELLOW)
             case "retry":
                 reason = str(event.get("reason", "")).removesuffix(".")
@@ -289,7 +292,7 @@ class Show:
         elif outcome.failure is not None:
             self._failure(outcome.failure, line_text)
         elif outcome.status == "landed":
-            tier = f" ({outcome.tier})" if outcome.tier not in (None, "safe") else ""
+            tier = f" ({TIERS.get(outcome.tier, outcome.tier)})" if outcome.tier not in (None, "safe") else ""
             self.line(f"  {name}: landed{tier}", GREEN)
             for note in outcome.notes:
                 self.line(f"    {note}", DIM)

@@ -303,7 +303,7 @@ async def test_its_end_is_told_to_the_model_before_its_next_step(bench: Bench) -
 async def test_what_it_changed_is_taken_back_with_its_turn(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n"})
     await turn(bench, begin("echo two > a.txt; touch new; until [ -e go ]; do sleep 0.01; done; rm go"))
-    with pytest.raises(CheckpointError, match=r"b1 .* is still running in the background"):
+    with pytest.raises(CheckpointError, match="still running in the background: b1"):
         await bench.restore("t-2")
     (bench.root / "go").touch()
     await ended(bench)

@@ -87,7 +87,7 @@ async def test_an_edit_that_is_written_as_text_is_made_and_this_is_said(bench: B
     report = await played(bench, text, "Done.")
     assert (report.state, report.answer) == (State.FINISHED, "Done.")
     assert snapshot(bench.root) == {"a.txt": b"1\ntwo\n"}
-    assert notices(bench) == ["The model wrote a call as text."]
+    assert notices(bench) == ["The model wrote a tool call as plain text. handrail runs it all the same."]
     assert not nudges(bench)
     assert report.checkpoint is not None
     made = bench.history()[1]
@@ -100,7 +100,7 @@ async def test_edits_of_two_files_are_two_calls(bench: Bench) -> None:
     lay_out(bench.root, {"b.txt": b"one\n"})
     await played(bench, f"a.txt\n{BLOCK}\n\nb.txt\n{BLOCK}", "Done.")
     assert snapshot(bench.root) == {"a.txt": b"1\ntwo\n", "b.txt": b"1\n"}
-    assert notices(bench) == ["The model wrote 2 calls as text."]
+    assert notices(bench) == ["The model wrote 2 tool calls as plain text. handrail runs them all the same."]
 
 
 async def test_what_was_made_once_is_an_answer_the_next_time(bench: Bench) -> None:

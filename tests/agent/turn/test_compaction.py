@@ -232,7 +232,7 @@ async def test_a_prompt_that_only_the_server_finds_too_large_does_not_end_the_se
     report = await turn(bench, model, "y" * 40_000)
     assert report.state is State.STOPPED
     assert report.reason is not None
-    assert "Ask for less at once" in report.reason
+    assert "Ask for less in one message" in report.reason
     report = await turn(bench, model, "Another question.", report.session)
     assert (report.state, report.answer) == (State.FINISHED, "Done.")
 

@@ -131,7 +131,7 @@ async def test_a_turn_in_circles_asks_and_stops(bench: Bench) -> None:
     assert report.state is State.STOPPED
     assert report.usage.steps == 3
     (question,) = bench.approver.asked
-    assert question.subject == "read_file again and again"
+    assert question.subject == "The model repeats itself: read_file"
 
 
 async def test_a_turn_in_circles_ends_even_if_the_user_always_says_yes(bench: Bench) -> None:

@@ -79,7 +79,9 @@ def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Ima
             images.append((spot, _unfollowed_image(spot) if spot.target.is_unfollowed else _image(spot)))
         except OSError as error:
             words = (
-                f"it has {error.size:,} bytes" if isinstance(error, files.TooLargeError) else reason(error)[0]
+                f"it has {error.size:,} bytes, and the limit is {files.LIMIT_KEPT_BYTES:,}"
+                if isinstance(error, files.TooLargeError)
+                else reason(error)[0]
             )
             problems.append(f"{spot.path}: {words}")
     if problems:

@@ -47,7 +47,7 @@ def hold(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
             stopping.raise_if_stopped()
             if time.monotonic() >= until:
                 raise CheckpointError(
-                    f"The checkpoints in {path.parent} are being used by {_owner(path)}. Try again."
+                    f"The checkpoints in {path.parent} are in use by {_owner(path)}. Try again."
                 )
             time.sleep(PAUSE_S)
         if writes:

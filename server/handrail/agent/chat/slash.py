@@ -76,7 +76,7 @@ def why_not_prompt(text: str, own: Sequence[str]) -> str:
     if name in NAMES:
         return (
             f"`/{name}` is a command of conversations, and not a prompt for the model. Send it in a "
-            "conversation, with handrail.chat.send or handrail.chat.say, or in `handrail chat`."
+            "conversation in your editor; `handrail chat` has commands of its own, which its `/help` lists."
         )
     near = difflib.get_close_matches(name, own, 2, LIKE)
     listed = ", ".join(f"`/{each}`" for each in own[:LIMIT_OWN])

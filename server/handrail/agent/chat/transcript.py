@@ -363,7 +363,7 @@ class Transcript:
 def _remark(event: Retried | Compacted) -> str:
     if isinstance(event, Compacted):
         return "The earlier conversation was summarised for the model."
-    return f"The model could not be reached; trying again in {event.in_s:.0f} s: {event.reason}"
+    return f"Trying again in {event.in_s:.0f} s: {event.reason}"
 
 
 def _how(end: QuestionEnd, choice: str | None) -> str:

@@ -33,7 +33,7 @@ ENDS = {
     "": "is being answered by",
     "finished": "was answered by",
     "cancelled": "was sent to a turn that was stopped,",
-    "stopped": "was sent to a turn that was stopped,",
+    "stopped": "was sent to a turn that ended early,",
     "failed": "was sent to a turn that failed,",
 }
 
@@ -105,7 +105,7 @@ def view(
         _add(page, subject, labels)
         _add_sent(page, below.pop(subject.key, ()), labels, named=False)
     if more := len(subjects) - len(shown):
-        page.add("more", f"{_changes(more)} more are not shown: keep or undo some of these to see them.")
+        page.add("more", f"{_changes(more, 'more ')} not shown: keep or undo some of these to see them.")
     answered = [each for others in below.values() for each in others][-LIMIT_ANSWERED:]
     if answered:
         page.add("answered", "## Comments that were sent")
@@ -123,8 +123,9 @@ def _count(pending: Sequence[Subject], *, is_on: bool) -> str:
     return f"{_changes(len(pending))} in {where}."
 
 
-def _changes(count: int) -> str:
-    return "1 change" if count == 1 else f"{count:,} changes"
+def _changes(count: int, more: str = "") -> str:
+    verb = (" is" if count == 1 else " are") if more else ""
+    return f"{count:,} {more}{'change' if count == 1 else 'changes'}{verb}"
 
 
 def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:

@@ -218,8 +218,12 @@ def _readable(response: Response, session: Session, executor: Executor) -> Respo
     read = as_text.with_calls(response, session.offered_names, before)
     calls = name_calls(read.calls, session.call_ids)
     if read is not response:
-        count = "a call" if len(calls) == 1 else f"{len(calls)} calls"
-        executor.observe(Notice(call=calls[0].id, text=f"The model wrote {count} as text.", is_warning=False))
+        one = len(calls) == 1
+        text = (
+            f"The model wrote {'a tool call' if one else f'{len(calls)} tool calls'} as plain text. "
+            f"handrail runs {'it' if one else 'them'} all the same."
+        )
+        executor.observe(Notice(call=calls[0].id, text=text, is_warning=False))
     return replace(read, calls=calls)
 
 

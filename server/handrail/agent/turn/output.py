@@ -170,10 +170,10 @@ def no_snapshot(error: Exception) -> Failure:
     """Returns the failure of a call for which no checkpoint could be taken."""
     return Failure(
         code=Code.TOOL_FAILED,
-        message=f"No checkpoint could be taken, so nothing was changed: {error}",
+        message=f"Nothing was changed. {error}",
         steps=(
             "Fix the cause that the message names, then try again.",
-            "Or ask the user to allow changes without a checkpoint, with the setting "
-            "handrail.checkpoints.required.",
+            "Or ask the user to allow changes without a checkpoint: to set handrail.checkpoints.required to "
+            "false.",
         ),
     )

@@ -41,7 +41,7 @@ GROWN_SHARE = 0.2  # a conversation that has grown by more must be seen to have
 SHOWN_SHARE = 0.2  # by this much of it at least
 SAME = 1.02  # servers that cut do so at the beginning of a message
 THINNED = (
-    "(This result, {size:,} characters, was removed to make room; call again, and ask for less at once.)"
+    "(This result, {size:,} characters, was removed to make room; call again, and ask for less in one call.)"
 )
 PICTURE_TOKENS = 1_600  # of about a megapixel, at the dearest; the reported usage corrects it
 SUMMARY_HEAD = "The earlier conversation was summarised to make room. The summary:"

@@ -62,20 +62,23 @@ class Concern:
     detail: str
 
 
+NO_ENDS = "A no ends the turn."
+
+
 def check(recent: RecentSteps) -> Concern | None:
     """Returns why the turn should not simply continue; None if it may."""
     for period in range(1, LONGEST_PERIOD + 1):
         if _repeats(recent.steps, period):
             names = ", ".join(dict.fromkeys(name for step in recent.steps[-period:] for name, _, _ in step))
-            same = "The same call" if period == 1 else f"A cycle of {period} steps"
+            same = "The same step was" if period == 1 else f"The same {period} steps were"
             return Concern(
-                subject=f"{names} again and again",
-                detail=f"{same} was made {REPEATS} times with the same results ({names}).",
+                subject=f"The model repeats itself: {names}",
+                detail=f"{same} made {REPEATS} times with the same results. {NO_ENDS}",
             )
     if recent.failures >= LIMIT_FAILURES:
         return Concern(
-            subject="more attempts after failures",
-            detail=f"Every call of the last {recent.failures} steps failed.",
+            subject="The model's calls keep failing",
+            detail=f"Every call of the last {recent.failures} steps failed. {NO_ENDS}",
         )
     return None
 

@@ -65,7 +65,10 @@ class Hit:
     row: str
 
 
-def show_lines(matching: Lines) -> str:
+NARROWER = "there are more: narrow the pattern, or search fewer files"
+
+
+def show_lines(matching: Lines, if_more: str = NARROWER) -> str:
     """The lines, below one line that counts them; each document's path stands once, above its lines."""
     if not matching.lines:
         return "No lines match."
@@ -74,7 +77,7 @@ def show_lines(matching: Lines) -> str:
         parts += [path, *(f"  {line.line_number}|{line.row}" for line in lines)]
     files = len({line.path for line in matching.lines})
     parts[0] = f"{_count(len(matching.lines), 'line')} in {_count(files, 'file')}"
-    parts[0] += "; there are more: narrow the pattern, or search fewer files." if matching.more else "."
+    parts[0] += f"; {if_more}." if matching.more else "."
     return "\n".join(parts)
 
 

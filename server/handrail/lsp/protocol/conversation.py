@@ -239,7 +239,8 @@ ChatItem = ChatPrompt | ChatWords | ChatTold | ChatRemark | ChatCall | ChatQuest
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTranscript:
     """
-    A conversation. Its texts may come from a model, a file or a command: show them, never interpret them.
+    A conversation. Its texts may come from a model, a file or a command: show `words` and `remark` as
+    Markdown without HTML, commands and pictures, and all else as plain text.
 
     Attributes:
         session: The session's id.

@@ -135,7 +135,8 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
         CLIENT_DIAGNOSTICS,
         DiagnosticsParams,
         DiagnosticsResult,
-        "The model does not learn what its edits broke, and has no tool `problems`.",
+        "Unless `handrail.checks` is set, the model does not learn what its edits broke, and has no tool "
+        "`problems`.",
     ),
     (CLIENT_DEFINITION, NameParams, NameResult, "The model has no tool `definition`."),
     (CLIENT_REFERENCES, NameParams, NameResult, "The model has no tool `references`."),

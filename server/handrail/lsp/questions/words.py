@@ -22,11 +22,12 @@ HEADINGS = {
     Kind.COMMAND: "May this command run?",
     Kind.FILE: "May these files be used?",
     Kind.OUTSIDE: "May these files outside the workspace be used?",
-    Kind.TOOL: "May handrail continue?",
+    Kind.TOOL: "May this tool be used?",
     Kind.QUESTION: "The model asks:",
     Kind.SAVING: "May these documents be saved?",
     Kind.APPEARED: "May these files stay?",
 }
+CONTINUES, OURSELVES = "May the turn continue?", "handrail"  # asked by ourselves, and not for a tool
 SUBJECT_CHARS = 160  # of a subject in a message
 TITLE_CHARS = 80  # of a subject in the title of a code action
 RULE_CHARS = 100  # of a rule in the title of a code action; the document has all of it
@@ -34,9 +35,7 @@ RULE_CHARS = 100  # of a rule in the title of a code action; the document has al
 
 def heading(question: Question) -> str:
     """Returns the question, without the subject."""
-    if question.kind is Kind.TOOL and question.tool != "handrail":
-        return "May this tool be used?"
-    return HEADINGS[question.kind]
+    return CONTINUES if question.tool == OURSELVES else HEADINGS[question.kind]
 
 
 def title_of_no(question: Question) -> str:
@@ -47,7 +46,8 @@ def title_of_no(question: Question) -> str:
 def short(question: Question, limit: int = SUBJECT_CHARS) -> str:
     """The question as one line for messages and progress; its subject may be cut."""
     subject = surfaces.message(question.subject, limit)
-    who = f"{surfaces.message(question.tool, limit)}: " if question.asks_permission else ""
+    is_tool = question.asks_permission and question.tool != OURSELVES
+    who = f"{surfaces.message(question.tool, limit)}: " if is_tool else ""
     return f"{heading(question)} {who}{subject}"
 
 
@@ -76,7 +76,7 @@ def choice_title(question: Question, choice: str) -> str:
 def document(question: Question) -> str:
     """All of a question, as Markdown."""
     parts = [f"# {heading(question)}", _how(question)]
-    if question.asks_permission:
+    if question.asks_permission and question.tool != OURSELVES:
         parts.append(f"{surfaces.markdown(question.tool)}{_size(question.subject)}:")
     parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
     if question.folder:
@@ -92,7 +92,8 @@ def document(question: Question) -> str:
             *(surfaces.block(each, "text") for each in question.choices[1:]),
         ]
     elif question.rules and FOR_SESSION in question.choices:
-        parts.append("*Allow for this session* and *Always allow here* add this rule:")
+        adding = [f"*{TITLES[each]}*" for each in (FOR_SESSION, ALWAYS) if each in question.choices]
+        parts.append(f"{' and '.join(adding)} {'add' if adding[1:] else 'adds'} this rule:")
         parts += [surfaces.block(rule, "text") for rule in question.rules]
     return "\n\n".join(parts) + "\n"
 
@@ -101,12 +102,10 @@ def closing_words(question: Question, end: QuestionEnd, choice: str | None) -> s
     """Returns what the document says once the question is no longer open."""
     match end:
         case QuestionEnd.ANSWERED:
-            said = (
-                TITLES.get(choice or DENY, "")
-                if question.asks_permission
-                else surfaces.markdown(choice or "")
-            )
-            how = f"Answer: {said}."
+            if question.asks_permission:
+                how = f"Answer: {TITLES.get(choice or DENY, '')}."
+            else:
+                how = f"Answer: {surfaces.markdown(choice or '')}." if choice != DENY else "It has no answer."
         case QuestionEnd.TIMED_OUT:
             how = "The question timed out, so the answer is no."
         case QuestionEnd.WITHDRAWN:

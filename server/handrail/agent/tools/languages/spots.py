@@ -22,6 +22,7 @@ from handrail.ports.languages import Spot, Spots
 
 WAIT_S = 2.0  # for an answer of the editor
 READ = "read_file"  # the tool by which the model would read the same documents
+MORE = "there are more than are shown"
 LIMIT_LINES = 200
 LIMIT_DOCUMENTS = 100  # of which lines are shown
 LIMIT_HIDDEN = 20  # places that are only named
@@ -53,7 +54,7 @@ async def list_spots(listing: Spots, ports: Ports) -> str:
     hidden = [_why_hidden(each, places.get(each.uri)) for each in spots if each.uri not in documents]
     rows = sorted(lines, key=lambda line: (line.path, line.line_number))
     more = listing.more or len(rows) > LIMIT_LINES
-    texts = [show_lines(Lines(lines=tuple(rows[:LIMIT_LINES]), more=more))] if rows else []
+    texts = [show_lines(Lines(lines=tuple(rows[:LIMIT_LINES]), more=more), MORE)] if rows else []
     if hidden:
         texts.append(_describe_hidden(list(dict.fromkeys(hidden))))
     return "\n".join(texts) or "The editor's language servers found nothing."

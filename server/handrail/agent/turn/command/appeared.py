@@ -18,7 +18,7 @@ from handrail.core.policy.place import ASKED, Place
 from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError, Document, Ports
 
-APPEARED = "It appeared while a command was running, and was moved away until you answer."
+APPEARED = "This appeared while a command was running, and was moved away until you answer."
 NOTHING_CHANGED = CommandEffects()
 
 
@@ -111,8 +111,8 @@ async def ask(
     if away:
         paths = ", ".join(_path(each.uri, ports) for each in away)
         notes.append(
-            "Other programs may run these files later and the user did not allow them, so they were moved "
-            f"away again: {paths}."
+            "Other programs may run these files later, or they may hold keys. The user did not allow them, "
+            f"or they could not be put back, so they stay moved away: {paths}."
         )
     return effects, tuple(notes)
 

@@ -88,9 +88,10 @@ class Background:
             each for each in self.list_commands() if each.is_running and (following or each.turn == turn)
         ]
         if running:
+            one = len(running) == 1
             raise CheckpointError(
-                f"Nothing was restored: {names_of(running)} is still running in the background. Stop it "
-                f"first."
+                f"Nothing was restored, because {'this command is' if one else 'these commands are'} still "
+                f"running in the background: {names_of(running)}. Stop {'it' if one else 'them'} first."
             )
 
     def why_full(self, session: str) -> Failure | None:
@@ -390,7 +391,7 @@ def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
         message=f"This session has no background command {name!r}. {_known_ids(known)}",
-        steps=("Background commands of an earlier server ended with that server.",),
+        steps=("If you started it before handrail was started again, it has ended.",),
     )
 
 

@@ -109,7 +109,7 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     result = dict[str, tuple[Problem, ...] | Unknown]()
     for each in targets:
         if before[each.uri] is None:
-            result[each.uri] = Unknown(why="It has not been saved yet, and a check reads files.")
+            result[each.uri] = Unknown(why="A file that has not been saved cannot be checked.")
         elif not mounts and before[each.uri] != each.raw:
             result[each.uri] = Unknown(why=_unsaved_note(once.check))
     left = [each for each in targets if each.uri not in result]
@@ -123,14 +123,14 @@ async def _of_files(once: _Once, targets: Sequence[Target]) -> Results:
     result |= _results(left, reported, once.check)
     for each in left:  # what is written to the disk shows instead of the copy that lay over it
         if await once.ports.editor.read_bytes(each.uri) != before[each.uri]:
-            result[each.uri] = Unknown(why="It changed while it was being checked.", is_passing=True)
+            result[each.uri] = Unknown(why="The text changed while it was being checked.", is_passing=True)
     return result
 
 
 def _unsaved_note(check: Check) -> str:
     return (
-        f"It has unsaved changes. On this machine, the check `{check.program}` sees only saved files, "
-        "unless handrail.checks has a `stdin` command for it."
+        f"Unsaved changes cannot be checked: on this machine, the check `{check.program}` sees only saved "
+        "files, unless handrail.checks has a `stdin` command for it."
     )
 
 

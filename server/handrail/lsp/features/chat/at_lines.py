@@ -69,8 +69,8 @@ def _is_whole(page: ChatPage, key: str) -> bool:
 def _of_part(state: State, page: ChatPage, key: str, uri: str) -> Iterator[lsp.CodeAction]:
     one, call = page.shown_now.turns.get(key), page.shown_now.calls.get(key)
     if (checkpoint := page.shown_now.checkpoints.get(key)) is not None:
-        yield action("Show this turn's changes", protocol.CHECKPOINT_DIFF, {"checkpoint": checkpoint})
-        yield action("Undo this turn's changes", protocol.CHECKPOINT_RESTORE, {"checkpoint": checkpoint})
+        yield action("Show these changes", protocol.CHECKPOINT_DIFF, {"checkpoint": checkpoint})
+        yield action("Undo these changes", protocol.CHECKPOINT_RESTORE, {"checkpoint": checkpoint})
     if call is not None and call.tool == "terminal":
         yield action("Show this command's full output", protocol.OUTPUT_SHOW, {"call": call.id})
         yield from _stops(state, page, call)

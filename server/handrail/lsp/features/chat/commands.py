@@ -21,7 +21,7 @@ from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State
 from handrail.lsp.wire import Refused
 
-NEXT = "From the next turn on."
+NEXT = "From the next turn on"
 HOW = "The code actions at a line show what that turn changed, and undo it; your own changes stay."
 CHOOSE = (
     "The code action at a line selects that model from the next turn on; `/model NAME` selects any other one."
@@ -65,7 +65,7 @@ async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
     if wanted is None:
         raise Refused(f"`{argument}` is not a mode. Modes are {', '.join(modes)}.")
     page.mode = wanted
-    return [f"The mode is {wanted}. {NEXT}"]
+    return [f"{NEXT}, the mode is {wanted}."]
 
 
 async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answer]:
@@ -85,7 +85,7 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answ
             model_settings.model(wanted)
         )  # raises if there is no such model, or no key for it
     state.model, state.settings = argument, wanted
-    return [f"The model is {argument}. {NEXT}"]
+    return [f"{NEXT}, the model is {argument}."]
 
 
 async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
