@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from contextlib import suppress
 
 import pytest
@@ -238,8 +239,9 @@ async def test_what_is_said_to_a_running_turn_may_name_documents(stage: Stage, h
     await editor.request("approval.answer", approval=asked["id"], choice="allow")
     await editor.request("turn.wait", turn=turn)
     (journal,) = stage.state.rglob("sessions/*.jsonl")
-    rows = [row for row in journal.read_text().splitlines() if "Look at @notes.txt" in row]
-    assert ["Beans.\\n" in row for row in rows] == [True]
+    rows = [json.loads(row) for row in journal.read_text().splitlines() if "Look at @notes.txt" in row]
+    assert [row["kind"] for row in rows] == ["steered", "said"]
+    assert [each["text"] for each in rows[-1]["message"]["context"]] == ["Beans.\n"]
 
 
 @every_editor
