@@ -232,6 +232,7 @@ def test_what_a_turn_of_another_process_did_not_read_is_given_back_only_when_it_
         found = of([*FIRST[:-1], Steered(turn="t1", text="Faster!"), *over])
         found.turns[-1].is_elsewhere = is_elsewhere
         assert steering.take_unread(found.turns, is_loaded=False) == []
+        assert ("> Faster!" in shown(found)) == (not over), "no model reads it any more"
         back = [] if is_elsewhere else [UnreadMessage("t1", "Faster!")]
         assert steering.take_unread(found.turns, is_loaded=True) == back
     known = of([*FIRST[:-1], Steered(turn="t1", text="Faster!"), *FIRST[-1:], Returned(turn="t1")])

@@ -169,7 +169,7 @@ class View:
                 shown.questions[key] = item.question
         if one.coming.strip():
             shown.parts.append(_part(f"{COMING}{one.turn}", *escape(self.redact(one.coming)), ""))
-        for number, text in enumerate(one.steered):
+        for number, text in enumerate(() if one.state else one.steered):
             rows = [f"> {surfaces.prose(row)}".rstrip() for row in self.redact(text).split("\n")]
             shown.parts.append(_part(f"said:{one.turn}:{number}", f"> {SAID}", ">", *rows, ""))
         if end := _render_end(one):
