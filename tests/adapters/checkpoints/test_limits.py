@@ -292,7 +292,7 @@ async def test_who_waits_in_vain_is_told_for_whom(
     await keep(repo, root, step(turn="t-1"), 10)
     monkeypatch.setattr(lock, "WAIT_S", 0.1)
     with holder(repo.folder.parent / "lock") as process:
-        with pytest.raises(CheckpointError, match=f"being used by process {process.pid} since"):
+        with pytest.raises(CheckpointError, match=f"in use by process {process.pid} since"):
             await repo.ensure(step(turn="t-2"), targets(root / "a"))
         assert process.stdin is not None
         process.stdin.close()

@@ -35,7 +35,7 @@ from handrail.ports import Document, Ports
 LABEL = "handrail: restore checkpoint"
 CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
 OPEN = "This file is not text. Close it, then try again. Some editors close it minutes after its tab."
-KILLED = "handrail ended while writing this, and cannot tell which changes are yours. It is left unchanged."
+KILLED = "handrail ended while it was writing this document, so it cannot tell which changes are yours."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
