@@ -95,7 +95,7 @@ def test_standard_output_and_error_are_the_clients(tmp_path: Path) -> None:
 def test_a_server_that_ends_says_why(tmp_path: Path) -> None:
     ended = run(tmp_path, "ends")
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert "The server closed the connection (" in ended.stderr
+    assert "The server ended (" in ended.stderr
     assert "Its last output:\nERROR x: I have had enough\n" in ended.stderr
 
 

@@ -228,7 +228,7 @@ def test_a_server_lost_in_the_middle_is_an_error_and_what_landed_is_saved(
 def test_a_server_that_dies_early_is_an_error(stage: Stage, play: list[Any]) -> None:
     ended = stage.run(play, prompt="p")
     assert ended.code == 2
-    assert "The server closed the connection (exit code 3)" in ended.err
+    assert "The server ended (exit code 3)" in ended.err
 
 
 def test_a_server_that_cannot_be_started_is_an_error(stage: Stage) -> None:

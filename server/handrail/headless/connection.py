@@ -174,7 +174,7 @@ class Connection:
             fault = f"The server sent invalid data ({error})"
         await self._server.end(DRAIN_TIMEOUT_S)  # it may be about to say why
         await self._server.wait_until_silent(LOG_TIMEOUT_S)
-        self._fail(fault or f"The server closed the connection ({self._server.ending})")
+        self._fail(fault or f"The server ended ({self._server.ending})")
 
     async def _read(self) -> dict[str, Any] | None:
         """Read one message; None at the end of the server's output."""

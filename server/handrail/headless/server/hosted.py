@@ -54,7 +54,7 @@ class HostedServer:
     def ending(self) -> str:
         """A phrase that says how it ended."""
         ended = self._hosted.ended
-        return f"exit code {ended.result()}" if ended.done() else "it does not respond"
+        return f"exit code {ended.result()}" if ended.done() else "it closed its output"
 
     def write(self, data: bytes) -> None:
         """Write to its pipe, as long as that is open."""

@@ -62,7 +62,7 @@ class ServerProcess:
         """A phrase that says how it ended."""
         code = self._transport.get_returncode()
         if code is None:
-            return "it does not respond"
+            return "it closed its output"
         return f"exit code {code}" if code >= 0 else f"by signal {-code}"
 
     def write(self, data: bytes) -> None:
