@@ -65,7 +65,7 @@ def test_a_turn_with_four_patches(emacs: Emacs) -> None:
     assert disk("written") == {**saved, **landed, "card.txt": four_patches.CARDED}
 
     # The restore shows what it takes back, and brings back every byte, the unsaved text too.
-    assert "A restore undoes them" in seen["preview"]
+    assert "A restore undoes these changes" in seen["preview"]
     assert "+TAX = 0.21" in seen["preview"]
     assert any(label.endswith(four_patches.PROMPT) for label in seen["checkpoints"])
     before = {"prices.py": four_patches.PRICES, "notes.txt": start}
