@@ -161,12 +161,12 @@ async def test_modes_and_models_are_chosen(stage: Stage, habits: Habits) -> None
     editor = await stage.start(habits, settings=model)
     uri = await opened(editor)
     await command(editor, uri, "/mode plan\n")
-    text = await shows(editor, uri, "The mode is plan.")
+    text = await shows(editor, uri, "the mode is plan.")
     assert text.endswith("## You\n\n")
     assert " · plan" in text.splitlines()[2]
     await says(editor, uri, "Plan it.\n")
     text = await shows(editor, uri, "A plan.")
-    assert "The mode is plan." not in text, "it was said, and is done with"
+    assert "the mode is plan." not in text, "it was said, and is done with"
     other = stage.folder / "other.json"
     other.write_text((stage.folder / "script.json").read_text())
     await command(editor, uri, f"/model scripted:{other}\n")

@@ -365,8 +365,8 @@ async def test_commands_in_a_conversation_and_what_the_model_is_sent_after_them(
             "/compact": "The conversation is still too short to summarise.",
             "/help": "- `/undo`: undo the last turn",
             "/mode": "The mode is edit.",
-            "/mode ask": "The mode is ask.",
-            "/model openai:other": "The model is openai:other.",
+            "/mode ask": "the mode is ask.",
+            "/model openai:other": "the model is openai:other.",
             "/undo": "The last turn was undone",
         }.items():
             await command(editor, uri, f"{typed}\n")
