@@ -26,7 +26,7 @@ from handrail.ports import Question
 from handrail.ports.sessions import Sessions
 
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
-SHARE = 20  # pauses are this many times as long as an update: so all take less than a twentieth of a core
+SHARE = 30  # pauses are this many times as long as an update: so all take less than a thirtieth of a core
 SAID = "you:"  # prefix of the keys of parts that show the user's messages
 KEEP_S = 1.0  # how often, at most, the whole document is recorded while a turn runs
 
