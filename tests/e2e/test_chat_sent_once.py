@@ -1,5 +1,5 @@
 """
-What was sent is sent once: it is no draft again, whatever the editor holds of the time before.
+A message is sent once: it does not become a draft again, whichever earlier text the editor still has.
 
 Its document may be opened again with a text that had the message as a draft, and the server may be killed
 before any update reaches the editor.
@@ -46,6 +46,15 @@ def is_said_once(text: str, draft: str, *, earlier: int = 0) -> None:
     assert [row for row in rows if row not in said] == []
 
 
+async def started(stage: Stage, habits: Habits, settings: dict[str, str]) -> tuple[Editor, str]:
+    """An editor with a conversation of one turn, and the URI of its document."""
+    editor = await stage.start(habits, settings=settings)
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    await shows(editor, uri, f"One.\n\n{HEADING}")
+    return editor, uri
+
+
 async def is_not_sent_again(editor: Editor, uri: str) -> None:
     with expect_error(REQUEST_FAILED, "The message is empty"):
         await editor.request("chat.send", uri=uri)
@@ -57,10 +66,7 @@ async def is_not_sent_again(editor: Editor, uri: str) -> None:
 async def test_opened_again_with_the_text_from_before_the_update(
     stage: Stage, habits: Habits, draft: str, landed: str
 ) -> None:
-    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
-    uri = await opened(editor)
-    await says(editor, uri, "First.\n")
-    await shows(editor, uri, f"One.\n\n{HEADING}")
+    editor, uri = await started(stage, habits, stage.script(answer("One."), answer("Two.")))
 
     async def opens_again(editor: Editor, given: Json) -> Json | None:
         before = editor.desk[uri]
@@ -125,10 +131,7 @@ async def test_the_server_is_killed_before_an_update(
         Answer(pieces=["One."]), Answer(pieces=["Two", " and", " never"]), Answer(pieces=["Three."])
     ) as model:
         settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
-        editor = await stage.start(habits, settings=settings)
-        uri = await opened(editor)
-        await says(editor, uri, "First.\n")
-        await shows(editor, uri, f"One.\n\n{HEADING}")
+        editor, uri = await started(stage, habits, settings)
         write(editor, uri, draft)
         seen = len(editor.edits)
         editor.behaviours = [*[Editor.obey] * updates, *[ignore] * 100]
@@ -165,10 +168,7 @@ async def test_what_was_sent_to_a_running_turn_is_a_draft_again_after_a_kill(
         Answer(pieces=["One."]), Answer(pieces=["Two", " never"]), Answer(pieces=["Three."])
     ) as model:
         settings = {"model": "openai-chat:m", "baseUrl": model.url, "keyName": "NO_KEY"}
-        editor = await stage.start(habits, settings=settings)
-        uri = await opened(editor)
-        await says(editor, uri, "First.\n")
-        await shows(editor, uri, f"One.\n\n{HEADING}")
+        editor, uri = await started(stage, habits, settings)
         write(editor, uri, "Second.\n")
         await editor.request("chat.send", uri=uri)
         await shows(editor, uri, f"Two\n\n{HEADING}")

@@ -142,7 +142,7 @@ class Progress:
             case report.Retried(reason=reason, in_s=in_s):
                 self._report(turn, f"Trying again in {in_s:.0f} s: {reason}")
             case report.Ended(reason=reason) if not state.has_begun:
-                said = surfaces.message(f"handrail: a queued turn: {reason}", SAID_CHARS)
+                said = surfaces.message(f"handrail: a queued turn has ended. {reason}", SAID_CHARS)
                 self.server.window_show_message(
                     lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=said)
                 )
