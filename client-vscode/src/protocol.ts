@@ -1137,7 +1137,7 @@ export interface ChatQuestion {
   end?: string;
 }
 
-/** A conversation. Its texts may come from a model, a file or a command: show `words` and `remark` as Markdown without HTML, commands and pictures, and all else as plain text. */
+/** A conversation. Its texts may come from a model, a file or a command: show `words` and `remark` as Markdown without HTML, pictures or commands, and everything else as plain text. */
 export interface ChatTranscript {
   /** The session's id. */
   session: string;

@@ -240,7 +240,7 @@ ChatItem = ChatPrompt | ChatWords | ChatTold | ChatRemark | ChatCall | ChatQuest
 class ChatTranscript:
     """
     A conversation. Its texts may come from a model, a file or a command: show `words` and `remark` as
-    Markdown without HTML, commands and pictures, and all else as plain text.
+    Markdown without HTML, pictures or commands, and everything else as plain text.
 
     Attributes:
         session: The session's id.
