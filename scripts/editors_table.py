@@ -83,7 +83,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
     "`@names` and `/commands` are completed": (
         "test_chat_commands.py::test_names_and_commands_are_completed",
     ),
-    "prompts in comments": (
+    "prompts in code comments (`handrail: …`)": (
         "test_prompts.py::test_its_first_edit_removes_the_comment_and_one_undo_brings_both_back",
     ),
     "changes can be kept or undone one by one": (
