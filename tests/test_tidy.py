@@ -201,7 +201,10 @@ AWKWARD = {
         r"\bhand(?:s|ed)? (?:\w+ )?on\b": "pass on",
     }.items()
 }
-OWN_DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md", "client-vscode/*.md")
+OWN_DOCUMENTS = (
+    *("README.md", "CONTRIBUTING.md", "CHANGELOG.md"),
+    *("docs/*.md", "client-vscode/*.md", "server/*.md", "tests/*.md"),
+)
 
 
 def paragraphs(markdown: str) -> Iterator[str]:
