@@ -25,7 +25,8 @@ from handrail.adapters.files.paths import fold_case, root_names, shown_path
 from handrail.adapters.git import program
 from handrail.adapters.worktrees import plain, stats
 from handrail.adapters.worktrees.git import Git, split
-from handrail.adapters.worktrees.snapshot import Difference, Trees, TreeState
+from handrail.adapters.worktrees.snapshot import Trees
+from handrail.adapters.worktrees.state import Difference, TreeState
 from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
 from handrail.ports import CheckpointError
 

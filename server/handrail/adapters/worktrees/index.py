@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +26,7 @@ LINK = b"160000"  # the mode of an entry that stands for a nested repository
 NOTHING = b"0" * 40
 PLAIN = re.compile(rb"H 1[02]0... [0-9a-f]{40} 0\t").match  # a file or a symbolic link that git may look at
 PATH = 52  # where a path begins in a line
-READ_BYTES = 32_000_000  # takes less than half a second
+BLOB, NAME = slice(7, 47), 50  # where a blob and a path are in a line without the letter that flags add
 PIECE_BYTES = 1 << 18  # what is taken apart without others getting their turn
 ATTRIBUTES = b".gitattributes"
 
@@ -65,47 +65,19 @@ def begin(git: Git, user: UserRepository, above: Iterable[Path]) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """
-    The files that a tree lists.
-
-    Attributes:
-        names: Of its files.
-        sizes: Of its blobs, in bytes; None for one that is missing. Empty where none can be.
-    """
+    """The files that an index lists: their names, and the blobs that they have."""
 
     names: Sequence[bytes]
-    sizes: Mapping[bytes, int | None]
+    blobs: Set[bytes]
 
 
-def list_tree(git: Git, tree: str) -> Listed:
-    """Lists *tree*; the blobs are looked for only where they are borrowed. Raises CheckpointError."""
-    if not git.borrows:
-        return Listed(names=list(_lines(git.run("ls-tree", "-r", "-z", "--name-only", tree))), sizes={})
-    names, sizes = [], dict[bytes, int | None]()
-    for line in _lines(git.run("ls-tree", "-r", "-z", "-l", tree)):
-        about, _, name = line.partition(b"\t")
-        names.append(name)
-        _, kind, blob, size = about.split()
-        sizes[blob] = int(size) if kind == b"blob" and size.isdigit() else None
-    return Listed(names=names, sizes=sizes)
-
-
-def is_whole(git: Git, listed: Listed) -> bool:
-    """
-    Whether all blobs that a tree lists can be read.
-
-    Some may be missing or damaged, and a partial clone has only some. Where they are few, all are read once.
-    """
-    read = git.folder / "read"
-    sizes = [size for size in listed.sizes.values() if size is not None]
-    if len(sizes) < len(listed.sizes):
-        return False
-    if read.exists() or sum(sizes) > READ_BYTES:
-        return True
-    if len(git.blobs(name.decode("ascii") for name in listed.sizes)) < len(sizes):
-        return False
-    read.touch()
-    return True
+def list_files(git: Git) -> Listed:
+    """Lists the index. Raises CheckpointError."""
+    names, blobs = list[bytes](), set[bytes]()
+    for lines in _pieces(git.run("ls-files", "-s", "-z")):
+        names += [line[NAME:] for line in lines]
+        blobs.update([line[BLOB] for line in lines])
+    return Listed(names=names, blobs=blobs)
 
 
 def reread(git: Git, names: Set[bytes]) -> None:
@@ -149,11 +121,17 @@ def reread_doubtful(git: Git, user: UserRepository, *, has_attributes: bool) -> 
 
 
 def _lines(raw: bytes) -> Iterator[bytes]:
+    """Yields what `split` returns, one by one."""
+    for lines in _pieces(raw):
+        yield from lines
+
+
+def _pieces(raw: bytes) -> Iterator[Sequence[bytes]]:
     """Yields what `split` returns, a piece at a time."""
     at = 0
     while at < len(raw):
         end = raw.index(b"\0", min(at + PIECE_BYTES, len(raw) - 1)) + 1
-        yield from split(raw[at:end])
+        yield split(raw[at:end])
         at = end
 
 

@@ -14,14 +14,18 @@ import json
 import os
 import shutil
 import stat
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from handrail.adapters.files.paths import OWN_FOLDER
 from handrail.adapters.git import layout
-from handrail.adapters.worktrees import index, stats
+from handrail.adapters.worktrees import index, presence, stats
 from handrail.adapters.worktrees.git import Git, LateError, split
+from handrail.adapters.worktrees.state import Difference, TreeState
 from handrail.adapters.worktrees.user import UserRepository, user_repository
 from handrail.ports import CheckpointError
 
@@ -33,58 +37,6 @@ UNREADABLE = "it cannot be read"
 REFUSED = "git does not track files with such a name"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeState:
-    """
-    All work trees at one moment; paths are absolute.
-
-    Attributes:
-        trees: The tree object of each work tree.
-        left_out: What is not in them, and why.
-        stamps: What the files that are left out look like from outside.
-        modes: The permission bits of files that git would not have given them.
-        seen: What the files of each work tree look like from outside; None if they are too many.
-        rights: The files of which only the permission bits have changed since the snapshot before.
-        borrows: Whether a tree leans on objects of the user's.
-        repositories: The `.git` of the work trees that have one.
-    """
-
-    trees: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
-    stamps: dict[str, list[int]] = field(default_factory=dict)
-    modes: dict[str, int] = field(default_factory=dict)
-    seen: dict[str, stats.Stats | None] = field(default_factory=dict)
-    rights: list[str] = field(default_factory=list)
-    borrows: bool = False
-    repositories: Sequence[str] = ()
-
-    def mode(self, path: Path) -> int | None:
-        """The permission bits of a file, where they are known."""
-        found = self.stat_of(path)
-        return stat.S_IMODE(found[0]) if found else self.modes.get(os.fspath(path))
-
-    def stat_of(self, path: Path) -> Sequence[int] | None:
-        """Returns the status of a file at that time, see `stats`; None if it is unknown."""
-        for top, seen in self.seen.items():
-            if seen and path.is_relative_to(top) and (found := seen.get(os.path.relpath(path, top))):
-                return found
-        return None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
-    """A path that differs between two snapshots: modes are git's, 0 for nothing; blobs are names."""
-
-    path: Path
-    modes: tuple[int, int]
-    blobs: tuple[str, str]
-
-    @property
-    def differs(self) -> bool:
-        """Whether the two are unlike each other after all."""
-        return self.modes[0] != self.modes[1] or self.blobs[0] != self.blobs[1]
-
-
 class Trees:
     """Takes snapshots of the work trees below some folders; *scratch* holds a repository for each."""
 
@@ -92,6 +44,7 @@ class Trees:
         self._scratch = scratch
         self._roots = [Path(os.path.realpath(root)) for root in roots]
         self._leans = True
+        self._seen: dict[str, stats.Stats] = {}  # of each work tree, see `stats`
 
     def take_anew(self, before: TreeState) -> TreeState:
         """
@@ -103,7 +56,7 @@ class Trees:
             before: One with which this is compared; empty for none.
         """
         try:
-            taken, is_whole = self._take_with_stats(before)
+            taken, is_whole = self._take_all(before, looks=True)
             if is_whole:
                 return taken
         except LateError:
@@ -112,36 +65,59 @@ class Trees:
             pass
         self._leans = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-        return self._take_with_stats(TreeState())[0]
-
-    def _take_with_stats(self, before: TreeState) -> tuple[TreeState, bool]:
-        """
-        Takes a snapshot of now, with what files look like; and whether all that it holds can be read.
-
-        Raises CheckpointError, OSError.
-        """
-        taken, is_whole = self.take(before), True
-        for top, tree in taken.trees.items():
-            git = self._git(Path(top))
-            listed = index.list_tree(git, tree)
-            is_whole = is_whole and (not git.borrows or index.is_whole(git, listed))
-            taken.seen[top] = stats.read_stats(Path(top), listed.names)
-            for folder in {name.rpartition(b"/")[0] for name in listed.names}:
-                if why := layout.of_patterns(os.path.join(top, os.fsdecode(folder), ".gitattributes")):
-                    raise LateError(why)  # to see what changes, git has to read it
-        return taken, is_whole
+        return self._take_all(TreeState(), looks=True)[0]
 
     def take(self, before: TreeState) -> TreeState:
         """A snapshot of now, after *before*. Raises CheckpointError, OSError."""
-        taken = TreeState(seen=dict(before.seen))
+        return self._take_all(before, looks=False)[0]
+
+    def _take_all(self, before: TreeState, *, looks: bool) -> tuple[TreeState, bool]:
+        """
+        Takes a snapshot of now, with what files look like if *looks*; and whether all that it holds can then
+        be read. Raises CheckpointError, OSError.
+        """
+        taken, are_whole = TreeState(seen=dict(before.seen)), list[bool]()
         waiting = [self._home(root) for root in self._roots]
         while waiting:
             top, user = waiting.pop()
-            if os.fspath(top) not in taken.trees:
-                waiting += map(self._home, self._take(top, user, taken))
+            if os.fspath(top) in taken.trees:
+                continue
+            git, nested = self._git(top), self._update(top, user, taken)
+            with ThreadPoolExecutor(max_workers=1) as beside:
+                writing = beside.submit(copy_context().run, _write_tree, git)
+                if looks:
+                    are_whole.append(self._look(git, taken))
+                taken.trees[os.fspath(top)] = writing.result()
+            waiting += map(self._home, nested)
         borrows = any(self._git(Path(top)).borrows for top in taken.trees)
         there = [path for top in taken.trees if os.path.lexists(path := os.path.join(top, ".git"))]
-        return replace(taken, borrows=borrows, repositories=there)
+        return replace(taken, borrows=borrows, repositories=there), all(are_whole)
+
+    def _look(self, git: Git, taken: TreeState) -> bool:
+        """
+        Adds to *taken* what the files of a work tree look like; returns whether their objects can be read.
+        """
+        top, listed = git.work_tree, index.list_files(git)
+        is_whole = not git.borrows or (
+            presence.are_there(git, listed.blobs) and presence.are_readable(git, listed.blobs, listed.names)
+        )
+        taken.seen[os.fspath(top)] = self._seen_of(git, listed.names)
+        for folder in {name.rpartition(b"/")[0] for name in listed.names}:
+            if why := layout.of_patterns(os.path.join(top, os.fsdecode(folder), ".gitattributes")):
+                raise LateError(why)  # to see what changes, git has to read it
+        return is_whole
+
+    def _seen_of(self, git: Git, names: Sequence[bytes]) -> stats.Stats | None:
+        """What the files *names* look like; None if they are too many. Notes them for the next time."""
+        if len(names) > stats.LIMIT_FILES:
+            return None
+        note, raw = _names_note(git), b"\0".join(names)
+        if not note.exists() or note.read_bytes() != raw:
+            note.write_bytes(raw)
+        seen = self._seen[os.fspath(git.work_tree)]
+        wanted = list(map(os.fsdecode, names))
+        others = stats.read_stats(git.work_tree, [name for name in wanted if name not in seen])
+        return {name: found for name in wanted if (found := seen.get(name) or others.get(name))}
 
     def _home(self, folder: Path) -> tuple[Path, UserRepository | None]:
         """The work tree that a folder belongs to, with the user's repository if it is needed and of use."""
@@ -164,8 +140,11 @@ class Trees:
         name = hashlib.sha256(os.fsencode(top)).hexdigest()[:16]
         return Git(self._scratch / name, top)
 
-    def _take(self, top: Path, user: UserRepository | None, taken: TreeState) -> Sequence[Path]:
-        """The tree of *top*, into *taken*; the repositories nested in it."""
+    def _update(self, top: Path, user: UserRepository | None, taken: TreeState) -> Sequence[Path]:
+        """
+        Brings the index of *top* up to date, with all but the tree in *taken*; returns the repositories
+        nested in it.
+        """
         git = self._git(top)
         copied = self._begin(git, top, user)
         modes = _Modes(git)
@@ -173,6 +152,9 @@ class Trees:
         names, closed, other_rights = self._changes(git, known, copied)
         taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
         chosen = _sort_out(top, names, taken, modes.known)
+        # Before git reads them: what changes from now on looks different from this.
+        again = stats.read_stats(top, map(os.fsdecode, chosen.there))
+        self._seen[os.fspath(top)] = {**self._seen[os.fspath(top)], **again}
         if chosen.gone or chosen.there:
             _tree(git).unlink(missing_ok=True)
         if chosen.gone:
@@ -183,7 +165,6 @@ class Trees:
         modes.write()
         taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
         taken.rights.extend(os.fspath(top / name) for name in other_rights)
-        taken.trees[os.fspath(top)] = _write_tree(git)
         return chosen.nested
 
     def _begin(self, git: Git, top: Path, user: UserRepository | None) -> UserRepository | None:
@@ -208,9 +189,12 @@ class Trees:
         Returns the same as `_names`, once git has been told what it must read again; and the files with other
         permission bits.
         """
-        paths = self._paths(git.work_tree)
-        names, closed = _names(git, paths)
-        compared = stats.compare(git.work_tree, known)
+        paths, top, began_ns = self._paths(git.work_tree), git.work_tree, time.time_ns()
+        with ThreadPoolExecutor(max_workers=1) as beside:  # git takes as long
+            seeing = beside.submit(stats.read_stats, top, known or _names_noted(git))
+            names, closed = _names(git, paths)
+        self._seen[os.fspath(top)] = seeing.result()
+        compared = stats.compare(known, self._seen[os.fspath(top)], began_ns)
         if doubtful := compared.doubtful - {name for name, _ in names}:
             index.reread(git, doubtful)
             names, closed = _names(git, paths)
@@ -239,6 +223,19 @@ class Trees:
         for root in self._roots:
             if root.is_relative_to(top):
                 yield from (folder for folder in root.parents if folder.is_relative_to(top))
+
+
+def _names_note(git: Git) -> Path:
+    return git.folder / "names"
+
+
+def _names_noted(git: Git) -> Sequence[str]:
+    """Returns the names of the files that a snapshot had; there may be others now."""
+    try:
+        raw = _names_note(git).read_bytes()
+    except FileNotFoundError:
+        return ()
+    return list(map(os.fsdecode, raw.split(b"\0"))) if raw else ()
 
 
 def _tree(git: Git) -> Path:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ Stats = Mapping[str, Sequence[int]]
 
 LIMIT_FILES = 50_000  # a tenth of a second
 SECOND_NS = 10**9
+TICK_NS = SECOND_NS // 50  # by how much the time of a file may lag behind the clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,21 +35,26 @@ class Compared:
     other_rights: Sequence[str]
 
 
-def read_stats(top: Path, names: Sequence[bytes]) -> Stats | None:
-    """Returns the status of the files *names* of a work tree; None if there are too many."""
-    if len(names) > LIMIT_FILES:
-        return None
-    folder = os.fsencode(top)
-    each_stat = ((os.fsdecode(name), _stat(b"%b/%b" % (folder, name))) for name in names)
+def read_stats(top: Path, names: Iterable[str]) -> Stats:
+    """Returns what the files *names* of a work tree look like from outside; those that exist."""
+    each_stat = ((name, _stat(f"{top}/{name}")) for name in names)
     return {name: found for name, found in each_stat if found}
 
 
-def compare(top: Path, known: Stats) -> Compared:
-    """Compares what files look like now with what was *known* of them, looking at each once."""
-    doubtful, other_rights = set[bytes](), list[str]()
+def compare(known: Stats, seen: Stats, began_ns: int) -> Compared:
+    """
+    Compares what files look like now, which was *seen*, with what was *known* of them.
+
+    Args:
+        known: Of the snapshot before.
+        seen: While git looked at the files too.
+        began_ns: When both began to look; what has changed since may have been seen by only one of them.
+    """
+    doubtful = {os.fsencode(name) for name, now in seen.items() if now[1] >= began_ns - TICK_NS}
+    other_rights = list[str]()
     for name, (mode, changed_ns, *_) in known.items():
-        now = _stat(f"{top}/{name}")
-        if not now:
+        now = seen.get(name)
+        if now is None:
             continue
         if now[1] != changed_ns and now[1] // SECOND_NS == changed_ns // SECOND_NS:
             doubtful.add(os.fsencode(name))
@@ -68,7 +74,7 @@ def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
     return not was or was[2] < 2 or was[3] != now.st_ino
 
 
-def _stat(path: str | bytes) -> Sequence[int]:
+def _stat(path: str) -> Sequence[int]:
     """Nothing of a file that is not there, or in a folder that is closed."""
     try:
         status = os.lstat(path)

@@ -1,0 +1,63 @@
+"""The state of whole work trees at one moment, and a path that differs between two of them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from handrail.adapters.worktrees import stats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeState:
+    """
+    All work trees at one moment; paths are absolute.
+
+    Attributes:
+        trees: The tree object of each work tree.
+        left_out: What is not in them, and why.
+        stamps: What the files that are left out look like from outside.
+        modes: The permission bits of files that git would not have given them.
+        seen: What the files of each work tree look like from outside; None if they are too many.
+        rights: The files of which only the permission bits have changed since the snapshot before.
+        borrows: Whether a tree leans on objects of the user's.
+        repositories: The `.git` of the work trees that have one.
+    """
+
+    trees: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    stamps: dict[str, list[int]] = field(default_factory=dict)
+    modes: dict[str, int] = field(default_factory=dict)
+    seen: dict[str, stats.Stats | None] = field(default_factory=dict)
+    rights: list[str] = field(default_factory=list)
+    borrows: bool = False
+    repositories: Sequence[str] = ()
+
+    def mode(self, path: Path) -> int | None:
+        """The permission bits of a file, where they are known."""
+        found = self.stat_of(path)
+        return stat.S_IMODE(found[0]) if found else self.modes.get(os.fspath(path))
+
+    def stat_of(self, path: Path) -> Sequence[int] | None:
+        """Returns the status of a file at that time, see `stats`; None if it is unknown."""
+        for top, seen in self.seen.items():
+            if seen and path.is_relative_to(top) and (found := seen.get(os.path.relpath(path, top))):
+                return found
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """A path that differs between two snapshots: modes are git's, 0 for nothing; blobs are names."""
+
+    path: Path
+    modes: tuple[int, int]
+    blobs: tuple[str, str]
+
+    @property
+    def differs(self) -> bool:
+        """Whether the two are unlike each other after all."""
+        return self.modes[0] != self.modes[1] or self.blobs[0] != self.blobs[1]
