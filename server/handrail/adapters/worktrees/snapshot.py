@@ -191,7 +191,7 @@ class Trees:
         """
         paths, top, began_ns = self._paths(git.work_tree), git.work_tree, time.time_ns()
         with ThreadPoolExecutor(max_workers=1) as beside:  # git takes as long
-            seeing = beside.submit(stats.read_stats, top, known or _names_noted(git))
+            seeing = beside.submit(copy_context().run, _look_ahead, git, known, is_new=copied is not None)
             names, closed = _names(git, paths)
         self._seen[os.fspath(top)] = seeing.result()
         compared = stats.compare(known, self._seen[os.fspath(top)], began_ns)
@@ -223,6 +223,20 @@ class Trees:
         for root in self._roots:
             if root.is_relative_to(top):
                 yield from (folder for folder in root.parents if folder.is_relative_to(top))
+
+
+def _look_ahead(git: Git, known: stats.Stats, *, is_new: bool) -> stats.Stats:
+    """
+    Returns what files look like that a snapshot had; with an index that is new, looks for their objects too.
+
+    Raises CheckpointError.
+    """
+    if not is_new:
+        return stats.read_stats(git.work_tree, known or _names_noted(git))
+    listed = index.list_files(git)
+    presence.are_there(git, listed.blobs)  # what it finds is noted
+    names = listed.names if len(listed.names) <= stats.LIMIT_FILES else ()
+    return stats.read_stats(git.work_tree, map(os.fsdecode, names))
 
 
 def _names_note(git: Git) -> Path:
