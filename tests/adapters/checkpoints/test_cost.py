@@ -129,7 +129,7 @@ async def test_a_snapshot_before_a_command_starts_few_programs(
     await repo.before_command(step(1))
     of_user = ["rev-parse", "config", "ls-files"]
     assert started[:3] == of_user, "the first one asks about the user's repository"
-    assert sorted(started[3:]) == ["ls-files", "status", "write-tree"]
+    assert sorted(started[3:]) == ["ls-files", "ls-files", "status", "write-tree"]
     started.clear()
     await repo.before_command(step(2))
     assert started == ["status", "ls-files"], "nothing has changed"
