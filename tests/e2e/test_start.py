@@ -103,25 +103,30 @@ async def test_a_server_that_cannot_be_loaded_says_so_and_ends(stage: Stage, hab
     assert "Traceback" in (stage.folder / HELD_LOG).read_text()
 
 
-@pytest.mark.parametrize("is_polite", [True, False], ids=["shutdown", "exit"])
-def test_a_client_may_say_everything_at_once(tmp_path: Path, is_polite: bool) -> None:
+@pytest.mark.parametrize("last_words", [("shutdown",), ("exit",), ("shutdown", "exit")], ids="-".join)
+def test_a_client_may_say_everything_at_once(tmp_path: Path, last_words: tuple[str, ...]) -> None:
     """Everything is answered in its order, even what came before the server was loaded."""
     asked = {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": {}}
     document = {"uri": (tmp_path / "a.txt").as_uri(), "languageId": "text", "version": 1, "text": "one\n"}
+    is_polite = "shutdown" in last_words
     messages: list[dict[str, object]] = [
         {"id": 1, "method": "initialize", "params": asked},
         {"method": "initialized", "params": {}},
         {"method": "textDocument/didOpen", "params": {"textDocument": document}},
         *([{"id": 2, "method": "handrail/failure/list", "params": {}}] if is_polite else []),
-        {"id": 3, "method": "shutdown"} if is_polite else {"method": "exit"},
+        *({"method": each} | ({"id": 3} if each == "shutdown" else {}) for each in last_words),
     ]
-    with subprocess.Popen(
-        [sys.executable, "-m", "handrail", "serve"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
-    ) as process:
+    log = tmp_path / "log"
+    with (
+        log.open("wb") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "handrail", "serve"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
+        ) as process,
+    ):
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(b"".join(map(framed, messages)))
@@ -131,10 +136,11 @@ def test_a_client_may_say_everything_at_once(tmp_path: Path, is_polite: bool) ->
             parser.feed(data)
             answered += [json.loads(body).get("id") for body in iter(parser.take, None)]
         assert [each for each in answered if each is not None] == ([1, 2, 3] if is_polite else [1])
-        if is_polite:
+        if last_words == ("shutdown",):
             process.stdin.write(framed({"method": "exit"}))
             process.stdin.flush()
         assert process.wait(60) == (0 if is_polite else 1)
+    assert "Traceback" not in log.read_text()
 
 
 def framed(message: dict[str, object]) -> bytes:

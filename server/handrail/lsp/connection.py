@@ -87,6 +87,8 @@ class LspProtocol(LanguageServerProtocol):
     """pygls' protocol with our own mirror, our capabilities, and an answer to each invalid request."""
 
     _server: Server
+    _shutdown_id: Any = None  # of the request that is not answered yet
+    _exit: Any = None  # the notification, if it came before that answer
 
     def receive(self, body: bytes) -> None:
         """Handles a message; errors are logged and reported, and never raised."""
@@ -114,8 +116,12 @@ class LspProtocol(LanguageServerProtocol):
         if method == lsp.EXIT or (wrong := self._untimely(method, is_request=hasattr(message, "id"))) is None:
             if method == lsp.SHUTDOWN:
                 self._server.phase = Phase.LEAVING
+                self._shutdown_id = getattr(message, "id", None)
             if method == lsp.EXIT:
                 self._server.client_left()
+                if self._shutdown_id is not None:  # what it began is ended first, or cut off in a few seconds
+                    self._exit = message
+                    return
             super().handle_message(message)
         elif hasattr(message, "id"):
             self._send_response(message.id, error=wrong.to_response_error())
@@ -190,10 +196,17 @@ class LspProtocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: str | int, result: Any | None = None, error: ResponseError | None = None
     ) -> None:
-        """Answers a request; shortens what an error quotes of its params."""
+        """
+        Answers a request; shortens what an error quotes of its params. After the answer to `shutdown`,
+        handles an `exit` that came too soon.
+        """
         if error is not None:
             error.message = surfaces.shorten(error.message, LIMIT_ERROR_CHARS)
         super()._send_response(msg_id, result, error)
+        if msg_id == self._shutdown_id:
+            self._shutdown_id = None
+            if self._exit is not None:
+                super().handle_message(self._exit)
 
 
 class Server(LanguageServer):
