@@ -37,9 +37,9 @@ def are_there(git: Git, blobs: Collection[bytes]) -> bool:
     """
     note = git.folder / "present.json"
     now_ns = time.time_ns()
-    times, known = _times(_borrowed_from(git)), _read_times(note)
+    times, known = _times(_lender(git)), _read_times(note)
     sure = {name for name, each in times.items() if known.get(name) == each}
-    doubtful = [each.decode("ascii") for each in _not_below(sure, blobs)]
+    doubtful = [each.decode("ascii") for each in _doubtful_blobs(sure, blobs)]
     stores = _stores(git)
     loose = {each for each in doubtful if _loose(stores, each)}
     if not _has_all(git, [each for each in doubtful if each not in loose]):
@@ -52,7 +52,7 @@ def are_there(git: Git, blobs: Collection[bytes]) -> bool:
     return True
 
 
-def _not_below(sure: Set[str], blobs: Collection[bytes]) -> Collection[bytes]:
+def _doubtful_blobs(sure: Set[str], blobs: Collection[bytes]) -> Collection[bytes]:
     """Returns those of *blobs* that may have gone with a folder that is not *sure* to be as it was."""
     prefixes = {each.encode("ascii") for each in sure}
     return [each for each in blobs if each[:2] not in prefixes] if PACKS in sure else blobs
@@ -85,12 +85,12 @@ def are_readable(git: Git, blobs: Collection[bytes], names: Sequence[bytes]) -> 
     return True
 
 
-def _borrowed_from(git: Git) -> str:
+def _lender(git: Git) -> str:
     return os.fsdecode((git.folder / "objects" / "info" / "alternates").read_bytes()).removesuffix("\n")
 
 
 def _stores(git: Git) -> Sequence[str]:
-    return _borrowed_from(git), os.fspath(git.folder / "objects")
+    return _lender(git), os.fspath(git.folder / "objects")
 
 
 def _times(store: str) -> Times:

@@ -56,7 +56,7 @@ class Trees:
             before: One with which this is compared; empty for none.
         """
         try:
-            taken, is_whole = self._take_all(before, looks=True)
+            taken, is_whole = self._take_all(before, describes=True)
             if is_whole:
                 return taken
         except LateError:
@@ -65,16 +65,16 @@ class Trees:
             pass
         self._leans = False
         shutil.rmtree(self._scratch, ignore_errors=True)
-        return self._take_all(TreeState(), looks=True)[0]
+        return self._take_all(TreeState(), describes=True)[0]
 
     def take(self, before: TreeState) -> TreeState:
         """A snapshot of now, after *before*. Raises CheckpointError, OSError."""
-        return self._take_all(before, looks=False)[0]
+        return self._take_all(before, describes=False)[0]
 
-    def _take_all(self, before: TreeState, *, looks: bool) -> tuple[TreeState, bool]:
+    def _take_all(self, before: TreeState, *, describes: bool) -> tuple[TreeState, bool]:
         """
-        Takes a snapshot of now, with what files look like if *looks*; and whether all that it holds can then
-        be read. Raises CheckpointError, OSError.
+        Takes a snapshot of now; if it *describes* the files, with what they look like, and with whether all
+        objects can be read. Raises CheckpointError, OSError.
         """
         taken, are_whole = TreeState(seen=dict(before.seen)), list[bool]()
         waiting = [self._home(root) for root in self._roots]
@@ -85,15 +85,15 @@ class Trees:
             git, nested = self._git(top), self._update(top, user, taken)
             with ThreadPoolExecutor(max_workers=1) as beside:
                 writing = beside.submit(copy_context().run, _write_tree, git)
-                if looks:
-                    are_whole.append(self._look(git, taken))
+                if describes:
+                    are_whole.append(self._describe(git, taken))
                 taken.trees[os.fspath(top)] = writing.result()
             waiting += map(self._home, nested)
         borrows = any(self._git(Path(top)).borrows for top in taken.trees)
         there = [path for top in taken.trees if os.path.lexists(path := os.path.join(top, ".git"))]
         return replace(taken, borrows=borrows, repositories=there), all(are_whole)
 
-    def _look(self, git: Git, taken: TreeState) -> bool:
+    def _describe(self, git: Git, taken: TreeState) -> bool:
         """
         Adds to *taken* what the files of a work tree look like; returns whether their objects can be read.
         """
@@ -101,13 +101,13 @@ class Trees:
         is_whole = not git.borrows or (
             presence.are_there(git, listed.blobs) and presence.are_readable(git, listed.blobs, listed.names)
         )
-        taken.seen[os.fspath(top)] = self._seen_of(git, listed.names)
+        taken.seen[os.fspath(top)] = self._stats_of(git, listed.names)
         for folder in {name.rpartition(b"/")[0] for name in listed.names}:
             if why := layout.of_patterns(os.path.join(top, os.fsdecode(folder), ".gitattributes")):
                 raise LateError(why)  # to see what changes, git has to read it
         return is_whole
 
-    def _seen_of(self, git: Git, names: Sequence[bytes]) -> stats.Stats | None:
+    def _stats_of(self, git: Git, names: Sequence[bytes]) -> stats.Stats | None:
         """What the files *names* look like; None if they are too many. Notes them for the next time."""
         if len(names) > stats.LIMIT_FILES:
             return None
@@ -191,7 +191,7 @@ class Trees:
         """
         paths, top, began_ns = self._paths(git.work_tree), git.work_tree, time.time_ns()
         with ThreadPoolExecutor(max_workers=1) as beside:  # git takes as long
-            seeing = beside.submit(copy_context().run, _look_ahead, git, known, is_new=copied is not None)
+            seeing = beside.submit(copy_context().run, _read_ahead, git, known, is_new=copied is not None)
             names, closed = _names(git, paths)
         self._seen[os.fspath(top)] = seeing.result()
         compared = stats.compare(known, self._seen[os.fspath(top)], began_ns)
@@ -225,7 +225,7 @@ class Trees:
                 yield from (folder for folder in root.parents if folder.is_relative_to(top))
 
 
-def _look_ahead(git: Git, known: stats.Stats, *, is_new: bool) -> stats.Stats:
+def _read_ahead(git: Git, known: stats.Stats, *, is_new: bool) -> stats.Stats:
     """
     Returns what files look like that a snapshot had; with an index that is new, looks for their objects too.
 
