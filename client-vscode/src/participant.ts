@@ -69,7 +69,7 @@ export async function answer(
 function resultOf({ state, reason, pending = [] }: TurnReport, { stream, token }: Response): vscode.ChatResult {
   if (pending.length > 0) stream.button({ command: "handrail.client.openReview", title: vscode.l10n.t("Review Changes") });
   if (state === "finished" || token.isCancellationRequested) return {};
-  const why = reason ?? vscode.l10n.t("The turn did not finish.");
+  const why = reason ?? (state === "cancelled" ? vscode.l10n.t("The turn was stopped.") : vscode.l10n.t("The turn did not finish."));
   const hasNoModel = vscode.workspace.getConfiguration("handrail").get<string>("model") === "paste";
   if (state !== "failed" && !hasNoModel) return failed(why);
   stream.button({ command: "handrail.client.chooseSource", title: vscode.l10n.t("Choose Where Answers Come From…") });

@@ -85,6 +85,8 @@ async def test_none_begins_after_one_that_did_not_finish(bench: Bench, model: On
         model.fails = True
         model.go.release()
     reports = [await bench.host.wait(turn.id) for turn in waiting]
+    ended = "was stopped" if how == "stopped" else "failed"
+    assert reports[0].reason == f"The turn before it {ended}, so this one did not start."
     assert [report.state for report in reports] == [State.CANCELLED] * 2
     assert all("did not start" in (report.reason or "") for report in reports)
     assert [report.answer for report in reports] == ["", ""]
@@ -101,7 +103,7 @@ async def test_one_that_waits_is_stopped_alone(bench: Bench, model: OneByOne) ->
     second = bench.host.queue("second", first.session)
     await bench.host.cancel(second.id)
     report = await bench.host.wait(second.id)
-    assert (report.state, report.reason) == (State.CANCELLED, "The user stopped the turn before it started.")
+    assert (report.state, report.reason) == (State.CANCELLED, "It was stopped before it started.")
     model.go.release()
     assert (await bench.host.wait(first.id)).state is State.FINISHED
 

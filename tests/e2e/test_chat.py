@@ -249,7 +249,7 @@ async def test_a_turn_is_stopped_from_the_document(stage: Stage, habits: Habits)
     editor, uri, _ = await waiting(stage, habits, answer("Never."))
     found = await actions(editor, uri, "## You")
     await editor.choose(found["Stop this turn"])
-    text = await shows(editor, uri, "*The turn was stopped: The user stopped the turn.*")
+    text = await shows(editor, uri, "*The turn was stopped.*")
     assert "Never." not in text
     assert not (stage.root / "made.txt").exists()
     assert "Stop this turn" not in await actions(editor, uri, "## You")
@@ -774,7 +774,7 @@ async def test_what_was_said_before_a_stop_stays_said(stage: Stage, habits: Habi
     await editor.request("turn.cancel", turn=begun["turn"])
     report = await editor.request("turn.wait", turn=begun["turn"])
     assert (report["state"], report["answer"]) == ("cancelled", "It begins, and ")
-    await shows(editor, uri, "It begins, and \n\n*The turn was stopped: The user stopped the turn.*")
+    await shows(editor, uri, "It begins, and \n\n*The turn was stopped.*")
     await says(editor, uri, "And?\n")
     said = [(each["role"], each.get("text", "")) for each in asked[1]["messages"]]
     assert said[-3:] == [("user", "Tell."), ("assistant", "It begins, and "), ("user", "And?")]

@@ -160,7 +160,7 @@ BAD = {
     "@away.txt": "is not shown to the model: it is outside the workspace",
     "@away.png": "is not shown to the model: it is outside the workspace",
     "@shot.png": "is not shown to the model: it is an image (PNG), and handrail does not know whether "
-    "openai:m can see pictures. If it can, set handrail.pictures to `always`.",
+    "openai:m can see pictures. If it can, set handrail.pictures to always.",
     "@no/such.py": "was not sent: the file does not exist.",
     '@"no such"': "was not sent: the file does not exist.",
     "@session:none": "was not sent: no other conversation has this ID or title.",

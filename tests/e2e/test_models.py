@@ -246,9 +246,18 @@ async def test_what_is_no_picture_is_refused(stage: Stage, habits: Habits, image
 
 
 @vscode
-async def test_a_model_that_cannot_see_is_shown_no_picture(stage: Stage, habits: Habits) -> None:
-    editor = await stage.start(habits, settings={"model": "paste"})
-    with pytest.raises(JsonRpcException, match=r"handrail does not know whether paste can see"):
+@pytest.mark.parametrize(
+    ("pictures", "says"),
+    [
+        ("auto", r"handrail does not know whether paste can see"),
+        ("never", r"the setting handrail\.pictures is never"),
+    ],
+)
+async def test_a_model_that_cannot_see_is_shown_no_picture(
+    stage: Stage, habits: Habits, pictures: str, says: str
+) -> None:
+    editor = await stage.start(habits, settings={"model": "paste", "pictures": pictures})
+    with pytest.raises(JsonRpcException, match=says):
         await editor.request("turn.start", prompt="What?", images=[{"data": b64encode(PNG).decode()}])
 
 

@@ -605,7 +605,7 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
             "there is nothing to review here",
             "finished. For it is old.",
             "finished. It is the third.",
-            "stopped: The user stopped the turn",
+            "stopped",
             "nothing is running",
             "1 document restored",
             "the server has ended; it is being restarted",

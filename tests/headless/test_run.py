@@ -31,8 +31,10 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
         update(5, kind="toolResult", call="c-2", summary="of a call that printed nothing"),
         update(6, kind="toolCall", call="c-3", tool="todo", title="todo: a call that cannot be used"),
         update(7, kind="approval", call="c-4", choice="blue", subject="Which?"),
-        update(8, kind="toolResult", call="c-3", summary="bad-arguments: It is cut short.", failed=True),
-        update(9, kind="toolResult", call="c-4", summary="denied: No.", failed=True),
+        update(8, kind="approval", call="c-5", choice="deny", subject="May I?"),
+        update(9, kind="approval", call="c-6", choice="deny", subject="Why?", asksPermission=False),
+        update(10, kind="toolResult", call="c-3", summary="bad-arguments: It is cut short.", failed=True),
+        update(11, kind="toolResult", call="c-4", summary="denied: No.", failed=True),
         reported("finished"),
     ]
     shown = stage.run(play, prompt="p").out
@@ -41,6 +43,8 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
     assert "printed nothing" not in shown
     assert "● todo: a call that cannot be used\n" in shown, "its name is said once"
     assert '  answered "blue": Which?\n' in shown
+    assert "  denied: May I?\n" in shown
+    assert "  no answer: Why?\n" in shown
     assert "  bad-arguments: It is cut short.\n" in shown
     assert "denied: No." not in shown, "its question says so"
 

@@ -109,7 +109,11 @@ class Archive:
         """Records an event of a turn that no message contains; returns the event."""
         if isinstance(event, Asked) and event.end is not None:
             entry = Decided(
-                question=event.question, subject=event.subject, end=event.end.value, choice=event.choice
+                question=event.question,
+                subject=event.subject,
+                end=event.end.value,
+                choice=event.choice,
+                asks_permission=event.asks_permission,
             )
             self.journals.append(session, [entry])
         return event

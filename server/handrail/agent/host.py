@@ -243,7 +243,7 @@ class Host:
             if not isinstance(ended, Finish):
                 end = End(state=State.STOPPED, reason=ended.reason, answer=ended.answer)
         except asyncio.CancelledError:
-            end = End(state=State.CANCELLED, reason="The user stopped the turn.", answer="")
+            end = End(state=State.CANCELLED, reason=None, answer="")  # a user, or the end of the server
         except HandrailError as error:
             end = End(state=State.FAILED, reason=str(error), answer="")
         finally:

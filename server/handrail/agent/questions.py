@@ -13,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from handrail.core.ledger.report import QuestionEnd
-from handrail.ports import Clock, HandrailError, Question
+from handrail.core.conversation.journal import Decided
+from handrail.core.ledger.report import Asked, QuestionEnd
+from handrail.ports import DENY, Clock, HandrailError, Question
+from handrail.ports.questions import TITLES
 
 REMIND_S = 60.0  # how often surfaces are told the remaining time
 KEPT = 1_000  # ended questions whose result is remembered
@@ -22,6 +24,22 @@ KEPT = 1_000  # ended questions whose result is remembered
 
 class NotOpenError(HandrailError):
     """A client named a question that is not open, or a choice that it does not offer."""
+
+
+def how_it_ended(end: QuestionEnd, asked: Asked | Decided) -> str:
+    """Returns how a question ended, as words that follow its subject."""
+    choice = asked.choice or DENY
+    match end:
+        case QuestionEnd.ANSWERED if choice == DENY and not asked.asks_permission:
+            return "was not answered"
+        case QuestionEnd.ANSWERED:
+            return f"was answered: {TITLES.get(choice, choice)}"
+        case QuestionEnd.TIMED_OUT if asked.asks_permission:
+            return "was not answered in time, so the answer is no"
+        case QuestionEnd.TIMED_OUT:
+            return "was not answered in time, so the turn continued without an answer"
+        case QuestionEnd.WITHDRAWN:
+            return "was withdrawn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

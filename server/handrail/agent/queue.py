@@ -73,11 +73,11 @@ class Waiting:
             ended = await self.before.report()
             if ended.state is State.FINISHED:
                 return await self.begin()
-            reason = (
-                f"It did not start, because the turn before it {STATE_WORDS.get(ended.state, ended.state)}."
-            )
+            stopped = ended.state is State.CANCELLED
+            how = "was stopped" if stopped else STATE_WORDS.get(ended.state, ended.state)
+            reason = f"The turn before it {how}, so this one did not start."
         except asyncio.CancelledError:
-            reason = "The user stopped the turn before it started."
+            reason = "It was stopped before it started."
         except HandrailError as error:  # another process has the session, or it cannot be written
             reason = f"It did not start: {error}"
         observe(Ended(state=State.CANCELLED, reason=reason))

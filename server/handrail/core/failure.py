@@ -67,7 +67,8 @@ class Code(StrEnum):
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "The file does not exist, or it is a folder. Check the path.",
+        "The file or folder does not exist, or it cannot be read; the message says why. Check the path and "
+        "its permissions.",
     )
     FILE_EXISTS = (
         "file-exists",
@@ -76,8 +77,9 @@ class Code(StrEnum):
     )
     OUTSIDE_WORKSPACE = (
         "outside-workspace",
-        "The path leads out of the workspace folders, directly or through `..` or a link, and no user was "
-        "available to ask. Nothing was read or changed. Add the folder to the workspace, use a path inside "
+        "The path leads out of the workspace folders, directly or through `..` or a link, and the question "
+        "about it was not answered: no one could be asked, or it timed out. Or no folder is open in the "
+        "editor. Nothing was read or changed. Add the folder to the workspace, use a path inside "
         "it, or allow it in the setting `handrail.approvals`.",
     )
     STALE_DOCUMENT = (
@@ -102,8 +104,8 @@ class Code(StrEnum):
         "edit-rejected",
         "The editor refused the edit or did not answer in time, or the file could not be written; the "
         "message says which. Check whether the document is read-only or a dialog is open, then try again. A "
-        "file that is open as a notebook is not edited, and neither is one whose line ends the editor would "
-        "change. If the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
+        "file that is open as a notebook is not edited, and neither is a file whose line endings the editor "
+        "would change. If the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
@@ -126,10 +128,10 @@ class Code(StrEnum):
     )
     DENIED = (
         "denied",
-        "handrail asked you whether the call may run, and you answered no or the question timed out. This "
-        "does not count as a failure: no document shows a problem, and there is nothing to dismiss. The "
-        "turn's report lists the edit as denied, and `handrail run` exits with 1, because the edit "
-        "was not made.",
+        "handrail asked whether the call may run, and the answer was no, the question timed out, or no one "
+        "could be asked. This does not count as a failure: no document shows a problem, and there is nothing "
+        "to dismiss. The turn's report lists the edit as denied, and `handrail run` exits with 1, because "
+        "the edit was not made.",
     )
     TIMED_OUT = (
         "timed-out",
@@ -144,8 +146,8 @@ class Code(StrEnum):
     )
     BAD_ARGUMENTS = (
         "bad-arguments",
-        "The call's arguments are not valid JSON, or an argument is missing or has the wrong type; "
-        "the message names it.",
+        "The call's arguments are not valid JSON, an argument is missing or has the wrong type, or a path "
+        "names a folder instead of a file; the message says which.",
     )
     CUT_SHORT = (
         "cut-short",

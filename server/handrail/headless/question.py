@@ -14,7 +14,14 @@ NO = "deny"
 QUESTION = "question"  # the kind of the model's own questions
 # The choices of a question for leave, by letter; the last one is what an empty line means.
 LETTERS = (("y", "allow"), ("s", "session"), ("a", "always"), ("N", NO))
-MEANING = {"session": "s: yes, for this session", "always": "a: always, in this folder"}
+MEANING = {"session": "s: yes, for this session", "always": "a: always, in this workspace"}
+# How a question has ended, by the choice; that a question by the model has no answer denies nothing.
+ANSWERED = {
+    NO: "denied",
+    "allow": "allowed",
+    "session": "allowed for this session",
+    "always": "always allowed",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +139,20 @@ class Question:
         if 1 <= number <= len(self.answers):
             return self.answers[number - 1]
         return typed.strip() if word and self.takes_text else NO
+
+
+def how_it_ended(event: Mapping[str, Any]) -> str:
+    """Returns how a question ended, by its `approval` event, as words before its subject."""
+    asks_permission, choice = event.get("asksPermission") is not False, str(event.get("choice"))
+    match event.get("end"):
+        case "withdrawn":
+            return "question withdrawn"
+        case "timedOut":
+            return "not answered in time, so not allowed" if asks_permission else "no answer in time"
+        case _ if choice == NO and not asks_permission:
+            return "no answer"
+        case _:
+            return ANSWERED.get(choice, f'answered "{choice}"')
 
 
 def _strings(given: object) -> tuple[str, ...]:

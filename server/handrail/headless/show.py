@@ -16,11 +16,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from handrail.headless import failure_lines, summary, values
+from handrail.headless import failure_lines, question, summary, values
 from handrail.headless.disk import path_of
 from handrail.headless.errors import EditRefusedError, ServerGarbledError
 from handrail.headless.failure_lines import LineText
-from handrail.headless.question import Question
 from handrail.headless.terminal import Stream, wants_colour
 from handrail.headless.values import Failure, Json, Outcome, RestoreReport, TurnReport
 from handrail.headless.workspace import Unsaved
@@ -32,14 +31,7 @@ MESSAGE_KINDS = {
     2: ("warning", YELLOW),
 }  # LSP's MessageType; the others are not for people
 STATES = {"stopped": "ended early", "cancelled": "stopped"}  # how a turn ended, if in other words
-ENDS = {"timedOut": "not answered in time, so not allowed", "withdrawn": "question withdrawn"}
 TIERS = {"normalised": "the search text differed slightly", "anchored": "placed by the lines around it"}
-ANSWERED = {
-    "deny": "denied",
-    "allow": "allowed",
-    "session": "allowed for this session",
-    "always": "always allowed",
-}
 
 # What Python calls printable and people cannot see: fillers, joiners, variation selectors.
 _UNSEEN = re.compile(
@@ -235,12 +227,12 @@ class Show:
         first, *others = text.split("\n")
         self.line("\n".join([f"> {first}", *(f"  {line}" for line in others)]), BOLD)
 
-    def question(self, question: Question) -> None:
+    def question(self, asked: question.Question) -> None:
         """Show all that is asked."""
         self.line("")
-        self.line(question.head, YELLOW)
-        self._diff(question.diff)
-        for note in question.notes:
+        self.line(asked.head, YELLOW)
+        self._diff(asked.diff)
+        for note in asked.notes:
             self.line(f"  {note}", DIM)
 
     def pause(self) -> None:
@@ -269,11 +261,8 @@ class Show:
                 self.superseded.add(str(event.get("failure")))
                 self.line("  this fixes an earlier failure", GREEN)
             case "approval" if event.get("choice") is not None:
-                choice = str(event.get("choice"))
                 self._explained.add(str(event.get("call")))
-                ended = ENDS.get(str(event.get("end")))
-                said = ended or ANSWERED.get(choice, f'answered "{choice}"')
-                self.line(f"  {said}: {event.get('subject')}", YELLOW)
+                self.line(f"  {question.how_it_ended(event)}: {event.get('subject')}", YELLOW)
             case "retry":
                 reason = str(event.get("reason", "")).removesuffix(".")
                 self.line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)

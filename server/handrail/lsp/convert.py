@@ -251,14 +251,15 @@ def _short_event(
             return protocol.ToolOutputEvent(kind="toolOutput", call=call, text=text, skipped=skipped)
         case report.Notice(call=call, text=text, is_warning=warning):
             return protocol.NoticeEvent(kind="notice", call=call, text=text, warning=warning)
-        case report.Asked(call=call, subject=subject, question=question, end=end, choice=choice):
+        case report.Asked(end=end):
             return protocol.ApprovalEvent(
                 kind="approval",
-                call=call,
-                subject=subject,
-                approval=question,
+                call=event.call,
+                subject=event.subject,
+                approval=event.question,
+                asks_permission=event.asks_permission,
                 end=end.value if end is not None else None,
-                choice=choice,
+                choice=event.choice,
             )
         case report.Retried(reason=reason, in_s=in_s):
             return protocol.RetryEvent(kind="retry", reason=reason, in_seconds=in_s)

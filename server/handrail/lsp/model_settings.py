@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from handrail.core import surfaces
 from handrail.core.conversation import prompt
 from handrail.core.conversation.prompt import Mode
 from handrail.lsp import settings
@@ -135,6 +136,17 @@ def name_use(settings: Settings, names: Sequence[str]) -> str:
 def mode(values: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:
     """Returns the mode of a turn, which its client may have *stated*; in an untrusted workspace, only ask."""
     return Mode.ASK if untrusted else stated or Mode(values.text(settings.MODE))
+
+
+def why_no_pictures(values: Settings) -> str:
+    """Returns why the model is not shown pictures, and what to do, as words that can follow a colon."""
+    model = surfaces.line(values.text(settings.MODEL))
+    if values.text(settings.PICTURES) == "never":
+        return f"the setting handrail.pictures is never. Set it to always to show pictures to {model}."
+    return (
+        f"handrail does not know whether {model} can see pictures. If it can, set handrail.pictures to "
+        "always."
+    )
 
 
 def takes_pictures(values: Settings) -> bool:

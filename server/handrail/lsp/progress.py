@@ -142,16 +142,13 @@ class Progress:
             case report.Retried(reason=reason, in_s=in_s):
                 self._report(turn, f"Trying again in {in_s:.0f} s: {reason}")
             case report.Ended(reason=reason) if not state.has_begun:
-                said = surfaces.message(f"handrail: a queued turn has ended. {reason}", SAID_CHARS)
+                said = surfaces.message(f"handrail: a queued turn did not run. {reason}", SAID_CHARS)
                 self.server.window_show_message(
                     lsp.ShowMessageParams(type=lsp.MessageType.Warning, message=said)
                 )
             case report.Ended(state=end, reason=reason):
-                message = (
-                    _counts(state)
-                    if end is report.State.FINISHED
-                    else f"{report.STATE_WORDS.get(end, end.value)}: {reason}"
-                )
+                how = report.STATE_WORDS.get(end, end.value) + (f": {reason}" if reason else "")
+                message = _counts(state) if end is report.State.FINISHED else how
                 self._notify(turn, lsp.WorkDoneProgressEnd(message=surfaces.message(message)))
             case _:
                 pass

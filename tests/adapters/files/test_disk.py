@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from contextlib import suppress
@@ -12,6 +13,7 @@ import pytest
 
 from adapters.kit import code, full_disk, large, names, one, read, stamp, update, written
 from handrail.adapters.files import disk as disk_module
+from handrail.adapters.files import failure as failures
 from handrail.adapters.files import files
 from handrail.adapters.files.disk import Disk, uri_of
 from handrail.core.documents.change import Applied, Create, Delete, Partial, Rejected, Update
@@ -80,7 +82,10 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
         "pipe": (Code.NO_SUCH_FILE, "pipe is a pipe, socket or device, not a file."),
         "loop": (Code.NO_SUCH_FILE, "loop cannot be read: its symbolic links form a loop."),
         "x" * 300: (Code.NO_SUCH_FILE, "x" * 300 + " cannot be read: the name is too long."),
-        "large": (Code.TOO_LARGE, "The file has 60,000,000 bytes; the limit for editing is 50,000,000."),
+        "large": (
+            Code.TOO_LARGE,
+            "The file has 60,000,000 bytes; handrail reads and edits at most 50,000,000.",
+        ),
     }
     for name, (wanted, message) in expected.items():
         failure = await disk.read(uri_of(tmp_path / name))
@@ -93,6 +98,24 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
     failure = await disk.read("untitled:Untitled-1")
     assert isinstance(failure, Failure)
     assert (failure.code, failure.uri) == (Code.NO_SUCH_FILE, "untitled:Untitled-1")
+
+
+@pytest.mark.parametrize(
+    ("number", "step"),
+    [
+        (errno.ENAMETOOLONG, "Choose a shorter name."),
+        (
+            errno.EACCES,
+            "Only the user can fix this. Tell them: Change the permissions of the file or its folder.",
+        ),
+        (errno.ENOSPC, "Only the user can fix this. Tell them: Free some space and try again."),
+        (errno.ENOTTY, "Only the user can fix this. Tell them: Fix the cause and try again."),
+    ],
+)
+def test_the_model_is_not_told_to_do_what_only_the_user_can(tmp_path: Path, number: int, step: str) -> None:
+    error = OSError(number, os.strerror(number))
+    assert failures.unreadable(tmp_path / "a.txt", error).steps[0] == step
+    assert failures.unwritable(tmp_path / "a.txt", error).steps[0] == step
 
 
 async def test_reading_does_not_hold_up_the_event_loop(

@@ -128,18 +128,29 @@ def test_the_code_of_a_failure_is_said_once(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "choice", "said"),
+    ("end", "choice", "permission", "said"),
     [
-        (QuestionEnd.ANSWERED, "allow", "was answered: Allow once"),
-        (QuestionEnd.TIMED_OUT, "deny", "was not answered in time, so the answer is no"),
-        (QuestionEnd.WITHDRAWN, "deny", "was withdrawn"),
+        (QuestionEnd.ANSWERED, "allow", True, "was answered: Allow once"),
+        (QuestionEnd.ANSWERED, "deny", True, "was answered: No"),
+        (QuestionEnd.ANSWERED, "Tabs", False, "was answered: Tabs"),
+        (QuestionEnd.ANSWERED, "deny", False, "was not answered"),
+        (QuestionEnd.TIMED_OUT, "deny", True, "was not answered in time, so the answer is no"),
+        (
+            QuestionEnd.TIMED_OUT,
+            "deny",
+            False,
+            "was not answered in time, so the turn continued without an answer",
+        ),
+        (QuestionEnd.WITHDRAWN, "deny", True, "was withdrawn"),
     ],
 )
 def test_how_a_question_ended_is_told_by_events_and_by_the_journal(
-    end: QuestionEnd, choice: str, said: str
+    end: QuestionEnd, choice: str, permission: bool, said: str
 ) -> None:
-    asked = Asked(call="c1", subject="touch a", question="q1")
-    decided = Decided(question="q1", subject="touch a", end=end.value, choice=choice)
+    asked = Asked(call="c1", subject="touch a", question="q1", asks_permission=permission)
+    decided = Decided(
+        question="q1", subject="touch a", end=end.value, choice=choice, asks_permission=permission
+    )
     entries = turn("t1", "Touch it.", says("", READ), decided, Answered(result=RESULT))
     live = Transcript()
     for entry in entries:

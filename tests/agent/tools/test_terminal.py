@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from bench import Bench, Yes
+from handrail.agent.tools.terminal import denial_note
 from handrail.core.conversation.message import AssistantMessage
 from handrail.core.ledger.report import Asked, CallOutput, State
+from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.rules import Rule, read
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, Question, Terms
 from handrail.testing import answer, call, lay_out, snapshot
@@ -115,6 +117,20 @@ async def test_what_is_no_command_line_is_refused(bench: Bench, line: object) ->
     assert codes(bench, "s-1") == ["bad-arguments", "bad-arguments"]
 
 
+def test_what_a_sandbox_denied_is_told_as_far_as_it_was_denied() -> None:
+    denied = "touch: cannot touch '/etc/a': Permission denied"
+    plain = denial_note(denied, Contained(profile=Profile.WORK))
+    assert "no network" in plain
+    assert ".git and files that run later could not be changed" in plain
+    assert "opened" not in plain
+    needs = frozenset({Need.NETWORK, Need.REPOSITORY})
+    granted = denial_note(denied, Contained(profile=Profile.WORK, needs=needs, opened=("file:///srv",)))
+    assert "no network" not in granted
+    assert ".git" not in granted
+    assert "did not apply to the paths that were opened for it" in granted
+    assert denial_note("make: *** [all] Error 1", Contained(profile=Profile.WORK)) == ""
+
+
 async def test_a_command_that_takes_too_long_is_told_so(bench: Bench) -> None:
     bench.terms = Terms(timeout_s=1.5)
     (text,) = await run(bench, "echo begun; touch made.txt; sleep 60")
@@ -187,7 +203,7 @@ async def test_cancelling_the_turn_ends_the_command_and_all_its_children(
     running = Path(f"/proc/{pid.strip()}/stat")
     assert not running.exists() or running.read_text().rpartition(")")[2].split()[0] in "ZX"
     assert not (bench.root / "never.txt").exists()
-    assert bench.texts(turn.session)[0].startswith("[TOOL_ERROR] cut-short: The user stopped the turn")
+    assert bench.texts(turn.session)[0].startswith("[TOOL_ERROR] cut-short: The turn was stopped")
     assert codes(bench, turn.session) == ["cut-short", "cut-short"]
     assert report.checkpoint is not None
     await bench.restore(report.checkpoint)

@@ -105,7 +105,7 @@ async def test_a_model_that_comes_later_and_does_not_see_is_shown_none(bench: Be
 @pytest.mark.parametrize(
     ("sees", "size", "says"),
     [
-        (False, 100, "a.png is an image (PNG), and handrail does not know whether you can see pictures."),
+        (False, 100, "a.png is an image (PNG). The user's settings do not show you pictures."),
         (True, LIMIT_PICTURE_BYTES, "the limit for pictures is 3,500,000"),
     ],
 )
@@ -268,6 +268,7 @@ async def test_the_user_is_asked_what_the_model_wants_to_know(bench: Bench) -> N
         call=asked.call,
         subject="Tabs or spaces?",
         question=asked.id,
+        asks_permission=False,
         choice="Tabs",
         end=QuestionEnd.ANSWERED,
     )

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 
 from handrail.adapters.files import files, lock, scan
-from handrail.core.documents.text import LIMIT_BYTES
+from handrail.core.documents.text import IF_TOO_LARGE, LARGEST
 from handrail.core.failure import Code, Failure
 
 # What went wrong, in words, and what to do about it.
@@ -30,6 +30,19 @@ REASONS: dict[int, tuple[str, str]] = {
     errno.ETXTBSY: ("it is a running program", "Try again when it has ended."),
     errno.EIO: ("the device reported an error", "Check the disk."),
 }
+# The errors whose cause the model can avoid by itself: with another path, less text, or at another time.
+FOR_THE_MODEL = frozenset(
+    (
+        errno.EROFS,
+        errno.EFBIG,
+        errno.ENAMETOOLONG,
+        errno.ENOTDIR,
+        errno.EISDIR,
+        errno.ELOOP,
+        errno.EBUSY,
+        errno.ETXTBSY,
+    )
+)
 
 
 def reason(error: OSError) -> tuple[str, str]:
@@ -72,12 +85,16 @@ def unreadable(path: Path, error: OSError) -> Failure:
         case files.TooLargeError():
             return Failure(
                 code=Code.TOO_LARGE,
-                message=f"The file has {error.size:,} bytes; the limit for editing is {LIMIT_BYTES:,}.",
-                steps=("Edit it with a tool made for large files.",),
+                message=f"The file has {error.size:,} bytes; {LARGEST}",
+                steps=(IF_TOO_LARGE,),
             )
         case _:
             words, step = reason(error)
-            message = f"{name} cannot be read: {words}."
+            return Failure(
+                code=Code.NO_SUCH_FILE,
+                message=f"{name} cannot be read: {words}.",
+                steps=_steps(error, step),
+            )
     return Failure(code=Code.NO_SUCH_FILE, message=message, steps=(step,))
 
 
@@ -92,8 +109,15 @@ def unwritable(path: Path, error: OSError) -> Failure:
     return Failure(
         code=Code.EDIT_REJECTED,
         message=f"{files.show_name(path)} cannot be changed: {words}. Nothing was changed.",
-        steps=(step,),
+        steps=_steps(error, step),
     )
+
+
+def _steps(error: OSError, step: str) -> tuple[str, ...]:
+    """Returns what the model is to do next, where *step* removes the cause."""
+    if error.errno in FOR_THE_MODEL and not isinstance(error, lock.NoLockError):
+        return (step,)
+    return (f"Only the user can fix this. Tell them: {step}", "Or continue without this file.")
 
 
 def _lock_failure(path: Path, error: lock.HeldError) -> Failure:
@@ -104,7 +128,7 @@ def _lock_failure(path: Path, error: lock.HeldError) -> Failure:
             f"{files.show_name(path)} cannot be changed now: {who} has had its folder locked "
             f"for {lock.WAIT_S:g} seconds. Nothing was changed."
         ),
-        steps=("Try again.", f"If that fails too, check what {who} is doing, and stop it if it hangs."),
+        steps=("Try again.", f"If that fails too, tell the user that {who} keeps the folder locked."),
     )
 
 
@@ -130,7 +154,7 @@ def refuse_deletion(path: Path) -> Failure:
     """The file to be deleted is not the one that was judged."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.show_name(path)} has changed since you read it, so it was not deleted.",
+        message=f"{files.show_name(path)} has changed since the agent read it, so it was not deleted.",
         steps=("Read the document again.", "Then delete it if you still want to."),
     )
 
@@ -148,7 +172,7 @@ def stale_file(path: Path) -> Failure:
     """Returns the failure for a file that has changed since the new contents were computed."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.show_name(path)} has changed since you read it, so it was left unchanged.",
+        message=f"{files.show_name(path)} has changed since the agent read it, so it was left unchanged.",
         steps=("Read it again.", "Then try again if you still want to."),
     )
 

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from handrail.agent.questions import how_it_ended
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.read_file import ReadFile
 from handrail.agent.tools.todo import Todo
@@ -53,7 +54,6 @@ from handrail.core.ledger.report import (
     TextDelta,
     Used,
 )
-from handrail.ports.questions import DENY, TITLES
 
 OUTPUT_CHARS = 4_000  # of what a running command prints, its end
 
@@ -278,7 +278,7 @@ class Transcript:
             self._answer(entry.result)
         elif self.turns and entry.end in set(QuestionEnd):
             known = self._question(self.turns[-1], entry.question, entry.subject)
-            known.end = _how(QuestionEnd(entry.end), entry.choice)
+            known.end = how_it_ended(QuestionEnd(entry.end), entry)
 
     def _answer(self, result: ToolResult) -> None:
         call = self._calls.get(result.call)
@@ -340,7 +340,7 @@ class Transcript:
     def _ask(self, one: TranscriptTurn, event: Asked) -> None:
         known = self._question(one, event.question, event.subject)
         if event.end is not None:
-            known.end = _how(event.end, event.choice)
+            known.end = how_it_ended(event.end, event)
 
     @staticmethod
     def _question(one: TranscriptTurn, question: str, subject: str) -> PendingQuestion:
@@ -364,16 +364,6 @@ def _remark(event: Retried | Compacted) -> str:
     if isinstance(event, Compacted):
         return "The earlier conversation was summarised for the model."
     return f"Trying again in {event.in_s:.0f} s: {event.reason}"
-
-
-def _how(end: QuestionEnd, choice: str | None) -> str:
-    match end:
-        case QuestionEnd.ANSWERED:
-            return f"was answered: {TITLES.get(choice or DENY, choice)}"
-        case QuestionEnd.TIMED_OUT:
-            return "was not answered in time, so the answer is no"
-        case QuestionEnd.WITHDRAWN:
-            return "was withdrawn"
 
 
 def _describe(call: ToolCall) -> Call:

@@ -90,12 +90,8 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
         return Failure(
             code=Code.TOOL_FAILED,
             uri=place.uri,
-            message=f"{place.path} is {binary.kind_of(raw)}, and handrail does not know whether you can see "
-            f"pictures.",
-            steps=(
-                "Continue without it.",
-                "Or ask the user to set handrail.pictures to `always`, if you can see.",
-            ),
+            message=(f"{place.path} is {binary.kind_of(raw)}. The user's settings do not show you pictures."),
+            steps=("Continue without it.",),
         )
     if len(raw) > LIMIT_PICTURE_BYTES:
         return Failure(

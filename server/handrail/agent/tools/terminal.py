@@ -138,12 +138,12 @@ def _show(ran: RunResult, times_s: tuple[float, float], console: Console) -> Com
         were = "process was" if ran.left_processes == 1 else "processes were"
         head += f" {ran.left_processes} {were} still running and had to be stopped. {remedy}"
     text = f"{head}\n{output}"
-    if ran.code and (note := _denial_note(ran.output, console.contained)):
+    if ran.code and (note := denial_note(ran.output, console.contained)):
         text = f"{text.rstrip()}\n{note}"
     return CommandReport(text=text)
 
 
-def _denial_note(output: str, contained: Contained) -> str:
+def denial_note(output: str, contained: Contained) -> str:
     """
     Returns a note about what containment may have denied a failed command; empty if nothing suggests that.
     """
@@ -151,11 +151,14 @@ def _denial_note(output: str, contained: Contained) -> str:
         return ""
     if not any(need not in contained.needs and signs.search(output) for need, signs in SIGNS.items()):
         return ""
+    network = "" if Need.NETWORK in contained.needs else " It had no network access."
+    fixed = "" if Need.REPOSITORY in contained.needs else ".git and "
+    opened = " These limits did not apply to the paths that were opened for it." if contained.opened else ""
     return (
-        "It ran in a sandbox: it had no network, and outside the workspace it saw only the system and "
-        "toolchains. Protected files were hidden, .git and files that run later could not be changed, and "
-        "ignored folders may have been read-only. If it needs one of these, call it once more with `needs` "
-        "and `why`; the user is then asked."
+        f"It ran in a sandbox.{network} Outside the workspace it saw only the system and toolchains. "
+        f"Protected files were hidden, {fixed}files that run later could not be changed, and ignored folders "
+        f"may have been read-only.{opened} If it needs access that it did not have, call it once more with "
+        "`needs` and `why`; the user is then asked."
     )
 
 
@@ -176,7 +179,7 @@ def _end_failure(end: End, timeout_s: float, longest_s: float) -> Failure:
     if end is End.STOPPED:
         return Failure(
             code=Code.CUT_SHORT,
-            message="The user stopped the turn. The command and everything that it started were stopped.",
+            message="The turn was stopped. The command and everything that it started were stopped.",
         )
     if end is End.FULL:
         return Failure(

@@ -182,7 +182,12 @@ class Approvals:
         )
 
     async def _ask(self, question: Question) -> str | None:
-        asked = Asked(call=question.call, subject=question.subject, question=question.id)
+        asked = Asked(
+            call=question.call,
+            subject=question.subject,
+            question=question.id,
+            asks_permission=question.asks_permission,
+        )
         self.observe(asked)
         end, choice = QuestionEnd.WITHDRAWN, DENY
         try:

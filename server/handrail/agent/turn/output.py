@@ -172,7 +172,8 @@ def no_snapshot(error: Exception) -> Failure:
         code=Code.TOOL_FAILED,
         message=f"Nothing was changed. {error}",
         steps=(
-            "Fix the cause that the message names, then try again.",
+            "Ask the user to fix the cause that the message names, then try again. Do not change settings or "
+            "checkpoints yourself.",
             "Or ask the user to allow changes without a checkpoint: to set handrail.checkpoints.required to "
             "false.",
         ),

@@ -172,7 +172,8 @@ def _read(json: Mapping[str, object]) -> Entry:
 
 def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
     """An entry of texts."""
-    texts = {name: _str(value) for name, value in json.items() if name != "kind" and value is not None}
+    others = ("kind", "asks_permission")
+    texts = {name: _str(value) for name, value in json.items() if name not in others and value is not None}
     match kind:
         case "steered":
             return Steered(turn=texts["turn"], text=texts["text"])
@@ -188,6 +189,7 @@ def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
                 subject=texts["subject"],
                 end=texts["end"],
                 choice=texts.get("choice"),
+                asks_permission=json.get("asks_permission") is not False,
             )
         case _:
             raise ValueError("an entry of an unknown kind")

@@ -139,13 +139,15 @@ class Decided:
         question: Its id.
         subject: What it was about, for people.
         end: How it ended, as the report of a turn names it.
-        choice: The answer, if it was answered.
+        choice: The answer, or `deny` if there was none.
+        asks_permission: Whether it asked for permission; otherwise it was a question by the model.
     """
 
     question: str
     subject: str
     end: str
     choice: str | None = None
+    asks_permission: bool = True
 
 
 Entry = (

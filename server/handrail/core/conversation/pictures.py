@@ -8,9 +8,7 @@ from dataclasses import replace
 from handrail.core.conversation.message import Message, ToolMessage, ToolResult, UserMessage
 
 MAKES_ROOM = "(The picture was removed to make room; request it again if you need it.)"
-CANNOT_SEE = (
-    "(A picture was here. It is not shown because handrail does not know whether you can see pictures.)"
-)
+CANNOT_SEE = "(A picture was here. The user's settings do not show you pictures.)"
 
 
 def describe_pictures(messages: Sequence[Message]) -> Sequence[Message]:

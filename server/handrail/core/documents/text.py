@@ -39,6 +39,8 @@ MARKS: tuple[tuple[bytes, str | None], ...] = (
 NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
 
 LIMIT_BYTES = 50_000_000  # beyond this an editor does not sync the document either
+LARGEST = f"handrail reads and edits at most {LIMIT_BYTES:,}."
+IF_TOO_LARGE = "If you can run commands, read or change parts of it with a command such as sed."
 
 
 def split_lines(content: str) -> list[str]:
@@ -86,8 +88,8 @@ class Text:
         if len(raw) > LIMIT_BYTES:
             return Failure(
                 code=Code.TOO_LARGE,
-                message=f"The file has {len(raw):,} bytes; the limit for editing is {LIMIT_BYTES:,}.",
-                steps=("Edit it with a tool made for large files.",),
+                message=f"The file has {len(raw):,} bytes; {LARGEST}",
+                steps=(IF_TOO_LARGE,),
             )
         encoding, mark = named or "utf-8", b""
         for candidate_mark, name in MARKS:

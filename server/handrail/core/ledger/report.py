@@ -44,7 +44,8 @@ class TurnReport:
     The outcome of a turn.
 
     Attributes:
-        state: How it ended; `reason` says why, if it is not finished.
+        state: How it ended.
+        reason: Why it did not finish; None if it did, or was stopped while it ran.
         answer: The model's own text.
         outcomes: Every mutation that was tried, in order.
         checkpoint: Its id, if anything was changed.
@@ -140,11 +141,17 @@ class QuestionEnd(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """The user is asked *question*, an id, or the question has ended with *choice*."""
+    """
+    The user is asked *question*, an id, or the question has ended with *choice*.
+
+    Attributes:
+        asks_permission: Whether it asks for permission; otherwise it is a question by the model.
+    """
 
     call: str
     subject: str
     question: str
+    asks_permission: bool = True
     end: QuestionEnd | None = None
     choice: str | None = None
 

@@ -262,7 +262,12 @@ class ChatPage(ServedPage):
             self._back += waited
             self.queued |= {each.turn: (each.text, False) for each in waited}
         for each in self.asked():
-            event = Asked(call=each.call, subject=each.subject, question=each.id)
+            event = Asked(
+                call=each.call,
+                subject=each.subject,
+                question=each.id,
+                asks_permission=each.asks_permission,
+            )
             self.transcript.on_event(each.turn, event)
 
     async def catch_up(self) -> None:

@@ -16,7 +16,7 @@ from handrail.core.documents import binary
 from handrail.core.failure import Failure
 from handrail.core.patches import reply
 from handrail.core.results.redact import redact
-from handrail.lsp import convert, model_settings, protocol, settings
+from handrail.lsp import convert, model_settings, protocol
 from handrail.lsp.features import checkpoint, configuration
 from handrail.lsp.state import State
 from handrail.lsp.wire import InvalidParams, Refused
@@ -137,11 +137,7 @@ async def _pictures(state: State, images: Sequence[protocol.TurnImage]) -> tuple
         return ()
     await configuration.wait_for_settings(state)
     if not model_settings.takes_pictures(state.settings):
-        model = state.settings.text(settings.MODEL)
-        raise Refused(
-            f"handrail does not know whether {model} can see pictures. If it can, set handrail.pictures to "
-            "always."
-        )
+        raise Refused(model_settings.why_no_pictures(state.settings))
     if len(images) > LIMIT_IMAGES:
         raise Refused(f"{len(images)} pictures are too many; a turn may have at most {LIMIT_IMAGES}.")
     return tuple([await _picture(state, image, f"params.images[{at}]") for at, image in enumerate(images)])

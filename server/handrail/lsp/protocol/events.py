@@ -151,6 +151,7 @@ class ApprovalEvent:
         call: Id of the tool call that asks.
         subject: What the question is about.
         approval: The question's id.
+        asks_permission: Whether it asks for permission; otherwise it is a question by the model.
         end: How the question ended; null while it waits for the user.
         choice: The answer, or `deny` if there was none; null while the question is open.
     """
@@ -159,6 +160,7 @@ class ApprovalEvent:
     call: str
     subject: str
     approval: str
+    asks_permission: bool
     end: ApprovalEnd | None = None
     choice: str | None = None
 
@@ -214,7 +216,7 @@ class EndedEvent:
 
     Attributes:
         state: How it ended, as in `TurnReport`.
-        reason: Why it did not finish; null if it did.
+        reason: Why it did not finish; null if it did, or was stopped while it ran.
     """
 
     kind: Literal["ended"]

@@ -107,7 +107,8 @@ def closing_words(question: Question, end: QuestionEnd, choice: str | None) -> s
             else:
                 how = f"Answer: {surfaces.markdown(choice or '')}." if choice != DENY else "It has no answer."
         case QuestionEnd.TIMED_OUT:
-            how = "The question timed out, so the answer is no."
+            so = ", so the answer is no" if question.asks_permission else " without an answer"
+            how = f"The question timed out{so}."
         case QuestionEnd.WITHDRAWN:
             how = "It was withdrawn."
     return f"# This question has ended\n\n{how}\n\n{surfaces.block(question.subject, 'text')}\n"

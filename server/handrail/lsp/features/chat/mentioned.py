@@ -15,7 +15,7 @@ from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt
 from handrail.core.documents import binary
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place, PlaceKind
-from handrail.lsp import convert, model_settings, protocol, settings
+from handrail.lsp import convert, model_settings, protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts, turn
 from handrail.lsp.features.chat import changed, earlier, own_commands
@@ -114,11 +114,7 @@ def _picture(state: State, place: Place, raw: bytes, pointed: ResolvedMentions) 
     """Add a picture that is named; why not, if the model cannot be shown it."""
     why = ""
     if not model_settings.takes_pictures(state.settings):
-        model = surfaces.line(state.settings.text(settings.MODEL))
-        why = (
-            f"it is {binary.kind_of(raw)}, and handrail does not know whether {model} can see pictures. If "
-            "it can, set handrail.pictures to `always`."
-        )
+        why = f"it is {binary.kind_of(raw)}, and {model_settings.why_no_pictures(state.settings)}"
     elif len(raw) > LIMIT_PICTURE_BYTES:
         why = f"it has {len(raw):,} bytes; the limit is {LIMIT_PICTURE_BYTES:,}. Mention a smaller copy."
     elif pointed.pictures >= turn.LIMIT_IMAGES:
