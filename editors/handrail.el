@@ -135,7 +135,7 @@ directory-local value, only settings of scope window count."
   "The server of this buffer, which must run."
   (let ((server (handrail--here)))
     (cond ((null server) (user-error "No handrail server is running here; start it with M-x handrail"))
-          ((eq (handrail--state server) 'starting) (user-error "The handrail server is starting"))
+          ((eq (handrail--state server) 'starting) (user-error "The handrail server is still starting; try again in a moment"))
           (t server))))
 
 (defun handrail--with-server (act)
@@ -796,7 +796,7 @@ Point and marks stay at their text."
     (when (handrail--is-conversation-p) (handrail-conversation-mode))))
 
 (defun handrail-flymake (report &rest _)
-  "A backend for flymake that has REPORT take what did not land."
+  "Flymake backend: pass the edits that did not land to REPORT."
   (when handrail--doc
     (setf (handrail--doc-report handrail--doc) report)
     (handrail--report)))
@@ -1638,7 +1638,7 @@ Without a region, ABOUT asks about the whole file."
   "Choose a code action at point, or for the region."
   (interactive)
   (let* ((server (handrail--running))
-         (document (or (handrail--the-doc) (user-error "The handrail server does not know this buffer")))
+         (document (or (handrail--the-doc) (user-error "This buffer does not visit a file of the project")))
          (from (if (use-region-p) (region-beginning) (point)))
          (to (if (use-region-p) (region-end) (point)))
          (actions (handrail--ask server :textDocument/codeAction
@@ -1737,14 +1737,18 @@ CHECKPOINT is the id of the turn."
 
 (defun handrail--show-restored (report)
   "Say what came of a restore, given its REPORT."
-  (let ((left (append (plist-get report :conflicts) (plist-get report :partial) nil)))
-    (handrail--say "handrail: %s restored%s"
+  (cl-flet ((left (said documents)
+              (mapconcat (lambda (each) (format said (handrail--file-name each) (plist-get each :reason)))
+                         documents "")))
+    (handrail--say "handrail: %s restored%s%s"
                    (handrail--number (+ (length (plist-get report :restored)) (length (plist-get report :deleted)))
                                      "document")
-                   (mapconcat (lambda (each)
-                                (format "\n%s: %s" (file-name-nondirectory (handrail--path (plist-get each :uri)))
-                                        (plist-get each :reason)))
-                              left ""))))
+                   (left "\n%s was not restored: %s" (plist-get report :conflicts))
+                   (left "\nOnly a part of %s was restored: %s" (plist-get report :partial)))))
+
+(defun handrail--file-name (document)
+  "The name of the file of DOCUMENT, which a report lists."
+  (file-name-nondirectory (handrail--path (plist-get document :uri))))
 
 (defun handrail--confirm (name title text question)
   "Show TITLE and TEXT in the buffer NAME, and ask QUESTION.
@@ -1866,7 +1870,7 @@ Returns whether the answer is yes."
                               (handrail--ask server :handrail/review/list
                                              (list :uri (handrail--doc-uri
                                                          (or (handrail--the-doc)
-                                                             (user-error "The handrail server does not know this buffer")))))))))
+                                                             (user-error "This buffer does not visit a file of the project")))))))))
     (unless hunks (user-error "There is nothing to review here"))
     (funcall act server (vconcat (mapcar (lambda (hunk) (plist-get hunk :id)) hunks)))))
 
@@ -1890,7 +1894,10 @@ Returns whether the answer is yes."
   "Say by SAID what came of a review by SERVER, whose RESULT it is.
 What is left is listed anew."
   (handrail--say "handrail: %s%s" (format said (length (plist-get result :hunks)))
-                 (mapconcat (lambda (each) (concat "\n" (plist-get each :reason))) (plist-get result :conflicts) ""))
+                 (mapconcat (lambda (each)
+                              (format "\nA change in %s was not undone: %s" (handrail--file-name each)
+                                      (plist-get each :reason)))
+                            (plist-get result :conflicts) ""))
   (handrail--count-pending server)
   (when-let ((window (get-buffer-window "*handrail review*" t)))
     (save-selected-window
@@ -1924,10 +1931,12 @@ An empty answer leaves it open."
          (words (handrail--answers (cdr open))))
     (display-buffer (handrail--question-buffer (cdr open) (handrail--minutes-left open)))
     (let* ((prompt (format "Type %s (empty to answer later): " (string-join (mapcar #'car words) ", ")))
-           (choice (cdr (assoc (read-string prompt) words))))
+           (typed (read-string prompt))
+           (choice (cdr (assoc typed words))))
       (handrail--forget-lost) ; its server may have ended while the answer was typed
       (cond ((not (memq open handrail--questions)) (handrail--say "handrail: that question has ended"))
-            ((null choice) (handrail--say "handrail: the question stays open"))
+            ((string-empty-p typed) (handrail--say "handrail: the question stays open"))
+            ((null choice) (handrail--say "handrail: %S is not one of the answers; the question stays open" typed))
             (t (handrail--request (car open) :handrail/approval/answer (list :approval id :choice choice)
                                   #'ignore))))))
 
@@ -1962,7 +1971,7 @@ This is nil if that is not to be had at once."
         "handrail: may the turn continue?"
       (pcase (plist-get question :kind)
         ("question" "handrail: the model asks")
-        ("appeared" "handrail: may these files stay?")
+        ("appeared" "handrail: may these files be put back?")
         ("saving" "handrail: may these documents be saved?")
         (_ (format "handrail: may the agent use %s?" (handrail--visible tool t)))))))
 
@@ -1984,7 +1993,11 @@ This is nil if that is not to be had at once."
     (when (equal (plist-get question :kind) "question")
       (dolist (each (handrail--answers question))
         (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each)))))
-    (insert "Answer with M-x handrail-answer" (if minutes (format "; without an answer, it counts as a no in %s" (handrail--number minutes "minute")) "") "\n")))
+    (let ((after (if (equal (plist-get question :kind) "question")
+                     "; without an answer in %s, the turn continues"
+                   "; without an answer in %s, it counts as a no")))
+      (insert "Answer with M-x handrail-answer"
+              (if minutes (format after (handrail--number minutes "minute")) "") "\n"))))
 
 (defun handrail--open (server question)
   "Note that QUESTION of SERVER waits for the user."
@@ -2026,7 +2039,7 @@ This is nil if that is not to be had at once."
   (interactive)
   (let* ((server (handrail--running))
          (rules (handrail--ask server :handrail/rules/list)))
-    (when (seq-empty-p rules) (user-error "Your answers have not added any rules"))
+    (when (seq-empty-p rules) (user-error "There are no rules from your answers"))
     (handrail--request server :handrail/rules/remove
                        (list :rule (handrail--choose "Remove the rule: " rules :id ; whole: it may end in what differs
                                                      (lambda (each)

@@ -406,8 +406,9 @@ local endings = { stopped = "ended early", cancelled = "stopped" } -- how a turn
 local function ending(report)
   local told = {}
   if count(report) > 0 then
-    local denied = count(report, "denied") > 0 and (", %d denied"):format(count(report, "denied")) or ""
-    table.insert(told, ("%s, %d did not land%s"):format(counted(count(report), "edit"), count(report, "failed"), denied))
+    local landed, failed, denied = count(report, "landed") + count(report, "already"), count(report, "failed"), count(report, "denied")
+    table.insert(told, counted(landed, "edit") .. " landed" .. (failed > 0 and (", %d did not land"):format(failed) or "")
+      .. (denied > 0 and (", %d denied"):format(denied) or ""))
   end
   if count(report, nil, true) > 0 then
     table.insert(told, "commands changed " .. counted(count(report, nil, true), "file"))
@@ -624,7 +625,7 @@ local function entries(hunks, known)
     if left[each.user_data] then
       add(left[each.user_data])
     else
-      local text = each.valid == 0 and each.text or "decided: " .. each.text
+      local text = each.valid == 0 and each.text or "kept or undone: " .. each.text
       table.insert(found, { bufnr = each.bufnr, lnum = each.lnum, text = text, user_data = each.user_data, valid = 0 })
     end
   end
@@ -855,7 +856,7 @@ end
 
 local HEADINGS = {
   question = "The model asks",
-  appeared = "May these files stay?",
+  appeared = "May these files be put back?",
   saving = "May these documents be saved?",
 }
 
@@ -878,7 +879,8 @@ local function show_question(client, question)
   for _, word in ipairs(is_own and typed or {}) do
     part(word, choices[word] ~= "deny" and choices[word] or nil)
   end
-  table.insert(lines, "Answer with :HandrailAnswer" .. (left and ("; without an answer, it counts as a no in %s"):format(counted(left, "minute")) or ""))
+  local after = is_own and "; without an answer in %s, the turn continues" or "; without an answer in %s, it counts as a no"
+  table.insert(lines, "Answer with :HandrailAnswer" .. (left and after:format(counted(left, "minute")) or ""))
   show("question", lines)
 end
 
@@ -894,7 +896,8 @@ local function ask(open)
     elseif choices[word or ""] then
       request(client, "approval/answer", { approval = question.id, choice = choices[word] })
     else
-      say("the question stays open")
+      local typo = word and word ~= "" and ("%q is not one of the answers; "):format(visible(word)) or ""
+      say(typo .. "the question stays open")
     end
   end)
 end
@@ -914,7 +917,7 @@ command("HandrailRules", function()
   with_client(function(client)
     request(client, "rules/list", vim.empty_dict(), function(rules)
       if #rules == 0 then
-        return say("your answers have not added any rules")
+        return say("there are no rules from your answers")
       end
       choose(rules, "Remove the rule:", function(rule)
         return rule.text
@@ -1028,7 +1031,7 @@ local function ended(code, signal, id)
     elseif client and start_again(client, buffers) then
       say(("the server has ended%s; it is being restarted"):format(turn), vim.log.levels.ERROR)
     else
-      local told = "the server has ended again%s; see :checkhealth vim.lsp"
+      local told = "the server has ended%s and is not restarted; see :checkhealth vim.lsp, then start it with :Handrail"
       say(told:format(turn), vim.log.levels.ERROR)
     end
     redraw_status()

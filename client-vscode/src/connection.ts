@@ -188,7 +188,7 @@ export class Connection implements Disposable {
     } catch (thrown) {
       if (thrown instanceof Error && "code" in thrown && thrown.code === METHOD_NOT_FOUND) throw lacking(method);
       if (client.isRunning()) throw thrown;
-      throw new UserError(l10n.t("The server ended before it answered. The last checkpoint covers the changes it had made by then."));
+      throw new UserError(l10n.t("The server ended before it answered. If a turn was running, you can undo its changes with “Handrail: Restore Checkpoint…”."));
     }
   }
 

@@ -99,7 +99,7 @@ async function install(wheel: string, prefix: string, log: LogOutputChannel): Pr
     try {
       report(l10n.t("creating a private Python environment"));
       await makeEnvironment(python, folder, log, token);
-      report(l10n.t("installing it (only after an update; needs the network)"));
+      report(l10n.t("installing the server (only the first time and after an update; needs the network)"));
       const pip = [pythonIn(folder), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet"];
       await installWheel(pip, wheel, log, token);
       await fs.writeFile(path.join(folder, MARKER), JSON.stringify({ wheel: path.basename(wheel), python }, null, 2));

@@ -10,13 +10,13 @@ import type { ResponseError } from "vscode-languageclient/node";
 import { messageOf } from "./messages";
 import type { ModelCall, ModelMessage, ModelParams, ModelResponse } from "./protocol";
 
-const JUSTIFICATION = vscode.l10n.t("Handrail's turns use this model because the setting handrail.model is “editor”.");
+const JUSTIFICATION = vscode.l10n.t("Handrail's turns use this model because of the setting handrail.model.");
 const REFUSALS: Record<string, string> = {
   NoPermissions: vscode.l10n.t(
     "VS Code was not allowed to use its language model for Handrail. Start the turn again and allow it, or manage the access in the Accounts menu.",
   ),
   Blocked: vscode.l10n.t("The editor's language model is blocked for now, by a quota or a filter."),
-  NotFound: vscode.l10n.t("The editor's language model is no longer available. Start the turn again to use another one."),
+  NotFound: vscode.l10n.t("The editor's language model is no longer available. Choose another one in handrail.model, or send your message again if it is “editor”."),
 };
 
 /** Whether this editor has language models that can call tools. */

@@ -27,12 +27,21 @@ import { showWaiting } from "./present";
 import { APPROVAL_ANSWER, APPROVAL_LIST, OUTPUT_SHOW, RULES_LIST, RULES_REMOVE } from "./protocol";
 import type { Approval } from "./protocol";
 import { close, open, OUTPUT, QUESTION, SCHEME, type Texts } from "./texts";
-import { ANSWER_COMMAND, headingOf, textOf, titleOf } from "./words";
+import { ANSWER_COMMAND, headingOf, isOwn, textOf, titleOf } from "./words";
 
 // Nobody but us can name it: a command's name could be in a link.
 const CHOOSE = `handrail.client.choose.${randomUUID()}`;
 
 const REMIND_MS = 15_000; // so often the time left is told anew
+
+/** The questions that wait. */
+export interface Waiting {
+  count: number;
+  /** Until the first of them times out. */
+  minutesLeft: number;
+  /** Whether the first of them is the model's own. */
+  isOwn: boolean;
+}
 
 interface Open {
   question: Approval;
@@ -80,10 +89,11 @@ export class Questions implements Disposable {
     ];
   }
 
-  /** How many wait, and for how many minutes the first to end still does. */
-  get waiting(): { count: number; minutesLeft: number } {
-    const until = Math.min(...[...this.open.values()].map((each) => each.until));
-    return { count: this.open.size, minutesLeft: Math.max(0, Math.ceil((until - Date.now()) / 60_000)) };
+  /** How many wait, for how many minutes the first to end still does, and whether that is the model's own. */
+  get waiting(): Waiting {
+    const [first, ...others] = [...this.open.values()].sort((one, other) => one.until - other.until);
+    if (first === undefined) return { count: 0, minutesLeft: 0, isOwn: false };
+    return { count: 1 + others.length, minutesLeft: Math.max(0, Math.ceil((first.until - Date.now()) / 60_000)), isOwn: isOwn(first.question) };
   }
 
   /** From now on no notification tells of questions that are in sight; *onDidChange* says that this may have changed. */
@@ -117,7 +127,7 @@ export class Questions implements Disposable {
   async removeRule(): Promise<void> {
     const rules = await this.connection.request(RULES_LIST, {});
     if (rules.length === 0) {
-      tell(l10n.t("your answers have not added any rules."));
+      tell(l10n.t("there are no rules from your answers."));
       return;
     }
     const items = rules.map(({ id, text, scope }) => {

@@ -33,7 +33,7 @@ export class Restores implements Disposable {
   ) {}
 
   /**
-   * Restores, and says what came back, offering to redo it and to show what was in the way. Conflicts are shown before
+   * Restores, and says what came back, offering to undo that and to show what was in the way. Conflicts are shown before
    * anything is written, and without any, too, if the restore `isPreviewed`; undefined if the person does not go on then.
    */
   async restore(params: CheckpointRestoreParams, { isPreviewed = false } = {}): Promise<RestoreReport | undefined> {
@@ -47,8 +47,8 @@ export class Restores implements Disposable {
   async redo(checkpoint?: string): Promise<RestoreReport | undefined> {
     const own = checkpoint === undefined ? {} : { checkpoint };
     const act = (dryRun: boolean) => this.connection.request(CHECKPOINT_REDO, { ...own, dryRun });
-    if (!(await this.goesOn(l10n.t("Handrail: Redo"), act, checkpoint, false))) return undefined;
-    return this.done(l10n.t("Handrail: redoing"), () => act(false), false);
+    if (!(await this.goesOn(l10n.t("Handrail: Undo Restore"), act, checkpoint, false))) return undefined;
+    return this.done(l10n.t("Handrail: undoing the restore"), () => act(false), false);
   }
 
   dispose(): void {
@@ -76,7 +76,7 @@ export class Restores implements Disposable {
     const report = await showProgress({ location: ProgressLocation.Window, title }, act);
     this.restored.fire();
     if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
-    const nothing = isOfLines ? l10n.t("that turn changed nothing in these lines.") : l10n.t("everything was already as it was then.");
+    const nothing = isOfLines ? l10n.t("that turn changed nothing in these lines.") : l10n.t("nothing had to be restored: the documents already have these contents.");
     announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length + report.partial.length === 0, this.ways(report));
     return report;
   }

@@ -19,7 +19,7 @@ import type { Connection, ConnectionState } from "./connection";
 import { counted } from "./messages";
 import { BACK, pick } from "./pick";
 import { type Choice, escapeLabel } from "./present";
-import type { Questions } from "./questions";
+import type { Questions, Waiting } from "./questions";
 import type { Pending } from "./review/state";
 import type { Turns } from "./turns";
 import { ANSWER_COMMAND } from "./words";
@@ -144,7 +144,7 @@ export class Status implements Disposable {
     if (this.state === "starting") return { icon: "loading~spin", says: "", tooltip: l10n.t("The server is starting.") };
     const waiting = this.questions.waiting;
     if (waiting.count > 0) {
-      const says = l10n.t("Handrail is waiting for you ({0} min)", waiting.minutesLeft);
+      const says = l10n.t("Handrail is waiting for you ({0} min left)", waiting.minutesLeft);
       return { icon: "question", says, tooltip: waitingFor(waiting), isAlarming: true };
     }
     if (activity !== undefined) {
@@ -178,8 +178,15 @@ function titled(after: string): string {
   return after === "" ? "Handrail" : l10n.t("Handrail: {0}", after);
 }
 
-function waitingFor({ count, minutesLeft }: { count: number; minutesLeft: number }): string {
+function waitingFor({ count, minutesLeft, isOwn }: Waiting): string {
   const left = counted(minutesLeft, l10n.t("1 minute"), l10n.t("{0} minutes", minutesLeft));
+  if (isOwn) {
+    return counted(
+      count,
+      l10n.t("1 question is waiting for your answer. Without an answer in {0}, the turn continues without one.", left),
+      l10n.t("{0} questions are waiting for your answers. Without an answer to the first in {1}, its turn continues without one.", count, left),
+    );
+  }
   return counted(
     count,
     l10n.t("1 question is waiting for your answer. Without an answer in {0}, it counts as a no.", left),

@@ -119,7 +119,7 @@ export class Turns implements Disposable {
     const hasFailed = report.outcomes.some(({ status }) => status === "failed");
     const ways: Way[] = [];
     if (hasFailed) ways.push([l10n.t("Show Problems"), () => commands.executeCommand("workbench.actions.view.problems")]);
-    if (checkpoint !== null) ways.push([l10n.t("Restore"), () => this.restores.restore({ checkpoint })]);
+    if (checkpoint !== null) ways.push([l10n.t("Undo This Turn's Changes"), () => this.restores.restore({ checkpoint })]);
     if (answer.trim() !== "") ways.push([l10n.t("Show Answer"), () => this.texts.show(ANSWER, answer)]);
     announce(this.log, summary(report), report.state === "finished" && !hasFailed, ways);
   }

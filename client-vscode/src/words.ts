@@ -20,7 +20,7 @@ const HEADINGS: Partial<Record<string, string>> = {
   tool: l10n.t("May this tool be used?"),
   question: l10n.t("The model asks:"),
   saving: l10n.t("May these documents be saved?"),
-  appeared: l10n.t("May these files stay?"),
+  appeared: l10n.t("May these files be put back?"),
 };
 
 const SUBJECTS: Partial<Record<string, string>> = {
@@ -52,9 +52,14 @@ export function headingOf({ kind, tool }: Approval): string {
 }
 
 /** What an answer is called; those to the model's own question are its text. */
-export function titleOf({ kind }: Approval, choice: string): string {
-  if (kind !== "question") return TITLES[choice] ?? choice;
+export function titleOf(asked: Approval, choice: string): string {
+  if (!isOwn(asked)) return TITLES[choice] ?? choice;
   return choice === NO ? l10n.t("No answer") : choice;
+}
+
+/** Whether it is the model's own question, which asks for no permission. */
+export function isOwn({ kind }: Approval): boolean {
+  return kind === "question";
 }
 
 /** What stands above the subject of a question. */

@@ -7,7 +7,7 @@ import { l10n } from "vscode";
 
 import { makeExact, makeVisible } from "../src/characters";
 import type { Approval, ChatQuestion } from "../src/protocol";
-import { headingOf, NO, rulesTitleOf, subjectOf, textTitleOf, titleOf, toolOf } from "../src/words";
+import { headingOf, isOwn, NO, rulesTitleOf, subjectOf, textTitleOf, titleOf, toolOf } from "../src/words";
 import { button, type Child, cut, h } from "./dom";
 
 const ONCE = "allow"; // the yes that reaches least far
@@ -28,7 +28,7 @@ export function questionOf({ id, approval, until, subject, end }: ChatQuestion, 
   };
   const answers = h("div", { class: "answers" }, ...answersOf(approval, choose));
   const parts = partsOf(approval);
-  return h("section", { class: "question", role: "group", "aria-label": headingOf(approval), "data-question": approval.id }, heading, ...parts, answers, timeOf(until));
+  return h("section", { class: "question", role: "group", "aria-label": headingOf(approval), "data-question": approval.id }, heading, ...parts, answers, timeOf(until, isOwn(approval)));
 }
 
 /** What a question was about, and how it ended, in the order that the language has. */
@@ -38,24 +38,31 @@ function endedOf(subject: HTMLElement, end: string | undefined): Child[] {
   return [before, subject, after.join("{0}")];
 }
 
-function timeOf(until: string | undefined): HTMLElement | undefined {
+function timeOf(until: string | undefined, own: boolean): HTMLElement | undefined {
   if (until === undefined) return undefined;
-  return h("div", { class: "quiet", "data-until": until }, leftOf(until));
+  return h("div", { class: "quiet", "data-until": until, "data-own": String(own) }, leftOf(until, own));
 }
 
-/** How long a question still waits, in words. */
-function leftOf(until: string): string {
+/** How long a question still waits, and what then follows, in words; *own*: it is the model's own. */
+function leftOf(until: string, own: boolean): string {
   const end = new Date(until);
   const time = end.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
   const minutes = Math.max(0, Math.ceil((end.getTime() - Date.now()) / 60_000));
+  if (own) {
+    return minutes === 1
+      ? l10n.t("1 minute left. Without an answer by {0}, the turn continues without one.", time)
+      : l10n.t("{0} minutes left. Without an answer by {1}, the turn continues without one.", minutes, time);
+  }
   return minutes === 1
-    ? l10n.t("1 minute left. Without an answer by {0} it counts as a no.", time)
-    : l10n.t("{0} minutes left. Without an answer by {1} it counts as a no.", minutes, time);
+    ? l10n.t("1 minute left. Without an answer by {0}, it counts as a no.", time)
+    : l10n.t("{0} minutes left. Without an answer by {1}, it counts as a no.", minutes, time);
 }
 
 /** Tells the time that is left anew, at each open question. */
 export function tellTimeLeft(): void {
-  for (const each of document.querySelectorAll<HTMLElement>("[data-until]")) each.textContent = leftOf(each.dataset["until"] ?? "");
+  for (const each of document.querySelectorAll<HTMLElement>("[data-until]")) {
+    each.textContent = leftOf(each.dataset["until"] ?? "", each.dataset["own"] === "true");
+  }
 }
 
 function partsOf(asked: Approval): Child[] {

@@ -191,6 +191,25 @@ async def test_a_plan_is_carried_out(stage: Stage, habits: Habits) -> None:
     assert "Carry out this plan" not in await actions(editor, uri, "## You")
 
 
+@vscode
+async def test_a_last_turn_of_which_not_all_can_be_undone(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    model = stage.script(
+        answer("", call("patch", mode="v4a", patch=v4a("*** Update File: a.txt", "@@", "-one", "+ONE"))),
+        answer("Done."),
+    )
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await says(editor, uri, "Shout.\n")
+    await shows(editor, uri, "Done.")
+    stage.put("a.txt", "ONE!\n")
+    await command(editor, uri, "/undo\n")
+    said = "but not all of its changes could be undone: 0 documents restored."
+    text = await shows(editor, uri, f"The last turn was removed from the conversation, {said}")
+    assert (stage.root / "a.txt").read_text() == "ONE!\n"
+    assert "Done." not in text
+
+
 @every_editor
 async def test_the_last_turn_is_taken_back(stage: Stage, habits: Habits) -> None:
     stage.put("a.txt", "one\n")

@@ -77,7 +77,7 @@ async def test_a_restore_is_undone_by_its_name_and_redone_again(stage: Stage, ed
     with expect_error(FAILED, "Nothing to redo"):
         await editor.request("checkpoint.redo")
     labels = [each["label"] for each in await editor.request("checkpoint.list")]
-    assert [label.partition(":")[0] for label in labels[:4]] == ["Before redoing"] * 2 + [
+    assert [label.partition(":")[0] for label in labels[:4]] == ["Before undoing a restore"] * 2 + [
         "Before restoring"
     ] * 2
     with expect_error(FAILED, "not made by a restore"):

@@ -7,6 +7,7 @@ import pytest
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import NEOVIM, VSCODE, Habits, opt_in
+from handrail.agent.restore.reasons import OPEN
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
@@ -44,10 +45,7 @@ async def test_a_file_that_was_changed_is_undone_once_it_is_no_longer_open(
     path = stage.put("dot.bin", OLD)
     editor = await copied(stage, habits, "dot.bin")
     (reason,) = await undone(editor)
-    assert (
-        reason
-        == "This file is not text. Close it, then try again. Some editors close it minutes after its tab."
-    )
+    assert reason == OPEN
     assert path.read_bytes() == NEW
     editor.desk.close(path.as_uri())
     assert (await undone(editor), path.read_bytes()) == ([], OLD)

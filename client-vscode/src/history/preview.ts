@@ -21,7 +21,9 @@ interface Offer extends Choice {
  */
 export async function confirmed(title: string, report: RestoreReport, look: (uri: string) => Promise<void>): Promise<boolean> {
   const offers = offersOf(report);
-  const placeholder = l10n.t("{0} Nothing is changed yet; choose a document to see the difference.", effectOf(report));
+  const effect = effectOf(report);
+  const hasDocuments = offers.some(({ uri }) => uri !== undefined);
+  const placeholder = hasDocuments ? l10n.t("{0} Nothing is changed yet; choose a document to see the difference.", effect) : effect;
   for (let active: Offer | undefined; ; ) {
     const chosen = await pick(offers, { title, placeholder, active });
     if (chosen === undefined || chosen === BACK) return false;

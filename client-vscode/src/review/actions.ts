@@ -102,7 +102,7 @@ export class ReviewActions {
       const gap = hunk.range.start.line === hunk.range.end.line ? 1 : 0; // it may be told as after the row above
       return from - gap <= last && first <= to;
     });
-    if (hunks.length === 0) throw new UserError(l10n.t("These changes in {0} have been kept or undone.", nameOf(document.uri)));
+    if (hunks.length === 0) throw new UserError(l10n.t("Nothing was done: these changes in {0} had already been kept or undone.", nameOf(document.uri)));
     return { hunks: hunks.map(({ id }) => id) };
   }
 

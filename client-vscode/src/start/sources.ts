@@ -79,7 +79,7 @@ export class Sources {
       const models = await this.list(prefix, place);
       if (models.length > 0) return await pickModel(models, l10n.t("The models of {0}", provider), place);
     } catch (thrown) {
-      prompt = l10n.t("Type the name of the model, as {0} spells it. The list of models is missing: {1}", provider, messageOf(thrown));
+      prompt = l10n.t("Type the name of the model, as {0} spells it. The list of models could not be loaded: {1}", provider, messageOf(thrown));
     }
     const name = await showInput({
       title: TITLE,
@@ -97,7 +97,7 @@ export class Sources {
     try {
       models = await this.list("ollama:", place);
     } catch (thrown) {
-      throw new UserError(l10n.t("Ollama did not answer. Install it from ollama.com and start it, or set handrail.baseUrl to its address. {0}", messageOf(thrown)));
+      throw new UserError(l10n.t("The models of Ollama could not be listed. {0} If Ollama is not installed, get it from ollama.com; if it runs elsewhere, set handrail.baseUrl.", messageOf(thrown)));
     }
     if (models.length === 0) throw new UserError(NO_OLLAMA_MODELS);
     return pickModel(models, l10n.t("Models that Ollama has"), place);

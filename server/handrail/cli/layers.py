@@ -33,7 +33,8 @@ def layer(options: argparse.Namespace) -> int:
         return _layer(options)
     except OSError as error:
         where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else "A layer"
-        raise ConfigError(f"{_path(where)}: {error.strerror}. Files copied so far stay.") from error
+        stay = " Files copied so far stay." if options.action == "copy" else ""
+        raise ConfigError(f"{_path(where)}: {error.strerror}.{stay}") from error
 
 
 def _layer(options: argparse.Namespace) -> int:

@@ -10,7 +10,8 @@ from typing import Any
 
 from handrail import __version__
 
-YES = "allow everything that handrail asks permission for; questions of the model are still asked"
+YES = "allow everything that handrail asks permission for"
+YES_OF_TURNS = f"{YES}; questions of the model are still asked"
 WORKSPACE = (
     "the folder to work on (default: the repository around the current folder, or else the current folder)"
 )
@@ -50,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     chat.add_argument("--session", metavar="ID", help="continue this session; the last chat printed its id")
     _settings(chat)
     chat.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
-    chat.add_argument("--yes", action="store_true", help=YES)
+    chat.add_argument("--yes", action="store_true", help=YES_OF_TURNS)
 
     apply = _with_exit_codes(commands, "apply", "apply a pasted reply without an editor or a model")
     apply.add_argument(
@@ -60,7 +61,7 @@ def parser() -> argparse.ArgumentParser:
     way = apply.add_mutually_exclusive_group()
     way.add_argument("--jsonl", action="store_true", help="answer JSON requests, one per line")
     way.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
-    _answers(apply)
+    _answers(apply, yes=YES)
 
     _checkpoint_parser(commands)
     _review_parser(commands)
@@ -116,7 +117,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     named = f"{listed}, or the id of a step from `checkpoint show`"
     actions.add_parser("list", help="list the checkpoints of a workspace, newest first")
     actions.add_parser(
-        "show", help="show what a turn changed, or the rest of it from a step on"
+        "show", help="show what a turn changed, in all or from one of its steps on"
     ).add_argument("id", metavar="ID", help=named)
     diff = actions.add_parser(
         "diff",
@@ -130,7 +131,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         help="compare with this checkpoint, or with `now`; default: with the state after the turn",
     )
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
-    restore = actions.add_parser("restore", help="undo a turn, or the rest of it from a step on")
+    restore = actions.add_parser("restore", help="undo a turn, or only its changes from one of its steps on")
     restore.add_argument("id", metavar="ID", help=named)
     restore.add_argument("--following", action="store_true", help="also undo all later turns")
     restore.add_argument(
@@ -154,7 +155,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     prune.add_argument("ids", nargs="*", metavar="ID", help=listed)
     actions.add_parser("verify", help="check that every checkpoint can be read")
     for name, action in actions.choices.items():
-        _common(action, asks=name == "prune")
+        _common(action, yes="remove the checkpoints without asking" if name == "prune" else "")
 
 
 def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -214,7 +215,7 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     delete.add_argument("sessions", nargs="+", metavar="ID", help=named)
     for name, action in actions.choices.items():
         if name != "resume":
-            _common(action, asks=name == "delete")
+            _common(action, yes="delete the sessions without asking" if name == "delete" else "")
 
 
 def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -267,16 +268,27 @@ def _turn(parser: argparse.ArgumentParser) -> None:
         "prompt", metavar="PROMPT", help="what to do, or a pasted reply; - reads it from standard input"
     )
     _settings(parser)
-    _common(parser)
+    _common(parser, yes=YES_OF_TURNS)
 
 
 def _settings(parser: argparse.ArgumentParser) -> None:
     """Add the options that decide how turns are run."""
     parser.set_defaults(settings=())
     for option, name, metavar, does in (
-        ("--model", "model", "MODEL", "paste (the default), or a model such as ollama:NAME"),
+        (
+            "--model",
+            "model",
+            "MODEL",
+            "paste, or a model such as ollama:NAME (default: the setting model in config.toml, else paste)",
+        ),
         ("--base-url", "baseUrl", "URL", "the address of the model's server"),
-        ("--mode", "mode", "MODE", "edit (the default), ask or plan; ask and plan change nothing"),
+        (
+            "--mode",
+            "mode",
+            "MODE",
+            "edit, ask or plan; ask and plan change nothing (default: the setting mode in config.toml, "
+            "else edit)",
+        ),
         ("--set", None, "NAME=VALUE", "any setting of docs/settings.md; the value is JSON or plain text"),
     ):
         parser.add_argument(option, action=_Given, const=name, dest="settings", metavar=metavar, help=does)
@@ -320,16 +332,16 @@ def _count(given: str) -> int:
     return int(given[:9])
 
 
-def _common(parser: argparse.ArgumentParser, *, asks: bool = True) -> None:
-    """Add the arguments of a command on a folder; only one that *asks* takes `--yes`."""
+def _common(parser: argparse.ArgumentParser, *, yes: str) -> None:
+    """Add the arguments of a command on a folder; *yes*: what `--yes` does, empty if it asks nothing."""
     parser.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
-    _answers(parser, asks=asks)
+    _answers(parser, yes=yes)
 
 
-def _answers(parser: argparse.ArgumentParser, *, asks: bool = True) -> None:
+def _answers(parser: argparse.ArgumentParser, *, yes: str) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON value")
-    if asks:
-        parser.add_argument("--yes", action="store_true", help=YES)
+    if yes:
+        parser.add_argument("--yes", action="store_true", help=yes)
 
 
 def _lines(given: str) -> dict[str, dict[str, int]]:

@@ -128,7 +128,7 @@ class Origin(StrEnum):
     REDO = "redo"  # a restore that was taken back
 
 
-RESTORING, REDOING = "Before restoring: ", "Before redoing: "  # how the labels of those two begin
+RESTORING, REDOING = "Before restoring: ", "Before undoing a restore: "  # how the labels of those two begin
 ORIGINS = {"q": Origin.QUICK_FIX, "u": Origin.UNDO, "r": Origin.RESTORE}  # by what ids begin with
 
 

@@ -65,7 +65,7 @@ class Question:
         if self.tool == "handrail":  # not for a tool, but whether the turn may continue
             return f"May the turn continue? {self.subject}. {self.detail}".strip()
         if self.kind == "appeared":
-            return f"May these files stay: {self.subject}? {self.detail}".strip()
+            return f"May these files be put back: {self.subject}? {self.detail}".strip()
         if self.kind == "saving":
             return f"May these documents be saved: {self.subject}? {self.detail}".strip()
         return f"Allow {self.tool}: {self.subject}? {self.detail}".strip()

@@ -138,7 +138,8 @@ APPROVALS = Setting(
         "sandbox. handrail asks about protected files (keys, settings of editors and agents, CI "
         "definitions), anything outside the workspace, commands that need more access, and commands in "
         "the background; if bubblewrap does not contain commands, also about every command that is not "
-        "known to be read-only. No rule can unblock version control's own files."
+        "known to be read-only. No rule can unblock version control's own files or handrail's "
+        "(`.handrail`)."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -234,7 +235,7 @@ TERMINAL_TIMEOUT = Setting(
     bounds=(1, 3_600),
     does=(
         "The number of seconds after which a command is stopped, with everything that it started, unless "
-        "the model asks for more time."
+        "the model asks for more time. Commands in the background have no such limit."
     ),
 )
 TERMINAL_LONGEST = Setting(
@@ -242,7 +243,10 @@ TERMINAL_LONGEST = Setting(
     default=600,
     scope=Scope.WINDOW,
     bounds=(1, 86_400),
-    does="The maximum number of seconds that the model may ask for when it runs a command.",
+    does=(
+        "The maximum number of seconds that the model may ask for when it runs a command. Commands in the "
+        "background have no such limit."
+    ),
 )
 TERMINAL_ENVIRONMENT = Setting(
     name="terminal.environment",

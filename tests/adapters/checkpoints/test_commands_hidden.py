@@ -419,7 +419,7 @@ async def test_a_repository_with_a_pipe_below(repo: ShadowRepo, root: Path) -> N
 async def test_a_pipe_that_the_command_itself_makes_is_told(repo: ShadowRepo, root: Path) -> None:
     committed(root)
     with pytest.raises(
-        CheckpointError, match="gitignore is a pipe, a socket or a device, and git would block"
+        CheckpointError, match="gitignore is a pipe, a socket or a device, and git or ripgrep could hang"
     ):
         await during(repo, lambda: os.mkfifo(root / ".gitignore"))
 

@@ -108,6 +108,9 @@ async def test_a_rule_holds_for_instructions_as_well(decision: Decision, bench: 
     bench.terms = replace(bench.terms, rules=(rule,))
     told = await instructions_for(Mode.EDIT, bench.ports())
     assert "verse" not in told.text
+    if decision is Decision.BLOCK:
+        blocks = "Your setting handrail.approvals blocks reading it."
+        assert told.left_out == (f"AGENTS.md is neither read nor sent to the model. {blocks}",)
     assert len(told.left_out) == 1
 
 

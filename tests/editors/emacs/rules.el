@@ -5,7 +5,7 @@
     (drive-connect)
     (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (drive-keys "M-x handrail-rules RET")
-    (drive-await "that there is none" (drive-said "Your answers have not added any rules"))
+    (drive-await "that there is none" (drive-said "There are no rules from your answers"))
     (handrail-ask "go")
     (drive-await "the question" (string-search "is waiting for you (1)" (drive-waits)))
     (drive-keys "M-x handrail-answer RET")

@@ -2,7 +2,7 @@
 return function(drive)
   local record = drive.record
   local poem = drive.open("poem.txt")
-  drive.command("Handrail go", "did not land")
+  drive.command("Handrail go", " landed")
   vim.fn.cursor(3, 1)
   drive.press(poem, "A!<Esc>")
   drive.choose("go")

@@ -16,7 +16,7 @@ return function(drive)
     return #codes() > 0
   end)
   record.before = codes()
-  drive.command("Handrail go", "did not land")
+  drive.command("Handrail go", " landed")
   vim.cmd.wall()
   record.written = drive.snapshot()
 end

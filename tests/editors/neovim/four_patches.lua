@@ -6,7 +6,7 @@ return function(drive)
   drive.press(notes, "ggO" .. values.typed .. "<Esc>")
   record.before = drive.snapshot()
 
-  drive.command("Handrail " .. values.prompt, "did not land")
+  drive.command("Handrail " .. values.prompt, " landed")
   drive.await("the diagnostic", function()
     return #vim.diagnostic.get(prices) > 0
   end)

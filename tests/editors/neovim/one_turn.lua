@@ -3,7 +3,7 @@ return function(drive)
   local values, record = drive.values, drive.record
   local buffer = drive.open(values.open)
   vim.api.nvim_win_set_cursor(0, values.cursor or { 1, 0 })
-  drive.command(values.command, values.ended or "did not land")
+  drive.command(values.command, values.ended or " landed")
   record.encoding = vim.lsp.get_clients({ bufnr = buffer })[1].offset_encoding
   record.after = drive.snapshot()
   record.cursor = vim.api.nvim_win_get_cursor(0)

@@ -15,7 +15,7 @@ return function(drive)
     end
   end
   drive.around_edits(type_at("before"), type_at("after"))
-  drive.command("Handrail go", "did not land")
+  drive.command("Handrail go", " landed")
   drive.record.after = drive.snapshot()
   if values.restore then
     drive.choose("go")

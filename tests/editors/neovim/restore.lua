@@ -2,7 +2,7 @@
 return function(drive)
   local record = drive.record
   drive.open(drive.values.open)
-  drive.command("Handrail go", "did not land")
+  drive.command("Handrail go", " landed")
   vim.cmd.wall()
   record.written = drive.snapshot()
   drive.choose("go")

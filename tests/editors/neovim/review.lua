@@ -15,7 +15,7 @@ return function(drive)
     return table.concat(vim.fn.readfile(name), "\n")
   end
 
-  drive.command("Handrail " .. values.prompt, "5 edits, 0 did not land")
+  drive.command("Handrail " .. values.prompt, "5 edits landed")
   record.landed = drive.snapshot()
 
   vim.api.nvim_set_current_buf(poem)

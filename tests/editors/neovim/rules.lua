@@ -4,7 +4,7 @@ return function(drive)
   drive.open("poem.txt")
   vim.o.columns = 60 -- a rule is longer
   local client = vim.lsp.get_clients({ name = "handrail" })[1]
-  drive.say(":HandrailRules<CR>", "your answers have not added any rules")
+  drive.say(":HandrailRules<CR>", "there are no rules from your answers")
 
   vim.cmd("Handrail go")
   drive.await("the question", drive.banner)

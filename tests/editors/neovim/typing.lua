@@ -14,7 +14,7 @@ return function(drive)
     end
   end
   drive.around_edits(type_word("before"), type_word("after"))
-  drive.command("Handrail go", "did not land")
+  drive.command("Handrail go", " landed")
   is_typing = false
   drive.press(poem, "end<Esc>")
   drive.record.after = drive.snapshot()

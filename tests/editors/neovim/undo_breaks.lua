@@ -17,7 +17,7 @@ return function(drive)
   drive.around_edits(function() end, function(number)
     vim.api.nvim_input(("word%d<CR>more%d "):format(number, number))
   end)
-  drive.command("Handrail go", "did not land")
+  drive.command("Handrail go", " landed")
   drive.press(poem, "end<Esc>")
   record.typed = drive.text(poem)
 

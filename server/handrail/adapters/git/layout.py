@@ -66,14 +66,14 @@ def waits_for(top: Path, names_of_patterns: Set[str] = IN_WORK_TREES) -> str:
         if ".git" in folders:
             folders.remove(".git")
             if why := obstacle(Path(at)):
-                return f"{why}, and git would block on it"
+                return f"{why}, and git or ripgrep could hang on it"
     return ""
 
 
 def of_patterns(path: str | Path) -> str:
     """Returns why git would wait forever for a file of patterns; empty if it would not."""
     why = _why_not(path, OF_PATTERNS_BYTES)
-    return f"{why}, and git would block on it" if why else ""
+    return f"{why}, and git or ripgrep could hang on it" if why else ""
 
 
 def _objects(objects: Path) -> Iterator[os.DirEntry[str]]:

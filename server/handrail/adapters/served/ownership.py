@@ -45,7 +45,7 @@ def own_folder(root: Path | None, state: Path) -> Path | Foreign:
     if root is None:
         return Foreign(why="no folder is open")
     if os.path.realpath(root) in (os.path.realpath(Path.home()), os.path.realpath("/")):
-        return Foreign(why=f"{root} is the workspace folder")
+        return Foreign(why=f"the workspace folder {root} is your home folder or the root folder")
     folder = root / NAME
     try:
         if not os.path.lexists(folder):

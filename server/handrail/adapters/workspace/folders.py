@@ -100,7 +100,7 @@ class Folders:
             return Failure(
                 code=Code.OUTSIDE_WORKSPACE,
                 message="No folder is open, so no path is inside the workspace.",
-                steps=("Open a folder in the editor.",),
+                steps=("Ask the user to open a folder.",),
             )
         absolute = self._absolute(path)
         return absolute if isinstance(absolute, Failure) else self._place(absolute)

@@ -237,5 +237,5 @@ def _no_folder() -> Failure:
     return Failure(
         code=Code.OUTSIDE_WORKSPACE,
         message="No folder is open, so there is nothing to search.",
-        steps=("Open a folder in the editor.",),
+        steps=("Ask the user to open a folder.",),
     )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from handrail.agent.restore.compare import identity
+from handrail.agent.restore.reasons import CHANGED_AGAIN, KILLED, LINK_CHANGED, NOT_IN_PART, OPEN
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
@@ -33,9 +34,6 @@ from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Ports
 
 LABEL = "handrail: restore checkpoint"
-CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
-OPEN = "This file is not text. Close it, then try again. Some editors close it minutes after its tab."
-KILLED = "handrail ended while it was writing this document, so it cannot tell which changes are yours."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,8 +152,7 @@ async def restore_lines(ports: Ports, each: Restoration, lines: Lines, tally: Ta
     before = None if isinstance(now, Failure) else _text(each.before, now.text)
     is_elsewhere = each.is_unfollowed or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
-        reason = "Only text files that existed before and after the turn can be restored in part."
-        tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
+        tally.conflicts.append(Conflict(uri=each.uri, reason=NOT_IN_PART))
     elif (back := await asyncio.to_thread(_revert, each, now.text, before, lines)) is None:
         tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
     else:
@@ -169,7 +166,7 @@ async def _restore_unfollowed(ports: Ports, each: Restoration, tally: Tally) -> 
     if now is not None and _is_same(now, each.before) and has_mode:
         tally.unchanged.append(each.uri)
         return
-    reason = "A link can only be restored as a whole, and something else is in its place now."
+    reason = LINK_CHANGED
     if isinstance(document, Document) and document.unsaved:
         reason = "Save or discard the unsaved text of the file that is there now, then try again."
     elif now is not None and each.after is not None and _is_same(now, each.after):

@@ -137,6 +137,10 @@ async def read_instructions(place: Place, name: str, ports: Ports, rights: Right
     return "", f"{name} is not sent to the model because it {why}" if why else ""
 
 
+BLOCKED = {
+    PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
+    PlaceKind.OWN: "It belongs to handrail's own files.",
+}
 UNREADABLE = {
     Code.BAD_ENCODING: "is not in UTF-8. Save it in UTF-8.",
     Code.TOO_LARGE: f"is too large. Shorten it to {LIMIT_INSTRUCTIONS:,} characters.",
@@ -144,6 +148,9 @@ UNREADABLE = {
 
 
 def _why_not(name: str, place: Place, judged: Ask | Block) -> str:
-    why = judged.detail if isinstance(judged, Ask) else judged.failure.message
+    if isinstance(judged, Ask):
+        why = judged.detail
+    else:
+        why = BLOCKED.get(place.kind, "Your setting handrail.approvals blocks reading it.")
     leads = f", which leads to {place.path}" if place.path != name else ""
     return f"{name}{leads}{',' if leads else ''} is neither read nor sent to the model. {why}"

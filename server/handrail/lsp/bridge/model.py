@@ -80,8 +80,8 @@ class EditorModel:
         """Ask the client for that model's answer. Raises ProviderError."""
         if SERVICE not in self.client.services:
             raise ProviderError(
-                "The setting handrail.model is 'editor', but this editor (or this terminal) does not offer a "
-                "model. Set handrail.model to another model."
+                "The setting handrail.model names a model of the editor, but this editor (or this terminal) "
+                "does not offer one. Set handrail.model to another model."
             )
         token = f"model-{uuid.uuid4().hex[:12]}"
         messages = without_keys(messages, self._secrets())

@@ -50,7 +50,10 @@ def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
         code=Code.EDIT_REJECTED,
         uri=uri,
         message=message,
-        steps=("Check whether the document is read-only or a dialog is open.", "Send the edit again."),
+        steps=(
+            "Ask the user whether the document is read-only or a dialog is open.",
+            "Send the edit again.",
+        ),
     )
 
 
@@ -74,9 +77,13 @@ def overwritten(uri: str, typed: str, now: str) -> Failure:
         uri=uri,
         message=(
             "The editor applied this edit while the user was typing, without comparing versions. Just "
-            f"before, the lines were {typed}; now they are {now}."
+            f"before, the lines were {typed}; now they are {now}. The editor's undo restores the earlier "
+            "lines."
         ),
-        steps=("Read the document again.", "The editor's undo restores your text."),
+        steps=(
+            "Read the document again.",
+            "Tell the user that the editor's undo restores what they typed.",
+        ),
     )
 
 
@@ -88,5 +95,5 @@ def open_twice(uris: Sequence[str]) -> Failure:
         message=(
             f"The same file is open as {' and as '.join(uris)}, with different texts. Nothing was changed."
         ),
-        steps=("Save one of them and close the other.", "Then send the edit again."),
+        steps=("Ask the user to save one of them and close the other.", "Then send the edit again."),
     )

@@ -132,7 +132,8 @@ class ApplyEdit:
             code=Code.EDIT_REJECTED,
             message=f"{why} Nothing was changed.",
             steps=(
-                "Close the document: handrail edits a closed document on disk, byte for byte.",
+                "Ask the user to close the document; unless handrail.edits.closedDocuments is editor, "
+                "handrail then edits the file on disk.",
                 "Or convert its line endings.",
             ),
         )

@@ -25,7 +25,7 @@ HEADINGS = {
     Kind.TOOL: "May this tool be used?",
     Kind.QUESTION: "The model asks:",
     Kind.SAVING: "May these documents be saved?",
-    Kind.APPEARED: "May these files stay?",
+    Kind.APPEARED: "May these files be put back?",
 }
 CONTINUES, OURSELVES = "May the turn continue?", "handrail"  # asked by ourselves, and not for a tool
 SUBJECT_CHARS = 160  # of a subject in a message

@@ -76,12 +76,12 @@ module.exports = {
     await user({ sees: "Before restoring: Sell fruit.", does: [["clickInRow", "Before restoring: Sell fruit.", titleOf("handrail.client.redoListed")]], picture: "restored" });
     await user({ sees: "1 document restored.", picture: "redone" });
     await until("it is redone", () => onDisk("list.txt") === base64("one\nTWO\n"));
-    await user({ sees: "Before redoing: Sell fruit." });
+    await user({ sees: "Before undoing a restore: Sell fruit." });
   },
   "a restore without conflicts is looked at first, too; the newest is redone from the palette": async () => {
     await command("notifications.clearAll");
     await command("handrail.client.showCheckpoints");
-    await user({ sees: "Before redoing", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
+    await user({ sees: "Before undoing a restore", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
     await user({ sees: "Restore these documents", does: [ENTER] });
     await user({ sees: "No conflicts.", does: [ENTER], picture: "no-conflicts" });
     await until("all is restored", () => onDisk("list.txt") === scenario.disk.before["list.txt"]);

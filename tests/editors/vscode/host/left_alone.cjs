@@ -95,6 +95,6 @@ module.exports = {
     await removed;
     assert.deepEqual(await command("handrail.rules.list", {}), []);
     await command("handrail.client.removeRule"); // says that there is none
-    await user({ sees: "your answers have not added any rules" });
+    await user({ sees: "there are no rules from your answers" });
   },
 };

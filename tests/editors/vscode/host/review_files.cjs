@@ -165,7 +165,7 @@ module.exports = {
     await until("it is shown as text", () => vscode.window.activeTextEditor?.document.fileName.endsWith("dot.bin"));
     await user({ sees: "✎ not a text file: Keep", picture: "open-as-text" });
     await click("not a text file", "handrail.client.undoListed");
-    await user({ sees: "Some editors close it minutes after its tab.", picture: "close-it" });
+    await user({ sees: "Some editors keep a file open for a few minutes after you close its tab.", picture: "close-it" });
     assert.deepEqual(await listed(), ["dot.bin"]);
     assert.equal(onDisk("dot.bin"), onDisk("other.bin"));
   },

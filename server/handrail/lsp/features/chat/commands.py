@@ -151,6 +151,11 @@ async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that
     count = len(report.restored) + len(report.deleted)
     documents = "1 document" if count == 1 else f"{count} documents"
+    if report.conflicts or report.partial:
+        return [
+            "The last turn was removed from the conversation, but not all of its changes could be undone: "
+            f"{documents} restored."
+        ]
     return [f"The last turn was undone: {documents} restored."]
 
 
