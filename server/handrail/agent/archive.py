@@ -131,7 +131,7 @@ class Archive:
         release = self.journals.claim(session)
         if release is None:
             raise Busy(
-                f"Session {session!r} is in use by another handrail, in another window or process. "
+                f"The conversation (session {session}) is in use in another window or process. "
                 "Wait until it has finished, then try again."
             )
         return release
@@ -154,8 +154,8 @@ class Archive:
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
         if wanted.before not in begun | rewound:
             raise UnknownSession(
-                f"Session {session!r} no longer has {wanted.before!r}. Restore the documents without the "
-                "conversation."
+                f"The conversation (session {session}) no longer has {wanted.before!r}. Restore the "
+                "documents without the conversation."
             )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 
@@ -176,8 +176,8 @@ class Archive:
             self.journals.append(session, [wanted])
             if wanted not in await self._entries(session):
                 raise UnknownSession(
-                    f"Session {session!r} was not rewound, because it cannot be stored. Check the free space "
-                    "and the permissions of the state folder (see `handrail doctor`)."
+                    f"The conversation (session {session}) was not rewound, because that cannot be stored. "
+                    "Check the free space and the permissions of the state folder (see `handrail doctor`)."
                 )
         return await self.resume(session, ports)
 
@@ -186,7 +186,7 @@ class Archive:
         entries = await self._entries(session)
         told = journal.replay(entries, until=turn)
         if turn not in {each.turn for each in told.turns}:
-            raise UnknownSession(f"Session {session!r} has no turn {turn!r}.")
+            raise UnknownSession(f"The conversation (session {session}) has no turn {turn!r}.")
         forked = _session(name, await _settle(told.messages, ports), replace(told, usage=Usage()))
         forked = replace(forked, seen=seen.known_documents(told.known, ports.workspace))
         last = told.turns[-1]
@@ -209,7 +209,9 @@ class Archive:
         release = self.claim(session)
         try:
             if not await self.journals.remove(session):
-                raise UnknownSession(f"Session {session!r} was not deleted: its journal cannot be removed.")
+                raise UnknownSession(
+                    f"The conversation (session {session}) was not deleted: its journal cannot be removed."
+                )
             self._written.pop(session, None)
             self._known.pop(session, None)
         finally:
@@ -233,7 +235,7 @@ class Archive:
     async def _entries(self, session: str) -> tuple[Entry, ...]:
         entries = await self.journals.load(session)
         if entries is None:
-            raise UnknownSession(f"Session {session!r} does not exist.")
+            raise UnknownSession(f"No conversation has the ID {session!r}.")
         return entries
 
 

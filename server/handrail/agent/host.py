@@ -100,7 +100,9 @@ class Host:
     ) -> Turn:
         """Starts a turn in a known session, or in a new one. Raises UnknownId, Busy."""
         if session is not None and session not in self.sessions:
-            raise UnknownId(f"Session {session!r} is not open in this server. Resume it first.")
+            raise UnknownId(
+                f"The conversation (session {session!r}) is not open in this server. Resume it first."
+            )
         if session is not None:
             self.at_rest(session)
         name, turn = session or self.new_id("s"), self.new_id("t")
@@ -197,9 +199,14 @@ class Host:
     def at_rest(self, session: str) -> None:
         """Makes sure that nothing is running in a session. Raises UnknownId."""
         if session in self.rewinding:
-            raise UnknownId(f"Session {session!r} is being rewound or summarised. Wait until that is done.")
+            raise UnknownId(
+                f"The conversation (session {session}) is being rewound or summarised. Wait until that "
+                "is done."
+            )
         if self.turns.running_turns(session):
-            raise UnknownId(f"Session {session!r} has a running turn. Stop it, or wait until it ends.")
+            raise UnknownId(
+                f"The conversation (session {session}) has a running turn. Stop it, or wait until it ends."
+            )
 
     async def close(self) -> None:
         """Stops all turns and all commands."""

@@ -28,7 +28,9 @@ def previous_turn(turns: Turns, session: str | None) -> Turn | None:
     """
     running = turns.running_turns(session)
     if len(running) > LIMIT_WAITING:
-        raise HandrailError(f"{LIMIT_WAITING} turns of this session are already waiting. Stop one, or wait.")
+        raise HandrailError(
+            f"{LIMIT_WAITING} turns of this conversation are already waiting. Stop one, or wait."
+        )
     return running[-1] if running else None
 
 

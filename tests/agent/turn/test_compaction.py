@@ -252,7 +252,7 @@ async def test_a_server_that_always_says_that_it_is_full_ends_the_turn_with_a_wa
     report = await turn(bench, model, "Go on.", first.session)
     assert report.state is State.STOPPED
     assert report.reason is not None
-    assert "start a new session" in report.reason
+    assert "start a new conversation" in report.reason
     model.full = 0
     assert (await turn(bench, model, "Go on.", first.session)).state is State.FINISHED
 

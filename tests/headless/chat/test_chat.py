@@ -76,7 +76,7 @@ async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> 
 async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
     place: Place, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    refused = {"error": {"code": -32803, "message": "Session 's-0' does not exist."}}
+    refused = {"error": {"code": -32803, "message": "No conversation has the ID 's-0'."}}
     play = [INITIALIZE, ["answer", ["handrail/session/resume", refused]]]
     server = (sys.executable, "-c", STAND_IN, json.dumps(play), os.devnull)
     with pytest.raises(AssertionError, match="the chat is over"):

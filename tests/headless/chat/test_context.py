@@ -152,7 +152,9 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
         await talk.say("/sessions", "First.")
         session = re.findall(r"s-[\w-]+", talk.shown.rpartition("/sessions")[0])[-1]
         await talk.say(f"/sessions {session}", "turns: 2")
-        await talk.say("/sessions s-none", "Session 's-none' does not exist. /sessions lists the sessions.")
+        await talk.say(
+            "/sessions s-none", "No conversation has the ID 's-none'. /sessions lists the sessions."
+        )
 
 
 async def test_a_line_that_only_looks_like_a_command_is_sent_and_that_is_said(place: Place) -> None:

@@ -76,8 +76,8 @@ def is_too_large(session: Session, ports: Ports) -> str:
 SURELY = 1.2  # our count may be too high
 SAFELY = 0.9  # share of the window, by our count, that leaves room for an answer
 WAY_OUT = (
-    "Ask for less in one message, mention fewer files or lines, start a new session, or choose a model with "
-    "a larger context. If this model has one, set handrail.context.window."
+    "Ask for less in one message, mention fewer files or lines, start a new conversation, or choose a model "
+    "with a larger context. If this model's context is larger than that, set handrail.context.window."
 )
 
 

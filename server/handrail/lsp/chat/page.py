@@ -12,11 +12,12 @@ from handrail.agent.chat.backlog import Backlog
 from handrail.agent.chat.steering import UnreadMessage
 from handrail.agent.chat.transcript import Transcript, TranscriptTurn
 from handrail.agent.chat.view import ASK, TITLE, Answer, Shown, View, facts_key
+from handrail.agent.questions import asked_event
 from handrail.core.conversation.journal import Entry, Returned
 from handrail.core.documents import layout, page_reading
 from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
-from handrail.core.ledger.report import Asked, Ended, Event
+from handrail.core.ledger.report import Ended, Event
 from handrail.lsp.chat import draft as drafts
 from handrail.lsp.chat import interrupted, messages, sent
 from handrail.lsp.chat.feed import Feed
@@ -262,13 +263,7 @@ class ChatPage(ServedPage):
             self._back += waited
             self.queued |= {each.turn: (each.text, False) for each in waited}
         for each in self.asked():
-            event = Asked(
-                call=each.call,
-                subject=each.subject,
-                question=each.id,
-                asks_permission=each.asks_permission,
-            )
-            self.transcript.on_event(each.turn, event)
+            self.transcript.on_event(each.turn, asked_event(each))
 
     async def catch_up(self) -> None:
         """Shows what another process has recorded of the session."""
