@@ -97,7 +97,7 @@ async def test_a_model_reads_and_ends_it_over_http(stage: Stage) -> None:
     assert first.startswith(f"b1: {LINE}\nIt is running.\n")
     assert "It was stopped" in second
     assert (first + second).count("New output:\nready") == 1
-    assert third.endswith("It has printed nothing since the last read.")
+    assert third.endswith("It has printed nothing new.")
 
 
 def results(request: Json) -> list[Json]:

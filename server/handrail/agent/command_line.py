@@ -128,17 +128,19 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
     if isinstance(repository, Failure):
         return repository.message
     if repository is None:  # git says so, unless it can compare files without a repository
-        return "This is not in a git repository." if named and command.names else ()
+        return "The command does not run in a git repository." if named and command.names else ()
     if programs := git.programs(repository.settings):
         return f"The repository's settings make git run a program or work elsewhere: {', '.join(programs)}."
     if command.shows_addresses and repository.has_password:
         return "The address of a remote may contain a password."
     if repository.other:
-        return f"It shows an object that is neither a commit nor a file: {', '.join(repository.other)}."
+        return (
+            f"The command shows an object that is neither a commit nor a file: {', '.join(repository.other)}."
+        )
     if len(repository.names) > LIMIT_NAMES:
-        return "It shows more files than handrail can check."
+        return "The command shows more files than handrail can check."
     if command.names and any(_is_beyond(each, stage.folder, repository.top, ports) for each in named):
-        return "It may compare files outside the repository."
+        return "The command may compare files outside the repository."
     paths = [path for each in named for path in _in_tree(each)]
     return (
         *_places([repository.top], "", ports),

@@ -42,6 +42,7 @@ from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.ledger.report import Ended, Event, Started, State, Superseded, TurnReport
 from handrail.core.policy.grants import Grant
 from handrail.ports import HandrailError, Ports
+from handrail.ports.errors import INTERNAL_ERROR
 
 Listener = Callable[[str, str, Event], None]
 
@@ -223,7 +224,7 @@ class Host:
 
         executor: Executor | None = None
         started = Started(prompt=prompt, mode=self.mode_of(mode))
-        end = End(state=State.FAILED, reason="Internal error in handrail. See its log.", answer="")
+        end = End(state=State.FAILED, reason=INTERNAL_ERROR, answer="")
         try:
             try:
                 mode = await self._mode(mode)

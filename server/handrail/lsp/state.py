@@ -27,7 +27,7 @@ from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
-from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.rules import UNTIL_SETTINGS, Rule
 from handrail.core.results.redact import redact
 from handrail.lsp import convert, model_settings, settings
 from handrail.lsp.backend import Backend
@@ -57,10 +57,6 @@ from handrail.ports import Ports, Provider
 logger = logging.getLogger(__name__)
 
 EDITOR = "editor"  # in the setting `model` it means the client's own, and may be followed by a name
-STRICT = (  # while the client has never told its settings: they may hold stricter rules than the defaults
-    Rule(tool="edit", match="**", decision=Decision.ASK),
-    Rule(tool="terminal", match="*", decision=Decision.ASK),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,7 +271,7 @@ class State:
 
     def rules(self) -> tuple[Rule, ...]:
         """The user's rules; every edit and command is asked about until the client has told its settings."""
-        return self.settings.rules(settings.APPROVALS) + (() if self.has_settled else STRICT)
+        return self.settings.rules(settings.APPROVALS) + (() if self.has_settled else UNTIL_SETTINGS)
 
     def refresh(self) -> None:
         """The settings are known, or have changed."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+SEE_LOG = "The details are in its log (in an editor: the log of its language servers)."
+INTERNAL_ERROR = f"Internal error in handrail. {SEE_LOG}"
+
 
 class HandrailError(Exception):
     """The turn cannot go on; the message is for the user."""

@@ -77,7 +77,7 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
     await until(lambda: bench.host.background.list_commands()[0].unread)
     (second, third) = await turn(bench, read, read, session="s-1")
     assert second.endswith("It is running.\nNew output:\ntwo\n")
-    assert third.endswith("It is running.\nIt has printed nothing since the last read.")
+    assert third.endswith("It is running.\nIt has printed nothing new.")
     (stopped, again) = await turn(
         bench, call("stop", command="b1"), call("stop", command="b1"), session="s-1"
     )

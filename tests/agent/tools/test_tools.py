@@ -153,7 +153,12 @@ async def test_a_line_beyond_the_limit_is_shown_in_part(bench: Bench) -> None:
 async def test_lines_that_are_not_there(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": b"one\n"})
     text = await result(bench, "read_file", path="a.txt", start_line=7)
-    assert text.endswith("The file has no lines 7 to the end.")
+    assert text.endswith("The file has no line 7; it has 1 line.")
+    text = await result(bench, "read_file", path="a.txt", start_line=7, end_line=3)
+    assert text.endswith("The file has no line 7; it has 1 line.")
+    lay_out(bench.root, {"b.txt": b"one\n" * 9})
+    text = await result(bench, "read_file", path="b.txt", start_line=7, end_line=3)
+    assert text.endswith("end_line=3 is before start_line=7; no lines are shown.")
 
 
 # ---- read_output ------------------------------------------------------------------------------------

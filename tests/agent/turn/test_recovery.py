@@ -189,7 +189,8 @@ async def test_a_provider_that_wants_to_be_left_alone_for_long_is_not_asked_agai
     assert (report.state, bench.pauses) == (State.FAILED, [])
     assert (
         report.reason
-        == "HTTP 429: Slow down. It asks handrail to wait 10 minutes. Start a new turn after that."
+        == "HTTP 429: Slow down. The model's server asks handrail to wait 10 minutes. Send your "
+        "message again after that."
     )
 
 

@@ -265,7 +265,7 @@ async def test_what_is_built_and_tested_after_a_yes_is_taken_back(
     report = await bench.turn()
     bench.containment.close()
     (asked,) = bench.approver.asked
-    assert "The command is contained by Landlock" in asked.detail
+    assert "Landlock contains the command" in asked.detail
     (said,) = bench.texts()
     assert "1 passed" in said
     assert "cache could not write" not in said

@@ -37,7 +37,7 @@ TEMPORARY_FOLDERS = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
 POLL_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden
 LAST_CHARS = 20_000  # of what a command in the background has printed, when it ends
 LINGER_S = 0.5  # for output that is still on its way when the command has ended
-GONE = Failure(code=Code.NO_SUCH_FILE, message="The folder to run the command in does not exist.")
+NOT_HERE = Failure(code=Code.NO_SUCH_FILE, message="This is not a path on this machine.")
 
 
 class Processes:
@@ -97,7 +97,7 @@ class Processes:
         """Have be there again what was taken away; see the port."""
         path = path_of(uri)
         if self._containment is None or path is None:
-            return GONE
+            return NOT_HERE
         return await in_thread(self._containment.put_back, path)
 
     async def set_aside(self, name: str) -> SetAside:
@@ -113,7 +113,7 @@ class Processes:
         """Run a command line to its end; see the port."""
         folder = path_of(run.folder)
         if folder is None or not await in_thread(folder.is_dir):
-            return GONE
+            return _no_folder(run.folder if folder is None else str(folder))
         try:
             holding = await self._containment.hold(run.contained) if self._containment is not None else None
         except CannotContainError as problem:
@@ -280,6 +280,14 @@ async def _uncovers(holding: Holding | None) -> None:
     """Wait until a file that was hidden is replaced by one that is not."""
     while holding is None or not holding.mounted or holding.replaced_file() is None:  # noqa: ASYNC110
         await asyncio.sleep(POLL_S)
+
+
+def _no_folder(folder: str) -> Failure:
+    return Failure(
+        code=Code.NO_SUCH_FILE,
+        message=f"The folder {folder} does not exist, so the command was not run.",
+        steps=("Check the argument `folder`.",),
+    )
 
 
 def _containment_failure(why: str) -> Failure:

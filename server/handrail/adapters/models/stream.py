@@ -199,7 +199,10 @@ class Engine:
         at = f" at {shown}" if (shown := _without_login(self._address.base_url)) else ""
         says = "cannot answer now" if isinstance(error, exceptions.ModelHTTPError) else "cannot be reached"
         what = BROKEN_OFF if has_begun else f"The model's server{at} {says}."
-        return ProviderDown(f"{what} {reason}", error.retry_after)
+        check = " Check that it runs, and the setting handrail.baseUrl."
+        is_unreached = shown and not has_begun and not isinstance(error, exceptions.ModelHTTPError)
+        said = f"{reason.removesuffix('.')}.{check}" if is_unreached else reason
+        return ProviderDown(f"{what} {said}", error.retry_after)
 
     def _reason(self, error: object) -> str:
         """Returns the text of an error, shortened and without the key."""

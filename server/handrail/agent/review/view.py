@@ -139,7 +139,7 @@ def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:
     if subject.calls:
         calls = ", ".join(map(code, subject.calls))
         turns = ", ".join(_turn(turn, labels) for turn in subject.turns)
-        blocks.append(f"Made by {turns} in call {calls}.")
+        blocks.append(f"Made by {turns} in {'call' if len(subject.calls) == 1 else 'calls'} {calls}.")
     if subject.has_text:
         blocks.append(surfaces.block(subject.diff, subject.language))
     elif subject.is_protected:

@@ -61,7 +61,10 @@ class ReadFile:
         """The wanted lines with their numbers, as far as *room* goes, and what is not shown of them."""
         wanted = min(self.end_line or len(rows), len(rows))
         if self.start_line > max(wanted, 1):
-            yield f"The file has no lines {self.start_line} to {self.end_line or 'the end'}."
+            if self.start_line <= len(rows):
+                yield f"end_line={self.end_line} is before start_line={self.start_line}; no lines are shown."
+            else:
+                yield f"The file has no line {self.start_line}; it has {_count(rows)}."
             return
         last = min(wanted, self.start_line - 1 + LIMIT_LINES)
         for number in range(self.start_line, last + 1):
@@ -112,8 +115,7 @@ def _describe_encoding(path: str, text: Text) -> str:
     eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line endings, mostly {EOL_NAMES[text.eol]}"
     mark = " with byte order mark" if text.bom else ""
     final = "" if not text.rows or text.eols[-1] else ", no final newline"
-    lines = f"{len(text.rows)} line{'' if len(text.rows) == 1 else 's'}"
-    return f"{path}: {lines}, {text.encoding}{mark}, {eols}{final}{_indentation(text)}"
+    return f"{path}: {_count(text.rows)}, {text.encoding}{mark}, {eols}{final}{_indentation(text)}"
 
 
 def _indentation(text: Text) -> str:
@@ -122,6 +124,10 @@ def _indentation(text: Text) -> str:
         return ""
     unit = indent.unit(text.rows)
     return ", indented by tabs" if unit == "\t" else f", indented by {len(unit)} spaces"
+
+
+def _count(rows: Sequence[str]) -> str:
+    return f"{len(rows)} line{'' if len(rows) == 1 else 's'}"
 
 
 def parse(arguments: call.Arguments) -> ReadFile | Failure:

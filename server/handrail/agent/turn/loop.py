@@ -106,7 +106,10 @@ async def run_turn(session: Session, executor: Executor, parameters: TurnParamet
         if not isinstance(next_one, Session):
             return next_one
         session = next_one
-    return GiveUp(reason=f"The turn reached its limit of {LIMIT_STEPS} steps.", answer=session.text)
+    return GiveUp(
+        reason=f"The turn reached its limit of {LIMIT_STEPS} steps. Send another message to continue.",
+        answer=session.text,
+    )
 
 
 async def _ready(session: Session, executor: Executor, parameters: TurnParameters) -> Session | GiveUp:

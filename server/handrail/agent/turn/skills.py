@@ -61,7 +61,8 @@ class Skills:
             if more := len(self.unreadable[LIMIT_NAMED:]):
                 named += f" and {more:,} more skills"
             sentences.append(
-                f"The model is not told about {named}, because they are not in UTF-8. Save them in UTF-8."
+                f"The model is not told about these skills, because their files are not in UTF-8: {named}. "
+                "Save them in UTF-8."
             )
         return tuple(sentences)
 

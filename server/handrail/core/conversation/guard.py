@@ -62,7 +62,7 @@ class Concern:
     detail: str
 
 
-NO_ENDS = "A no ends the turn."
+NO_ENDS = "If you answer no, the turn ends."
 
 
 def check(recent: RecentSteps) -> Concern | None:
@@ -70,10 +70,10 @@ def check(recent: RecentSteps) -> Concern | None:
     for period in range(1, LONGEST_PERIOD + 1):
         if _repeats(recent.steps, period):
             names = ", ".join(dict.fromkeys(name for step in recent.steps[-period:] for name, _, _ in step))
-            same = "The same step was" if period == 1 else f"The same {period} steps were"
+            same = "the same step" if period == 1 else f"the same {period} steps"
             return Concern(
                 subject=f"The model repeats itself: {names}",
-                detail=f"{same} made {REPEATS} times with the same results. {NO_ENDS}",
+                detail=f"The model took {same} {REPEATS} times with the same results. {NO_ENDS}",
             )
     if recent.failures >= LIMIT_FAILURES:
         return Concern(

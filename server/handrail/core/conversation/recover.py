@@ -383,5 +383,8 @@ def reason_to_give_up(reason: str, attempts: int, wanted_s: float | None) -> str
     """Returns why a turn ends whose provider failed for *reason*; arguments as for `retry`."""
     said = reason if reason.endswith((".", "!", "?")) else f"{reason}."
     if wanted_s is not None and wanted_s > PATIENCE_S:
-        return f"{said} It asks handrail to wait {wanted_s / 60:.0f} minutes. Start a new turn after that."
+        return (
+            f"{said} The model's server asks handrail to wait {wanted_s / 60:.0f} minutes. Send your message "
+            "again after that."
+        )
     return f"{said} handrail tried {attempts} times."

@@ -306,11 +306,12 @@ def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = 
     """
     which = ", ".join(map(str, conflicts))
     said = f" They were {quote(texts[0])}; now they are {quote(texts[1])}." if texts is not None else ""
-    changed = f"{label} has changed in the lines that hunk {which} edits."
+    hunks, them = ("hunk", "it") if len(conflicts) == 1 else ("hunks", "them")
+    changed = f"{label} has changed in the lines that {hunks} {which} would edit."
     return Failure(
         code=Code.STALE_DOCUMENT,
         message=f"{changed}{said} That change was kept.",
-        steps=("Read the document again.", "Then send the hunk again, for the current text."),
+        steps=("Read the document again.", f"Then send {them} again, for the current text."),
     )
 
 

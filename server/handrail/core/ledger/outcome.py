@@ -10,7 +10,9 @@ from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.patches.hunk import Hunk
 
 WAS_DOUBLED = "The editor made this edit twice; the second copy was removed."
-IS_DOUBLED = "The editor made this edit twice, and the second copy could not be removed. Remove it yourself."
+IS_DOUBLED = (
+    "The editor made this edit twice, and the second copy could not be removed: it is still in the document."
+)
 COPIES = frozenset((WAS_DOUBLED, IS_DOUBLED))
 
 

@@ -39,7 +39,7 @@ class Need(StrEnum):
 
 
 WEAKLY_HELD = (
-    "The command is contained by Landlock, which restricts less than bubblewrap: it can write only in the "
+    "Landlock contains the command, but restricts less than bubblewrap: the command can write only in the "
     "workspace and cannot read keys, but it can find out which files exist elsewhere, with their sizes and "
     "times."
 )
@@ -53,8 +53,8 @@ UNCONTAINED = (
 )
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
-        "The command gets network access, even to every server on this machine. Packages that it installs "
-        "(in node_modules, .venv) stay: checkpoints do not cover those folders."
+        "The command gets network access, including to every server on this machine. Packages that it "
+        "installs (in node_modules, .venv) stay: checkpoints do not cover those folders."
     ),
     Need.REPOSITORY: "The command may change the repository itself (.git) or create one; checkpoints cannot "
     "restore that.",

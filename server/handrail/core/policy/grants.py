@@ -38,7 +38,7 @@ class Grant:
         subject, *held = self.subject.split(OPENED_MARK)
         folder, is_command, line = subject.partition("\n")
         if is_command and kind not in RULE_GROUPS:  # those take paths, which may have line ends
-            return f"{self.tool} may run, in {folder}{_in_words(held)}, exactly: {line}"
+            return f"{self.tool} may run exactly this in {folder}{_in_words(held)}: {line}"
         return f"{self.tool} may be used on {self.subject}"
 
 
@@ -55,7 +55,7 @@ def _in_words(held: Sequence[str]) -> str:
     if not held:
         return ""
     profile, *opened = held
-    hows = {Profile.WORK: "contained", WEAK_WORK: "contained by Landlock"}
+    hows = {Profile.WORK: "in the sandbox", WEAK_WORK: "in the Landlock sandbox"}
     how = hows.get(profile, "read-only")
     more = ("in the background" if each == BACKGROUND else f"with {each}" for each in opened)
     return f" ({', '.join((how, *more))})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -44,6 +45,18 @@ ASKED: dict[PlaceKind, str] = {
     PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
     PlaceKind.OWN: "It belongs to handrail's own files.",
 }
+
+
+def why_asked(places: Iterable[Place], by_rule: str) -> str:
+    """
+    Returns why places are asked about, for people; *by_rule* is said of those that only a rule asks about.
+    """
+    paths: dict[str, dict[str, None]] = {}
+    for place in places:
+        paths.setdefault(place.why or ASKED.get(place.kind, by_rule), {})[place.path] = None
+    if len(paths) == 1:
+        return next(iter(paths))
+    return " ".join(f"{', '.join(named)}: {why}" for why, named in paths.items())
 
 
 def is_asked(place: Place, *, is_written: bool) -> bool:

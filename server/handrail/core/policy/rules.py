@@ -50,6 +50,20 @@ class Rule:
         return self.tool in ("*", tool) or (self.tool == kind and kind in RULE_GROUPS)
 
 
+# While a client has never told its settings: they may hold stricter rules than the defaults.
+UNTIL_SETTINGS = (
+    Rule(tool="edit", match="**", decision=Decision.ASK),
+    Rule(tool="terminal", match="*", decision=Decision.ASK),
+)
+
+
+def why_asked(rules: Sequence[Rule]) -> str:
+    """Returns why a rule requires a question, for people."""
+    if tuple(rules[-len(UNTIL_SETTINGS) :]) == UNTIL_SETTINGS:
+        return "The editor has not sent its settings yet."
+    return "Your setting handrail.approvals requires this question."
+
+
 def read(value: object) -> tuple[Rule, ...] | str:
     """The rules in a setting's value, `[{tool, match, verdict}]`; else what is wrong, for the user."""
     if not isinstance(value, list | tuple):

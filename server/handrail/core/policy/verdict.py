@@ -28,7 +28,7 @@ from handrail.core.policy.containment import (
     Sandbox,
 )
 from handrail.core.policy.grants import BACKGROUND, OPENED_MARK, WEAK_WORK, Grant, Rights
-from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked
+from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked, why_asked
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 from handrail.core.policy.tool_kind import ToolKind
@@ -199,16 +199,14 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
     grants = frozenset(Grant(tool=request.tool, subject=place.identity) for place in asked)
     if grants <= rights.grants:
         return Allow()
-    reasons = dict.fromkeys(place.why or ASKED.get(place.kind, BY_RULE) for place in asked)
     return Ask(
         subject=", ".join(dict.fromkeys(place.path for place in asked)),
-        detail=" ".join(reasons),
+        detail=why_asked(asked, rules.why_asked(rights.rules)),
         grants=grants,
         outside=any(place.kind is PlaceKind.OUTSIDE for place in asked),
     )
 
 
-BY_RULE = "Your setting handrail.approvals requires this question."
 OPENED_BY_NAME = frozenset({PlaceKind.PROTECTED, PlaceKind.RUNS_LATER, PlaceKind.OUTSIDE})
 
 
@@ -218,11 +216,9 @@ def _of_nothing(request: Request, rights: Rights) -> Verdict:
         case Decision.BLOCK:
             return Block(failure=_block(request.tool, ""))
         case Decision.ASK:
-            grant = Grant(tool=request.tool, subject="")
+            grant, why = Grant(tool=request.tool, subject=""), rules.why_asked(rights.rules)
             allowed = grant in rights.grants
-            return (
-                Allow() if allowed else Ask(subject=request.tool, detail=BY_RULE, grants=frozenset({grant}))
-            )
+            return Allow() if allowed else Ask(subject=request.tool, detail=why, grants=frozenset({grant}))
         case _:
             return Allow()
 
@@ -246,7 +242,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
         return Allow()
     is_by_rule = why is None and not asks_for_more
     if Decision.ASK in said:
-        why = BY_RULE
+        why = rules.why_asked(rights.rules)
     elif is_work and request.sandbox is Sandbox.AUTO and not request.available.is_weak:
         why = None
     reasons = _of_background(request, is_work=is_work) + ([why] if why else [])

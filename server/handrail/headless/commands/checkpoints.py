@@ -92,7 +92,7 @@ async def _prune(options: Options, checkpoints: list[str], stage: Stage) -> int:
         question = f"Remove {', '.join(checkpoints)} permanently? [y/N]"
         answer = await read_line(question, stage) if terminal.can_ask() else None
         if answer is None or answer.strip().lower() not in ("y", "yes"):
-            raise HeadlessError("Nothing was removed. To remove it, answer y or give --yes.")
+            raise HeadlessError("Nothing was removed. To remove, answer y or give --yes.")
     async with client_of(options, stage) as client:
         json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
     stage.show.pruned_checkpoints(*values.pruned_checkpoints(json))

@@ -93,7 +93,7 @@ async def _delete(options: Options, sessions: list[str], stage: Stage) -> int:
         question = f"Delete {', '.join(sessions)} permanently? [y/N]"
         answer = await read_line(question, stage) if terminal.can_ask() else None
         if answer is None or answer.strip().lower() not in ("y", "yes"):
-            raise HeadlessError("Nothing was deleted. To delete it, answer y or give --yes.")
+            raise HeadlessError("Nothing was deleted. To delete, answer y or give --yes.")
     async with client_of(options, stage) as client:
         for session in sessions:
             await stage.interrupts.guard(_ask(client, "delete", {"session": session}))

@@ -23,7 +23,7 @@ from handrail.adapters.models.address import Address
 from handrail.adapters.models.worker import frames
 from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Message, Piece, ToolOffer
-from handrail.ports.errors import ProviderDown, ProviderError
+from handrail.ports.errors import SEE_LOG, ProviderDown, ProviderError
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ main()
 """
 PATH = [os.path.abspath(each) for each in sys.path if each]  # as it is before a folder can have changed
 GONE = "The process that talks to the model has ended."
-BROKEN = "Internal error in handrail while it was talking to the model. See its log."
+BROKEN = f"Internal error in handrail while it was talking to the model. {SEE_LOG}"
 
 
 @dataclass(kw_only=True)

@@ -18,7 +18,7 @@ from handrail.core.policy.place import ASKED, Place
 from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError, Document, Ports
 
-APPEARED = "This appeared while a command was running, and was moved away until you answer."
+APPEARED = "These files appeared while a command was running. They were moved away until you answer."
 NOTHING_CHANGED = CommandEffects()
 
 

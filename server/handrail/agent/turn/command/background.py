@@ -27,11 +27,12 @@ from handrail.core.failure import Code, Failure
 from handrail.core.policy.containment import Contained, Profile
 from handrail.core.policy.place import Place
 from handrail.ports import CheckpointError, HandrailError, Ports
+from handrail.ports.errors import INTERNAL_ERROR
 
 LIMIT_RUNNING = 4  # of a session: the more there are, the less clear is which one made a change
 LIMIT_ENDED = 8  # ended commands of a session whose output is kept
 FIRST_S = 1.0  # a command that fails at once is reported at once
-BROKEN = Failure(code=Code.TOOL_FAILED, message="Internal error in handrail. See its log.")
+BROKEN = Failure(code=Code.TOOL_FAILED, message=INTERNAL_ERROR)
 
 
 class UnknownCommandError(HandrailError):
@@ -391,7 +392,7 @@ def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
         message=f"This session has no background command {name!r}. {_known_ids(known)}",
-        steps=("If you started it before handrail was started again, it has ended.",),
+        steps=("If you started it before handrail was restarted, it has ended.",),
     )
 
 

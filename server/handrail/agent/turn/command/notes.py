@@ -28,8 +28,8 @@ def stale_text_note(left: Sequence[str], ports: Ports) -> str:
 def own_network_note(contained: Contained) -> str:
     """Says that other commands cannot reach a server that a background command starts."""
     return (
-        "It has its own network: other commands can reach a server in it only if both run with "
-        "`needs: network`."
+        "This command has a network of its own. Other commands can reach a server that it starts only if it "
+        "and they run with `needs: network`."
         if contained.profile is Profile.WORK and Need.NETWORK not in contained.needs
         else ""
     )

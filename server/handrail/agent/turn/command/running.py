@@ -65,10 +65,8 @@ class BackgroundCommand:
         match self.answer:
             case None:
                 return "It is running."
-            case Failure(message=message):
-                return f"It has ended: {message}"
-            case CommandReport(failure=Failure(message=message)):
-                return f"It has ended: {message}"
+            case Failure(message=message) | CommandReport(failure=Failure(message=message)):
+                return f"It has ended. {message}"
             case CommandReport(text=text):
                 return f"It has ended. {text.strip()}"
 
@@ -105,11 +103,7 @@ class BackgroundCommand:
         if shown:
             said.append(f"New output:\n{shown}")
         else:
-            said.append(
-                "Its output is withheld."
-                if self.is_withheld
-                else "It has printed nothing since the last read."
-            )
+            said.append("Its output is withheld." if self.is_withheld else "It has printed nothing new.")
         return f"{self.id}: {self.line}\n" + "\n".join(filter(None, said))
 
 

@@ -39,6 +39,10 @@ LIMIT_PATHS = 50  # that are looked at to find out whether any is a file
 SAID_CHARS = 200
 NOT_RUN = (126, 127)  # a shell's exit code if the program does not exist
 SIGNALLED = 128
+STOPPED_FOR = {
+    End.FULL: "nearly filled the disk and was stopped",
+    End.CROWDED: "started thousands of processes and was stopped",
+}
 STDIN_NAMES = frozenset({"-", "<stdin>", "stdin"})
 
 Results = Mapping[str, tuple[Problem, ...] | Unknown]
@@ -289,8 +293,8 @@ class _Once:
                 return self.unknown(why, is_passing=True)
             case End.STOPPED:
                 return self.unknown("did not finish in time", is_passing=True)
-            case _:
-                return self.unknown(f"was stopped ({ran.end.value})", is_final=True)
+            case End.FULL | End.CROWDED:
+                return self.unknown(STOPPED_FOR[ran.end], is_final=True)
 
     async def _names_files(self, reported: Sequence[CheckProblem], folder: Place) -> bool:
         """
