@@ -77,7 +77,7 @@ async def test_two_windows_send_at_once(stage: Stage, habits: Habits) -> None:
     )
     for editor, begun in zip((first, second), found, strict=True):
         if isinstance(begun, BaseException):
-            assert "another handrail" in str(begun)
+            assert "in use in another window" in str(begun)
         else:
             await editor.request("turn.wait", turn=begun["turn"])
     for editor, page, said, begun in (

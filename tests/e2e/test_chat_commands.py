@@ -199,14 +199,15 @@ async def test_a_last_turn_of_which_not_all_can_be_undone(stage: Stage, habits: 
         answer("Done."),
     )
     editor = await stage.start(habits, settings=model)
+    a = editor.desk.open(stage.root / "a.txt")
     uri = await opened(editor)
     await says(editor, uri, "Shout.\n")
     await shows(editor, uri, "Done.")
-    stage.put("a.txt", "ONE!\n")
+    editor.desk.type(a, "!", after="ONE")
     await command(editor, uri, "/undo\n")
     said = "but not all of its changes could be undone: 0 documents restored."
     text = await shows(editor, uri, f"The last turn was removed from the conversation, {said}")
-    assert (stage.root / "a.txt").read_text() == "ONE!\n"
+    assert editor.desk[a] == "ONE!\n"
     assert "Done." not in text
 
 

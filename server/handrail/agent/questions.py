@@ -26,16 +26,6 @@ class NotOpenError(HandrailError):
     """A client named a question that is not open, or a choice that it does not offer."""
 
 
-def asked_event(question: Question) -> Asked:
-    """Returns the event that says that a question is asked."""
-    return Asked(
-        call=question.call,
-        subject=question.subject,
-        question=question.id,
-        asks_permission=question.asks_permission,
-    )
-
-
 def how_it_ended(end: QuestionEnd, asked: Asked | Decided) -> str:
     """Returns how a question ended, as words that follow its subject."""
     choice = asked.choice or DENY

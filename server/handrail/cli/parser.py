@@ -279,7 +279,8 @@ def _settings(parser: argparse.ArgumentParser) -> None:
             "--model",
             "model",
             "MODEL",
-            "paste, or a model such as ollama:NAME (default: the setting model in config.toml, else paste)",
+            "paste, or a model such as ollama:NAME (default: the setting model in config.toml, or "
+            "else paste)",
         ),
         ("--base-url", "baseUrl", "URL", "the address of the model's server"),
         (
@@ -287,7 +288,7 @@ def _settings(parser: argparse.ArgumentParser) -> None:
             "mode",
             "MODE",
             "edit, ask or plan; ask and plan change nothing (default: the setting mode in config.toml, "
-            "else edit)",
+            "or else edit)",
         ),
         ("--set", None, "NAME=VALUE", "any setting of docs/settings.md; the value is JSON or plain text"),
     ):

@@ -83,7 +83,7 @@ async def test_an_unknown_session_is_an_error_and_not_to_be_continued(
         async with place.chat(session="s-0", server=server):
             pass
     told = capsys.readouterr()
-    assert "does not exist. `handrail session list` lists the sessions." in told.err
+    assert "No conversation has the ID 's-0'. `handrail session list` lists the sessions." in told.err
     assert "continue with" not in told.out + told.err
 
 

@@ -10,13 +10,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from handrail.agent.questions import asked_event
 from handrail.agent.tools.call import Edits, UserQuestion
 from handrail.agent.turn.edit.plan import Planner, preview
 from handrail.agent.turn.resolve import Ready
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
-from handrail.core.ledger.report import Event, QuestionEnd
+from handrail.core.ledger.report import Asked, Event, QuestionEnd
 from handrail.core.policy import verdict
 from handrail.core.policy.grants import SAVES, Grant, Rights
 from handrail.core.policy.verdict import Allow, Ask, Block
@@ -196,6 +195,16 @@ class Approvals:
             raise
         finally:
             self.observe(replace(asked, end=end, choice=choice))
+
+
+def asked_event(question: Question) -> Asked:
+    """Returns the event that says that a question is asked."""
+    return Asked(
+        call=question.call,
+        subject=question.subject,
+        question=question.id,
+        asks_permission=question.asks_permission,
+    )
 
 
 def _rows(diff: str) -> list[str]:

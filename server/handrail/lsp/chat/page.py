@@ -12,7 +12,7 @@ from handrail.agent.chat.backlog import Backlog
 from handrail.agent.chat.steering import UnreadMessage
 from handrail.agent.chat.transcript import Transcript, TranscriptTurn
 from handrail.agent.chat.view import ASK, TITLE, Answer, Shown, View, facts_key
-from handrail.agent.questions import asked_event
+from handrail.agent.turn.approvals import asked_event
 from handrail.core.conversation.journal import Entry, Returned
 from handrail.core.documents import layout, page_reading
 from handrail.core.documents.layout import Counted
