@@ -374,7 +374,11 @@ async def test_lenses_links_symbols_and_folds(stage: Stage, habits: Habits) -> N
     assert titles == [
         *((0, title) for title in ("Switch to the mode ask", "Switch to the mode plan")),
         *((0, title) for title in ("Choose the model…", "Summarise this conversation")),
-        *((rows.index("## You"), "Send again…"), (last, "Send"), (last, "New conversation")),
+        *(
+            (rows.index("## You"), "Send again in a new conversation"),
+            (last, "Send"),
+            (last, "New conversation"),
+        ),
     ]
     (link,) = await editor.call("textDocument/documentLink", document)
     assert link["target"] == f"{(stage.root / 'a.txt').as_uri()}#L20"

@@ -20,7 +20,7 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("sessions", "[ID]", "list earlier sessions, or continue one"),
     ("model", "[MODEL]", "show the model, or use another one from the next turn on"),
     ("mode", "[edit|ask|plan]", "show or set what turns may do; ask and plan only read"),
-    ("stop", "[ID]", "list the commands in the background, or stop one"),
+    ("stop", "[ID]", "list the background commands, or stop one (Ctrl-C stops the turn)"),
     ("cost", "", "show the tokens and cost of the session so far"),
     ("help", "", "show these commands and keys"),
     ("quit", "", "quit, and show the command that continues the session"),

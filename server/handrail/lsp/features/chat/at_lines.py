@@ -170,7 +170,7 @@ def _lenses(state: State, page: ChatPage, key: str, at: int, uri: str) -> Iterat
         if not one.copied and _may_retry(page, one):
             yield lens(at, RETRY, protocol.CHAT_RETRY, {"uri": uri, "turn": one.turn})
         if not one.copied:
-            yield lens(at, "Send again…", *_retry_request(one, uri))
+            yield lens(at, "Send again in a new conversation", *_retry_request(one, uri))
 
 
 def _lenses_above(at: int, actions: Iterable[lsp.CodeAction]) -> Iterator[lsp.CodeLens]:
