@@ -896,6 +896,7 @@ local function ask(open)
     elseif choices[word or ""] then
       request(client, "approval/answer", { approval = question.id, choice = choices[word] })
     else
+      vim.cmd.redraw() -- what is said then does not follow the prompt, beyond the end of the line
       local typo = word and word ~= "" and ("%q is not one of the answers; "):format(visible(word)) or ""
       say(typo .. "the question stays open")
     end
@@ -1031,8 +1032,8 @@ local function ended(code, signal, id)
     elseif client and start_again(client, buffers) then
       say(("the server has ended%s; it is being restarted"):format(turn), vim.log.levels.ERROR)
     else
-      local told = "the server has ended%s and is not restarted; see :checkhealth vim.lsp, then start it with :Handrail"
-      say(told:format(turn), vim.log.levels.ERROR)
+      local told = "the server keeps ending; see :checkhealth vim.lsp" -- short, for 80 columns; :Handrail starts it
+      say(told .. (turn ~= "" and (" (it ended%s)"):format(turn) or ""), vim.log.levels.ERROR)
     end
     redraw_status()
   end)
