@@ -201,7 +201,7 @@ async def test_without_settings_every_edit_and_command_is_asked_about(
     report = await editor.request("turn.wait", turn=started["turn"])
     assert statuses(report) == ["denied"]
     (question,) = editor.questions
-    assert "The editor has not sent its settings yet." in question["detail"]
+    assert "The editor has not sent its settings yet." in question["message"]
     assert any("asks before every edit and command" in each.message for each in editor.messages)
     editor.errors.clear()
 

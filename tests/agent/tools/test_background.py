@@ -82,7 +82,7 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
         bench, call("stop", command="b1"), call("stop", command="b1"), session="s-1"
     )
     for text in (stopped, again):
-        assert "It has ended: It was stopped, together with everything that it started." in text
+        assert "It has ended. It was stopped, together with everything that it started." in text
     assert not bench.host.background.list_commands()[0].is_running
 
 
@@ -163,7 +163,7 @@ async def test_it_has_no_more_time_than_it_asks_for(bench: Bench) -> None:
     await turn(bench, begin("exec sleep 60", timeout_s=1))
     await ended(bench)
     (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
-    assert "It has ended: The command took longer than 1 s" in text
+    assert "It has ended. The command took longer than 1 s" in text
 
 
 async def test_what_it_leaves_when_it_returns_is_ended(bench: Bench) -> None:

@@ -65,7 +65,7 @@ def files(bench: Contained) -> set[str]:
 async def test_it_is_asked_about_and_contained_and_taken_back(bench: Contained) -> None:
     reaches = "e=.en; cat ${e}v > seen; g=.gi; echo x > ${g}t/config"
     (told,) = await turn(bench, begin(f"{reaches}; echo two > a.txt; {WAITS}; rm go; touch made"))
-    assert "only if both run with `needs: network`." in told
+    assert "only if it and they run with `needs: network`." in told
     (asked,) = bench.approver.asked
     assert "runs in the background" in asked.detail
     assert "without a sandbox" not in asked.detail
