@@ -92,6 +92,13 @@ const STEPS = {
     assert.match(await textOf("[data-question]"), /the vault/);
     assert.equal(await page.locator("[aria-live=polite]").textContent(), "Handrail is waiting for your answer. Handrail asks: vault");
   },
+  "what follows when a question times out depends on who asks it": async () => {
+    const asked = (kind) => [{ kind: "question", id: "q", turn: "t", subject: "the vault", approval: { ...QUESTION, kind }, until: "2026-01-01T00:00:00Z" }];
+    await show(asked("command"));
+    assert.match(await textOf("[data-until]"), /it counts as a no\.$/);
+    await show(asked("question"));
+    assert.match(await textOf("[data-until]"), /the turn continues without one\.$/);
+  },
   "an item that lacks what it always had does not take the others away": async () => {
     await show([{ ...CALL, title: undefined }, { kind: "hologram", id: "h" }, { kind: "words", id: "x", turn: "t", text: "All is well." }]);
     const texts = await textOf("#items");
