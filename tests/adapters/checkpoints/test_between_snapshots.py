@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -61,6 +62,24 @@ async def test_permissions_and_text_of_the_same_size_and_time_are_found(kept: Sh
         "b": Kind.CHANGED,
     }
     assert changed(await kept.after_command(step(number=2), second)) == {"b": Kind.CHANGED}
+
+
+@pytest.mark.parametrize("name", [b"two\nlines", b"caf\xe9", "\u00e9\U0001f600".encode(), b'"\\'], ids=repr)
+async def test_names_of_all_kinds_are_known_again(kept: ShadowRepo, root: Path, name: bytes) -> None:
+    path = root / os.fsdecode(name)
+    path.write_bytes(b"one\n")
+    path.chmod(0o644)
+    first = await kept.before_command(step(number=1))
+    path.chmod(0o600)
+    second = await kept.before_command(step(number=2), since=first)
+    path.write_bytes(b"two\n")
+    assert [
+        each.change for each in (await kept.after_command(step(number=1), first, until=second)).changes
+    ] == [Kind.CHANGED]
+    (each,) = (await kept.after_command(step(number=2), second)).changes
+    assert each.uri == uri_of(path)
+    restored = (await plan(kept))[uri_of(path)]
+    assert (restored.before.raw, restored.before.mode) == (b"one\n", 0o644)
 
 
 async def test_what_a_call_has_edited_is_not_the_commands_and_is_named(kept: ShadowRepo, root: Path) -> None:

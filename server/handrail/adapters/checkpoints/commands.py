@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from dulwich.objects import ShaFile
 
 from handrail.adapters.checkpoints.record import Entry, change, keep
+from handrail.adapters.checkpoints.touched import Touched, images_of, mode_now, touched_rights
 from handrail.adapters.checkpoints.tree import stored_path
 from handrail.adapters.files import files, links
 from handrail.adapters.files.paths import fold_case, root_names, shown_path
@@ -27,7 +27,7 @@ from handrail.adapters.worktrees import plain, stats
 from handrail.adapters.worktrees.git import Git, split
 from handrail.adapters.worktrees.snapshot import Trees
 from handrail.adapters.worktrees.state import Difference, TreeState
-from handrail.core.checkpoint import LINK, CommandChange, Image, NotCovered, Snapshot, StepId
+from handrail.core.checkpoint import CommandChange, NotCovered, Snapshot, StepId
 from handrail.ports import CheckpointError
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
@@ -38,6 +38,7 @@ TOO_MANY = "it has too many files, so changes of only permissions are not detect
 GONE = "removed by the command; checkpoints do not include repositories"
 SAVED = "saved in the editor while the command ran, so it is left unchanged"
 EDITED = "also edited by another call while the command ran, so the change counts as that call's"
+DAMAGED = "The snapshot that was taken before the command is missing or damaged."
 UNKNOWN = "changed by the command; its earlier text is unknown"
 
 
@@ -63,24 +64,6 @@ class CommandChanges:
             changes=tuple(each for each in self.changes if each.uri not in uris),
             not_covered=(*self.not_covered, *(NotCovered(path=each.path, reason=why) for each in theirs)),
         )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Touched:
-    """
-    A file that differs.
-
-    Attributes:
-        after: None if it cannot be had.
-        new_folders: All that a command made.
-        is_shared: Whether the command made it one file with another.
-    """
-
-    path: Path
-    before: Image
-    after: Image | None
-    new_folders: frozenset[Path]
-    is_shared: bool = False
 
 
 class Commands:
@@ -113,9 +96,9 @@ class Commands:
     def _take_before(self, name: str, note: Mapping[str, object], since: str) -> Snapshot:
         """Takes the snapshot with git. Raises CheckpointError, OSError."""
         known = self._read(since).get("taken") if since else None
-        before = TreeState(**known) if known else TreeState()
+        before = _state(known) if known else TreeState()
         taken = Trees(self._home / SCRATCH, self._roots).take_anew(before)
-        self._write(name, {**note, "taken": {each.name: getattr(taken, each.name) for each in fields(taken)}})
+        self._write(name, {**note, "taken": taken.to_json()})
         too_many = {top: TOO_MANY for top, seen in taken.seen.items() if seen is None}
         not_covered = (*self._with_reasons(taken.left_out), *self._with_reasons(too_many))
         return Snapshot(id=name, not_covered=not_covered, borrows=taken.borrows)
@@ -150,24 +133,28 @@ class Commands:
 
     def _whole(
         self, note: dict[str, Any], later: dict[str, Any], left_out: dict[str, str]
-    ) -> Iterator[_Touched]:
+    ) -> Iterator[Touched]:
         """Yields the differences between work trees; adds to *left_out* what is unknown or not kept."""
-        before = TreeState(**note["taken"])
+        before = _state(note["taken"])
         trees = Trees(self._home / SCRATCH, self._roots)
-        after = TreeState(**later["taken"]) if "taken" in later else trees.take(before)
+        after = _state(later["taken"]) if "taken" in later else trees.take(before)
         for path, reason in {**before.left_out, **after.left_out}.items():
             same = before.stamps.get(path) == after.stamps.get(path)
             left_out[path] = reason if same else f"changed by the command, and {reason}"
         left_out |= dict.fromkeys((each for each in before.repositories if not os.path.lexists(each)), GONE)
         groups = list(trees.differences(before, after))
         differing = _join(each for _, group in groups for each in group)
-        yield from _of_rights(before, [path for path in map(Path, after.rights) if path not in differing])
+        mode_after = after.mode if "taken" in later else mode_now  # what has changed since is another's
+        others = [path for path in map(Path, after.rights) if path not in differing]
+        for top in map(Path, before.trees):
+            mine_only = [path for path in others if before.top_of(path) == top]
+            yield from touched_rights(trees.store_of(top), before, mine_only, mode_after)
         for git, group in groups:
             mine = [differing.pop(each.path) for each in group if each.path in differing]
             contents = _contents([git, *(other for other, _ in groups if other is not git)], mine)
             folders = _folders(git, before.trees.get(os.fspath(git.work_tree)), mine)
             for each in mine:
-                images = _images(each, contents, before.mode(each.path))
+                images = images_of(each, contents, before.mode(each.path), mode_after(each.path))
                 if images and not each.modes[1] and (hidden := _hiding_path(each.path, after.left_out)):
                     images = images[0], links.read_image(each.path)
                     if images[1] is not None and hidden == os.fspath(each.path):
@@ -177,13 +164,13 @@ class Commands:
                 elif images is None:
                     left_out[os.fspath(each.path)] = "changed by the command; its earlier text cannot be read"
                 else:
-                    touched = _Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
+                    touched = Touched(path=each.path, before=images[0], after=images[1], new_folders=folders)
                     shared = stats.has_other_names(each.path, before.stat_of(each.path))
                     yield replace(touched, is_shared=shared)
 
     def _plain(
         self, before: plain.PlainFiles, after: plain.PlainFiles | None, left_out: dict[str, str]
-    ) -> Iterator[_Touched]:
+    ) -> Iterator[Touched]:
         """Yields the differences between two copies; adds to *left_out* what is unknown or not kept."""
         if after is None:
             raise CheckpointError(
@@ -199,7 +186,7 @@ class Commands:
             elif before.files.get(path) != after.files.get(path):
                 images = before.image(path), after.image(path)
                 shared = stats.has_other_names(Path(path), None)
-                touched = _Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
+                touched = Touched(path=Path(path), before=images[0], after=images[1], new_folders=new)
                 yield replace(touched, is_shared=shared)
 
     def left_behind(self) -> list[tuple[str, StepId]]:
@@ -227,7 +214,7 @@ class Commands:
         for suffix in (".json", EDITS):
             (self._home / NOTES / f"{name}{suffix}").unlink(missing_ok=True)
 
-    def _entry(self, each: _Touched) -> tuple[Entry, list[ShaFile]]:
+    def _entry(self, each: Touched) -> tuple[Entry, list[ShaFile]]:
         before, of_before = keep(each.before)
         after, of_after = keep(each.after) if each.after is not None else (None, [])
         if before.blob is None:
@@ -265,9 +252,15 @@ class Commands:
             note: dict[str, Any] = json.loads((self._home / NOTES / f"{name}.json").read_bytes())
             return note
         except (ValueError, FileNotFoundError) as error:
-            raise CheckpointError(
-                "The snapshot that was taken before the command is missing or damaged."
-            ) from error
+            raise CheckpointError(DAMAGED) from error
+
+
+def _state(given: dict[str, Any]) -> TreeState:
+    """Reads the state in a note. Raises CheckpointError."""
+    try:
+        return TreeState.from_json(given)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise CheckpointError(DAMAGED) from error
 
 
 def note_edited(home: Path, uris: Iterable[str]) -> None:
@@ -313,35 +306,6 @@ def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, b
     return result
 
 
-def _of_rights(before: TreeState, paths: Sequence[Path]) -> Iterator[_Touched]:
-    """The files of which only the permission bits have changed."""
-    for path in paths:
-        image, mode = links.read_image(path), before.mode(path)
-        if image is not None and image.raw is not None and mode is not None and not image.is_link:
-            touched = _Touched(
-                path=path, before=replace(image, mode=mode), after=image, new_folders=frozenset()
-            )
-            yield replace(touched, is_shared=stats.has_other_names(path, before.stat_of(path)))
-
-
-def _images(
-    each: Difference, contents: dict[str, bytes], known: int | None
-) -> tuple[Image, Image | None] | None:
-    """
-    Returns the contents of the path before the command, with the mode *known*, and after it; None if they
-    cannot be read.
-    """
-    if any(mode and blob not in contents for mode, blob in zip(each.modes, each.blobs, strict=True)):
-        return None
-    now = _mode_now(each.path)
-    known = _mode(each.modes[0], now) if known is None else known
-    images = []
-    for mode, blob, bits in zip(each.modes, each.blobs, (known, now), strict=True):
-        held = Image(raw=contents[blob], mode=LINK if mode == LINK else bits) if mode else Image(raw=None)
-        images.append(held)
-    return images[0], images[1]
-
-
 def _hiding_path(path: Path, left_out: Mapping[str, str]) -> str | None:
     """
     Returns the left-out path of a snapshot because of which it is unknown whether *path* existed: itself, or
@@ -349,24 +313,6 @@ def _hiding_path(path: Path, left_out: Mapping[str, str]) -> str | None:
     """
     above = map(os.fspath, (path, *path.parents))
     return next((each for each in above if each in left_out), None)
-
-
-def _mode_now(path: Path) -> int | None:
-    """The permission bits of a file; a link has none of its own."""
-    try:
-        mode = os.lstat(path).st_mode
-    except OSError:
-        return None
-    return None if stat.S_ISLNK(mode) else stat.S_IMODE(mode)
-
-
-def _mode(of_git: int, now: int | None) -> int:
-    """The permission bits of a file of which git knows whether it is a program, and *now* the rest."""
-    if now is None:
-        return stat.S_IMODE(of_git)
-    runs = 0o111 & (now >> 2) if of_git & 0o100 else 0  # who may read it may run it
-    opened = 0o022 if now & 0o002 else 0  # few files are everybody's to write, so the command made it so
-    return now & ~0o111 & ~opened | runs
 
 
 def _folders(git: Git, tree: str | None, group: Sequence[Difference]) -> frozenset[Path]:

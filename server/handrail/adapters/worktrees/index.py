@@ -80,6 +80,12 @@ def list_files(git: Git) -> Listed:
     return Listed(names=names, blobs=blobs)
 
 
+def list_tree(git: Git, tree: str) -> dict[bytes, str]:
+    """Returns the blobs of a tree by the names of their files. Raises CheckpointError."""
+    lines = (line.split(b"\t", 1) for line in _lines(git.run("ls-tree", "-r", "-z", tree)))
+    return {name: about.split(b" ")[2].decode("ascii") for about, name in lines}
+
+
 def reread(git: Git, names: Set[bytes]) -> None:
     """Makes git read *names* again, whatever its index says about them. Raises CheckpointError."""
     lines = (line for line in _lines(git.run("ls-files", "-v", "-s", "-z")) if line[PATH:] in names)

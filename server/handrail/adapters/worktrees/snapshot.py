@@ -82,14 +82,14 @@ class Trees:
             top, user = waiting.pop()
             if os.fspath(top) in taken.trees:
                 continue
-            git, nested = self._git(top), self._update(top, user, taken)
+            git, nested = self.store_of(top), self._update(top, user, taken)
             with ThreadPoolExecutor(max_workers=1) as beside:
                 writing = beside.submit(copy_context().run, _write_tree, git)
                 if describes:
                     are_whole.append(self._describe(git, taken))
                 taken.trees[os.fspath(top)] = writing.result()
             waiting += map(self._home, nested)
-        borrows = any(self._git(Path(top)).borrows for top in taken.trees)
+        borrows = any(self.store_of(Path(top)).borrows for top in taken.trees)
         there = [path for top in taken.trees if os.path.lexists(path := os.path.join(top, ".git"))]
         return replace(taken, borrows=borrows, repositories=there), all(are_whole)
 
@@ -121,7 +121,7 @@ class Trees:
 
     def _home(self, folder: Path) -> tuple[Path, UserRepository | None]:
         """The work tree that a folder belongs to, with the user's repository if it is needed and of use."""
-        if os.path.lexists(folder / ".git") and self._git(folder).is_made:
+        if os.path.lexists(folder / ".git") and self.store_of(folder).is_made:
             return folder, None
         user = user_repository(folder)
         if user is None or (user.top != folder and user.ignores(folder)):
@@ -131,12 +131,13 @@ class Trees:
     def differences(self, before: TreeState, after: TreeState) -> Iterator[tuple[Git, Sequence[Difference]]]:
         """Yields the differences in each work tree, with the repository that has the blobs."""
         for top in {**before.trees, **after.trees}:
-            git = self._git(Path(top))
+            git = self.store_of(Path(top))
             trees = [each.trees.get(top) or _empty(git) for each in (before, after)]
             if trees[0] != trees[1]:
                 yield git, tuple(_differences(git, trees))
 
-    def _git(self, top: Path) -> Git:
+    def store_of(self, top: Path) -> Git:
+        """Returns the repository that has the trees of the work tree *top*."""
         name = hashlib.sha256(os.fsencode(top)).hexdigest()[:16]
         return Git(self._scratch / name, top)
 
@@ -145,7 +146,7 @@ class Trees:
         Brings the index of *top* up to date, with all but the tree in *taken*; returns the repositories
         nested in it.
         """
-        git = self._git(top)
+        git = self.store_of(top)
         copied = self._begin(git, top, user)
         modes = _Modes(git)
         known = taken.seen.get(os.fspath(top)) or {}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Any, Self
 
 from handrail.adapters.worktrees import stats
 
@@ -35,6 +36,21 @@ class TreeState:
     rights: list[str] = field(default_factory=list)
     borrows: bool = False
     repositories: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns its JSON, which `from_json` reads."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {**values, "seen": {top: stats.to_json(seen) for top, seen in self.seen.items()}}
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Self:
+        """Returns the state of which `to_json` made this. Raises ValueError, KeyError, TypeError."""
+        return cls(**{**given, "seen": {top: stats.from_json(seen) for top, seen in given["seen"].items()}})
+
+    def top_of(self, path: Path) -> Path | None:
+        """Returns the innermost work tree that has *path* in it."""
+        tops = [Path(top) for top in self.trees if path.is_relative_to(top)]
+        return max(tops, key=lambda top: len(top.parts), default=None)
 
     def mode(self, path: Path) -> int | None:
         """The permission bits of a file, where they are known."""

@@ -9,16 +9,42 @@ from __future__ import annotations
 
 import os
 import stat
+from array import array
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 # By name: the mode, when anything about the file last changed in ns, how many names it has, and its number.
 Stats = Mapping[str, Sequence[int]]
+Json = dict[str, str]
+FIELDS = 4
+NUMBER = 2**63 - 1  # what is kept of a file's number
 
 LIMIT_FILES = 50_000  # a tenth of a second
 SECOND_NS = 10**9
 TICK_NS = SECOND_NS // 50  # by how much the time of a file may lag behind the clock
+
+
+def to_json(seen: Stats | None) -> Json | None:
+    """
+    Returns metadata in a form that is quickly written as JSON, even that of many files; `from_json` reads it.
+    """
+    if seen is None:
+        return None
+    numbers = array("q", chain.from_iterable(seen.values()))
+    return {"names": "\0".join(seen), "numbers": b64encode(numbers.tobytes()).decode("ascii")}
+
+
+def from_json(given: Json | None) -> Stats | None:
+    """Returns what `to_json` was given. Raises ValueError."""
+    if given is None:
+        return None
+    numbers = array("q", b64decode(given["numbers"]))
+    fields = [iter(numbers)] * FIELDS
+    names = given["names"].split("\0") if numbers else ()
+    return dict(zip(names, zip(*fields, strict=True), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +97,7 @@ def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
         return False
     if not stat.S_ISREG(now.st_mode) or now.st_nlink < 2:
         return False
-    return not was or was[2] < 2 or was[3] != now.st_ino
+    return not was or was[2] < 2 or was[3] != now.st_ino & NUMBER
 
 
 def _stat(path: str) -> Sequence[int]:
@@ -80,4 +106,4 @@ def _stat(path: str) -> Sequence[int]:
         status = os.lstat(path)
     except OSError:
         return ()
-    return status.st_mode, status.st_ctime_ns, status.st_nlink, status.st_ino
+    return status.st_mode, status.st_ctime_ns, status.st_nlink, status.st_ino & NUMBER
