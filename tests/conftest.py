@@ -39,8 +39,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--editors",
         default="all",
-        choices=("all", "one"),
-        help="The editors in which end-to-end tests play: `one` for each test, by commit, or `all`.",
+        choices=("all", "two", "one"),
+        help="The editors in which end-to-end tests play: `one` or `two` for each test, others with each "
+        "commit, or `all`.",
     )
 
 

@@ -18,6 +18,7 @@ from handrail.testing import script, variations
 from handrail.testing.texts import Json
 from handrail.testing.variations import PLAIN, Variation
 
+EDITORS_KEPT = {"one": 1, "two": 2}
 EDITORS_OF_TEST = pytest.StashKey[list[tuple[Editor, Path]]]()
 HOUR_S = 3600.0  # as long as a question waits
 LOG_LIMIT = 400  # characters of one message that are shown of a failed test
@@ -178,12 +179,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     Leave out variants of tests, others with each commit.
 
     With `--clients=two`, each of the two clients of a test is laid over one of its editors. With
-    `--editors=one`, each test plays in one of its editors.
+    `--editors=one`, each test plays in one of its editors, with `--editors=two` in two.
     """
     if config.getoption("--clients") == "two":
-        _keep_one_editor(config, items, client_of)
-    if config.getoption("--editors") == "one":
-        _keep_one_editor(config, items, _but_for_its_editor)
+        _keep_editors(config, items, client_of, 1)
+    if (editors := config.getoption("--editors")) in EDITORS_KEPT:
+        _keep_editors(config, items, _but_for_its_editor, EDITORS_KEPT[editors])
 
 
 def _but_for_its_editor(item: pytest.Item) -> str:
@@ -196,15 +197,19 @@ def _but_for_its_editor(item: pytest.Item) -> str:
     return f"of {item.callspec.id.replace(given['habits'].name, '', 1)}"
 
 
-def _keep_one_editor(
-    config: pytest.Config, items: list[pytest.Item], variant: Callable[[pytest.Item], str]
+def _keep_editors(
+    config: pytest.Config, items: list[pytest.Item], variant: Callable[[pytest.Item], str], count: int
 ) -> None:
-    """Of the items of a test that are the same *variant*, keep one; those of none are all kept."""
+    """Of the items of a test that are the same *variant*, keep *count*; those of none are all kept."""
     known: dict[str, list[pytest.Item]] = {}
     for item in items:
         if name := variant(item):
             known.setdefault(f"{item.nodeid.partition('[')[0]} {name}", []).append(item)
-    chosen = {variants.one_of(key, variants.commit(), found) for key, found in known.items()}
+    chosen = {
+        each
+        for key, found in known.items()
+        for each in variants.some_of(key, variants.commit(), found, count)
+    }
     left = [item for item in items if variant(item) and item not in chosen]
     config.hook.pytest_deselected(items=left)
     items[:] = [item for item in items if not variant(item) or item in chosen]

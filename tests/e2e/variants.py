@@ -33,9 +33,10 @@ def _number(*words: str) -> int:
     return int.from_bytes(sha256(" ".join(words).encode()).digest()[:4], "big")
 
 
-def one_of(test: str, commit: str, found: Sequence[T]) -> T:
-    """One of the variants of a test; another one with the next commit."""
-    return found[_number(test, commit) % len(found)]
+def some_of(test: str, commit: str, found: Sequence[T], count: int) -> Sequence[T]:
+    """At most *count* of the variants of a test; others with the next commit."""
+    first = _number(test, commit) % len(found)
+    return [*found[first:], *found[:first]][:count]
 
 
 def two_of(test: str, commit: str) -> tuple[str, str]:
