@@ -74,7 +74,7 @@ async def test_a_restore_is_undone_by_its_name_and_redone_again(stage: Stage, ed
     assert path.read_bytes() == b"ONE\ntwo\n"
     await editor.request("checkpoint.redo")
     assert path.read_bytes() == b"ONE\nTWO\n"
-    with expect_error(FAILED, "Nothing to redo"):
+    with expect_error(FAILED, "no restore to undo"):
         await editor.request("checkpoint.redo")
     labels = [each["label"] for each in await editor.request("checkpoint.list")]
     assert [label.partition(":")[0] for label in labels[:4]] == ["Before undoing a restore"] * 2 + [
@@ -84,7 +84,7 @@ async def test_a_restore_is_undone_by_its_name_and_redone_again(stage: Stage, ed
         await editor.request("checkpoint.redo", checkpoint=first["checkpoint"])
     with expect_error(FAILED, "no checkpoint"):
         await editor.request("checkpoint.redo", checkpoint="r-unknown")
-    with expect_error(FAILED, "Nothing to redo"):
+    with expect_error(FAILED, "no restore to undo"):
         await editor.request("checkpoint.redo", dryRun=True)
     # By its id, whatever was redone since.
     third = await editor.request("checkpoint.restore", checkpoint=second["checkpoint"])

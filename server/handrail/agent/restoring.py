@@ -125,7 +125,8 @@ def _restore_named(known: Sequence[Checkpoint], name: str) -> Checkpoint:
         raise CheckpointError(f"This workspace has no checkpoint {name!r}.")
     if found.origin not in (Origin.RESTORE, Origin.REDO):
         raise CheckpointError(
-            f"Checkpoint {name} was not made by a restore, so it cannot be redone. Restore it instead."
+            f"Checkpoint {name} was not made by a restore, so there is no restore to undo. Restore the "
+            "checkpoint instead."
         )
     return found
 
@@ -140,7 +141,7 @@ def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
             redone -= 1
         elif each.origin is Origin.RESTORE:
             return each
-    raise CheckpointError("Nothing to redo.")
+    raise CheckpointError("There is no restore to undo.")
 
 
 async def _plan(host: Host, request: RestoreRequest, checkpoint: str) -> RestorePlan:

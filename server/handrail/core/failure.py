@@ -36,9 +36,10 @@ class Code(StrEnum):
     BAD_PATCH = (
         "bad-patch",
         "The patch cannot be read, or its parts contradict each other. The message names the line of "
-        "the patch and what was expected there. Two more failures have this code: an edit that would "
-        "fit was not made, because another edit of the same call does not fit; or new lines have an "
-        "indentation that cannot be adapted to the document. Correct the patch and send it again.",
+        "the patch and what was expected there. Other failures have this code too: an edit that would "
+        "fit was not made, or was reverted, because another edit of the same call did not land; new "
+        "lines have an indentation that cannot be adapted to the document; or the edit would merge two "
+        "line endings. Correct the patch and send it again.",
     )
     EMPTY_SEARCH = (
         "empty-search",
@@ -85,8 +86,9 @@ class Code(StrEnum):
     STALE_DOCUMENT = (
         "stale-document",
         "The document is not as the edit expected it: you or another program changed these lines, or the "
-        "document is open twice. Your text is kept, unless the message shows two versions of the lines: then "
-        "your editor's undo brings yours back. The model has to read the document again.",
+        "document is open twice. Your text is kept, unless the message says that the editor applied the "
+        "edit while you were typing: then your editor's undo brings your text back. The model has to read "
+        "the document again.",
     )
     BAD_ENCODING = (
         "bad-encoding",

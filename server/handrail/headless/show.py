@@ -269,7 +269,7 @@ class Show:
             case "notice" if not event.get("warning"):  # a warning comes as a message
                 self.line(f"  {event.get('text')}", DIM)
             case "compacted":
-                self.line("  the earlier conversation was summarised for the model", DIM)
+                self.line("  the earlier conversation was shortened for the model", DIM)
             case _:  # of others, only what commands print: the rest says it
                 self._command(event)
 

@@ -189,7 +189,7 @@ def test_a_summary_for_the_model_changes_nothing_that_was_said() -> None:
     assert "It says seven." in shown(found)
     assert "Summary of all before." not in shown(found)
     assert found.turns[1].items == [
-        Remark(text="The earlier conversation was summarised for the model."),
+        Remark(text="The earlier conversation was shortened for the model."),
         ModelText(text="Now."),
     ]
 

@@ -335,10 +335,7 @@ def _render_end(one: TranscriptTurn) -> str:
     if one.is_running or one.state == "finished":
         return ""
     if one.is_elsewhere:
-        return (
-            "*Another window or process is running this turn. Open the conversation again to see how it "
-            "ends.*"
-        )
+        return "*Another window or process is running this turn. Its progress appears here.*"
     if not one.state:
         return "*This turn did not finish.*"
     what = "was stopped" if one.state == "cancelled" else STATE_WORDS.get(one.state, one.state)

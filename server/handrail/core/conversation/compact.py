@@ -45,7 +45,7 @@ THINNED = (
 )
 PICTURE_TOKENS = 1_600  # of about a megapixel, at the dearest; the reported usage corrects it
 SUMMARY_HEAD = "The earlier conversation was summarised to make room. The summary:"
-NO_SUMMARY = "It could not be summarised; {count} messages were left out."
+NO_SUMMARY = "The earlier conversation was shortened without a summary; messages left out: {count}."
 SHORTENED = "\n(… {size:,} characters were removed here to make room …)\n"
 WITHDRAWN = "\n(This message had {size:,} characters, more than the model can read, and was not answered.)"
 STUB_CHARS = 400  # that are left of such a message
@@ -165,7 +165,7 @@ class Cut:
         return tuple(e for e in self.middle if not (isinstance(e, UserMessage) and e.instructions))
 
     def with_summary(
-        self, summary: str, facts: Facts, request: UserMessage | None = None
+        self, summary: str | None, facts: Facts, request: UserMessage | None = None
     ) -> tuple[Message, ...]:
         """
         The conversation with the middle replaced by its summary and the facts.
@@ -173,7 +173,8 @@ class Cut:
         Args:
             request: What the turn is about; it stays word for word if it is in the middle.
         """
-        parts = [f"{SUMMARY_HEAD}\n\n{summary.strip()}"]
+        left_out = NO_SUMMARY.format(count=len(self.summarised))
+        parts = [left_out if summary is None else f"{SUMMARY_HEAD}\n\n{summary.strip()}"]
         for title, lines in (
             ("Failed edits that are still open", facts.failures),
             ("The current todo list", facts.todos),
@@ -187,7 +188,7 @@ class Cut:
 
     def without_middle(self, facts: Facts, request: UserMessage | None = None) -> tuple[Message, ...]:
         """The conversation without the middle, where that cannot be summarised."""
-        return self.with_summary(NO_SUMMARY.format(count=len(self.summarised)), facts, request)
+        return self.with_summary(None, facts, request)
 
 
 def groups(messages: Sequence[Message]) -> tuple[tuple[Message, ...], ...]:

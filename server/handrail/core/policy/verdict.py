@@ -373,8 +373,9 @@ def _version_control(place: Place) -> Failure:
     return Failure(
         code=Code.BLOCKED,
         uri=place.uri,
-        message=f"{place.path} belongs to version control's own files, which are never read or changed.",
-        steps=("Use version control's own commands; to change a repository, they need `needs: repository`.",),
+        message=f"{place.path} belongs to version control's own files, which must not be read or changed "
+        "directly.",
+        steps=("Use version control's own commands; the user is asked before they change the repository.",),
     )
 
 

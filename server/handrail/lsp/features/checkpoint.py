@@ -52,7 +52,7 @@ async def restore(state: State, params: protocol.CheckpointRestoreParams) -> pro
 
 async def redo(state: State, params: protocol.CheckpointRedoParams) -> protocol.RestoreReport:
     """Undo a restore."""
-    with state.show_slow_work("Redoing a restore") as slow:
+    with state.show_slow_work("Undoing a restore") as slow:
         request = await restoring.redo(
             state.host, Redo(checkpoint=params.checkpoint, should_continue=slow.should_continue)
         )

@@ -115,7 +115,7 @@ class ClientSurface:
         why = surfaces.message(asked.question.detail, DETAIL_CHARS)
         params = lsp.ShowMessageRequestParams(
             type=lsp.MessageType.Warning if asked.question.asks_permission else lsp.MessageType.Info,
-            message=f"handrail: {words.short(asked.question)} {why}".rstrip(),
+            message=f"handrail: {words.short(asked.question)} · {why}".removesuffix(" · "),
             actions=[lsp.MessageActionItem(title=title) for title in (no, words.SHOW)],
         )
         answer = await self._request(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
@@ -123,7 +123,7 @@ class ClientSurface:
         if title == words.SHOW:
             await self.documents.present(asked)
         elif title is None:
-            self.say(f"handrail has a question for you: {words.short(asked.question)} {WAYS}")
+            self.say(f"handrail has a question for you. {WAYS} {words.short(asked.question)}")
         return DENY if title == no else None
 
     async def _request(self, method: str, params: object) -> object:

@@ -102,7 +102,7 @@ def _why_hidden(spot: Spot, place: Place | None) -> str:
     name = f"{_plain(spot.name, ROW_CHARS)} in " if spot.name else ""
     if place is None:
         return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a readable file, or too many results)"
-    why = ASKED.get(place.kind, "You need the user's permission to read it.")
+    why = ASKED.get(place.kind, "Its text is not shown here; read the file.")
     return f"{name}{_plain(place.path, PATH_CHARS)}:{spot.line + 1} ({why})"
 
 
