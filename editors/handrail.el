@@ -1825,12 +1825,15 @@ Returns whether the answer is yes."
   (let ((path (handrail--path (plist-get hunk :uri)))
         (after (plist-get hunk :after)))
     (handrail--line
-     (format "%s:%d: +%d -%d %s%s"
+     (format "%s:%d: %s%s"
              (file-relative-name path (handrail--root server))
              (1+ (plist-get (plist-get (plist-get hunk :range) :start) :line))
-             (handrail--count-lines after)
-             (handrail--count-lines (plist-get hunk :before))
-             (if (equal (plist-get hunk :kind) "changed") "" (concat (plist-get hunk :kind) " "))
+             (pcase (plist-get hunk :kind)
+               ("whole" "changed (not a text file)")
+               (kind (format "+%d -%d %s"
+                             (handrail--count-lines after)
+                             (handrail--count-lines (plist-get hunk :before))
+                             (if (equal kind "changed") "" (concat kind " ")))))
              after))))
 
 (defun handrail--count-lines (text)

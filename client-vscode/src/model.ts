@@ -55,7 +55,7 @@ async function choose(wanted: unknown): Promise<vscode.LanguageModelChat> {
   const text =
     models.length === 0
       ? vscode.l10n.t("The editor has no language model. Install an extension that provides one and sign in there, or set handrail.model to another model.")
-      : vscode.l10n.t("The editor has no language model “{0}”. It has: {1}.", String(wanted), models.map(({ id }) => id).join(", "));
+      : vscode.l10n.t("The editor has no language model “{0}”. Set handrail.model to “editor:NAME” with one of these names: {1}.", String(wanted), models.map(({ id }) => id).join(", "));
   throw await failed(text, false);
 }
 

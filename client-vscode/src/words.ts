@@ -70,7 +70,7 @@ export function subjectOf({ kind, tool }: Approval): string {
 
 /** The tool that asks; empty for what is not about a tool. */
 export function toolOf({ kind, tool }: Approval): string {
-  return kind === "question" || tool === OURSELVES ? "" : tool;
+  return kind === "question" || kind === "saving" || tool === OURSELVES ? "" : tool;
 }
 
 /** What stands above the text that a question is about. */

@@ -141,7 +141,7 @@ FAULTY = {
     "false || echo gone.txt:3:1: error: This is gone.; exit 1": "ended with exit code 1, and its output",
     "seq 100": "printed something other than problems (1)",
     "cat blob": "printed something other than problems (",
-    "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems there",
+    "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems in one",
     "ask-about-me": "was not run: a rule of handrail.approvals asks about it, and a check cannot ask",
     "block-me {files}": "was not run: The user's settings ",
 }

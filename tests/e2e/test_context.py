@@ -263,7 +263,7 @@ async def test_of_many_names_that_stand_for_nothing_some_are_said(stage: Stage, 
     async with scene(stage, 1) as here:
         await door(here.editor, " ".join(f"@no/{number}.py" for number in range(30)))
         assert len(here.told) == 11
-        assert here.told[-1].startswith("handrail: 20 more mentions in the message match nothing")
+        assert here.told[-1].endswith("not shown to the model, and are not listed: 20.")
 
 
 @every_door

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from handrail.headless.commands import review
 from handrail.testing import lay_out
 
 FIVE = "one\ntwo\nthree\nfour\nfive\n"
@@ -102,6 +103,18 @@ def test_a_form_feed_ends_no_line(shell: Shell) -> None:
     shell.handrail("run", REPLY.replace("+TWO", "+TWO\f2"))
     (first, _) = shell.listed()
     assert "a.txt:2  +1 -1" in shell.handrail("review", "show", first["id"])
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("changed", "a:1  +1 -0"), ("created", "a  created +1 -0"), ("whole", "a  changed (not a text file)")],
+)
+def test_each_kind_of_change_has_words(kind: str, said: str) -> None:
+    start = {"line": 0, "character": 0}
+    hunk = {"id": "h", "uri": "a", "range": {"start": start, "end": start}, "kind": kind, "turns": ["t"]}
+    texts = {"before": "", "after": "" if kind == "whole" else "one\n", "editedByUser": False}
+    (found,) = review.read([hunk | texts])
+    assert found.show(str) == f"h  {said}  t"
 
 
 def test_wrong_calls_are_told(shell: Shell) -> None:

@@ -6,7 +6,7 @@
 import { commands, l10n, type LogOutputChannel, Selection, TabInputCustom, TabInputText, type TextDocument, Uri, window, workspace } from "vscode";
 
 import type { Connection } from "../connection";
-import { announce, counted, tell, UserError, type Way } from "../messages";
+import { announce, tell, UserError, type Way } from "../messages";
 import { type Hunk, REVIEW_KEEP, REVIEW_LIST, REVIEW_NEXT, REVIEW_OPEN, REVIEW_PREVIOUS, REVIEW_UNDO } from "../protocol";
 import type { ReviewConflict, ReviewKept, ReviewUndone } from "../protocol";
 import { open, type Texts } from "../texts";
@@ -70,7 +70,7 @@ export class ReviewActions {
     const typed = listed.filter(({ id, editedByUser, kind }) => hunks.includes(id) && editedByUser && kind === "changed");
     const said = conflicts.slice(0, SHOWN).map(({ uri, reason }) => l10n.t("A change in {0} was not undone. {1}", nameOf(Uri.parse(uri)), reason));
     const more = conflicts.length - SHOWN;
-    if (more > 0) said.push(counted(more, l10n.t("1 more change was not undone."), l10n.t("{0} more changes were not undone.", more)));
+    if (more > 0) said.push(l10n.t("Changes not undone that are not listed: {0}.", more));
     const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
     const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
     if (typed.length === hunks.length) {

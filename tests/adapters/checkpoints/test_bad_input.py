@@ -201,12 +201,12 @@ async def test_a_large_file_is_said_to_be_left_out_and_not_read(repo: ShadowRepo
     (root / "small").write_bytes(b"1")
     snapshot = await repo.before_command(step())
     assert [(each.path, each.reason) for each in snapshot.not_covered] == [
-        ("large", "5,000,000,000 bytes, more than the limit of 20,000,000")
+        ("large", "it has 5,000,000,000 bytes, more than the limit of 20,000,000")
     ]
     (root / "small").write_bytes(b"2")
     effects = await repo.after_command(step(), snapshot)
     assert kinds(effects) == {"small": Kind.CHANGED}
-    assert reasons(effects) == {"large": "5,000,000,000 bytes, more than the limit of 20,000,000"}
+    assert reasons(effects) == {"large": "it has 5,000,000,000 bytes, more than the limit of 20,000,000"}
 
 
 # ---- Names and kinds --------------------------------------------------------------------------------

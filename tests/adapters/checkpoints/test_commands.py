@@ -216,12 +216,13 @@ async def test_what_is_not_covered_is_said(
     os.mkfifo(tree / "pipe")
     snapshot = await repo.before_command(step())
     said = {each.path: each.reason for each in snapshot.not_covered}
-    assert said["large"] == "1,001 bytes, more than the limit of 1,000"
+    assert said["large"] == "it has 1,001 bytes, more than the limit of 1,000"
     assert said["build"] == "git ignores this folder"
     (tree / "large").write_bytes(b"y" * 1002)
     effects = await repo.after_command(step(), snapshot)
     assert (
-        left_out(effects)["large"] == "changed by the command, and 1,002 bytes, more than the limit of 1,000"
+        left_out(effects)["large"]
+        == "changed by the command, and it has 1,002 bytes, more than the limit of 1,000"
     )
     assert effects.changes == ()
 
@@ -246,7 +247,8 @@ async def test_what_a_file_held_is_kept_although_what_it_holds_now_cannot_be(
     assert changes == dict.fromkeys(("deep/c", "new file", "x.log", "pipe"), Kind.CHANGED)
     assert "and it is a pipe" in left_out(effects)["pipe"]
     assert (
-        left_out(effects)["large"] == "changed by the command, and 1,001 bytes, more than the limit of 1,000"
+        left_out(effects)["large"]
+        == "changed by the command, and it has 1,001 bytes, more than the limit of 1,000"
     )
     found = await plan(repo)
     for name in ("new file", "x.log"):

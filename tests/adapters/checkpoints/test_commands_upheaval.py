@@ -147,7 +147,10 @@ async def test_what_a_large_file_held_when_it_was_small_is_not_brought_back(
     (tree / "a").write_bytes(b"x" * 1001)
     effects = await during(repo, (tree / "a").unlink)
     assert (effects.changes, effects.checkpoint) == ((), None)
-    assert left_out(effects)["a"] == "changed by the command, and 1,001 bytes, more than the limit of 1,000"
+    assert (
+        left_out(effects)["a"]
+        == "changed by the command, and it has 1,001 bytes, more than the limit of 1,000"
+    )
 
 
 @pytest.mark.parametrize("command", ["removes", "moves"])

@@ -146,12 +146,14 @@ async def test_what_no_snapshot_covers_is_told_before_the_command_and_once(bench
     await bench.turn()
     told = [(type(event), event.text) for event in bench.events if isinstance(event, Notice | CallOutput)]
     # git does not list what is no file and no folder, so the pipe is nothing that a command could lose
-    warning = "Not covered by the checkpoint: large (20,000,001 bytes, more than the limit of 20,000,000)."
+    warning = (
+        "Not covered by the checkpoint: large (it has 20,000,001 bytes, more than the limit of 20,000,000)."
+    )
     assert told == [(Notice, warning)]
     names = [type(event).__name__ for event in bench.events]
     assert names.index("CallStarted") < names.index("Notice") < names.index("Outcome")
     assert (
-        "large (changed by the command, and 20,000,003 bytes, more than the limit of 20,000,000)"
+        "large (changed by the command, and it has 20,000,003 bytes, more than the limit of 20,000,000)"
         in bench.texts()[0]
     )
     bench.events.clear()

@@ -381,7 +381,7 @@ def _obstacle(path: Path, status: os.stat_result, limit: int) -> str:
     """Returns why a path cannot be kept; empty if it can."""
     if stat.S_ISREG(status.st_mode):
         if status.st_size > limit:
-            return f"{status.st_size:,} bytes, more than the limit of {limit:,}"
+            return f"it has {status.st_size:,} bytes, more than the limit of {limit:,}"
         return "" if os.access(path, os.R_OK) else UNREADABLE
     if stat.S_ISLNK(status.st_mode):
         return ""

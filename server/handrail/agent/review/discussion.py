@@ -119,7 +119,10 @@ class Discussion:
         if isinstance(place, Failure):
             raise UnknownId(place.message)
         if place.kind not in COMMENTED:
-            raise UnknownId(f"{place.path} is outside the workspace, so its text is not sent.")
+            raise UnknownId(
+                f"{place.path} is outside the workspace, or belongs to version control or handrail, so its "
+                "text is not sent."
+            )
         document = await ports.editor.read(uri)
         if isinstance(document, Failure):
             raise UnknownId(document.message)

@@ -77,7 +77,8 @@ SURELY = 1.2  # our count may be too high
 SAFELY = 0.9  # share of the window, by our count, that leaves room for an answer
 WAY_OUT = (
     "Ask for less in one message, mention fewer files or lines, start a new conversation, or choose a model "
-    "with a larger context. If this model's context is larger than that, set handrail.context.window."
+    "with a larger context. If this model's context is larger than handrail assumes, set "
+    "handrail.context.window."
 )
 
 

@@ -289,8 +289,8 @@ async def _shrink(session: Session, executor: Executor, facts: Facts, *, full: b
     executor.observe(Compacted(before=smaller.before, after=smaller.after))
     if smaller.left_out:
         text = (
-            f"The oldest {smaller.left_out} messages were left out because the model returned no summary "
-            f"of them."
+            "Messages left out, the oldest first, because the model returned no summary of them: "
+            f"{smaller.left_out}."
         )
         executor.observe(Notice(call="", text=text, is_warning=False))
     return smaller.session

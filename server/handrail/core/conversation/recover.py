@@ -56,7 +56,10 @@ class Rule:
 
 
 NO_CALL = "The model said that it would call a tool, but did not."
-CUT = "The model's answers were cut off by its output limit {count} times in a row."
+CUT = (
+    "The model's answers were cut off by its output limit {count} times in a row. Ask for less at once, or "
+    "raise handrail.output.maxTokens if you have set it."
+)
 TABLE: Mapping[Trouble, Rule] = {
     Trouble.CUT_CALLS: Rule(
         bound=5,

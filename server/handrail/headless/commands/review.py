@@ -162,7 +162,7 @@ class Hunk:
         edited = "  edited by you" if self.is_edited else ""
         where = f"{name(self.uri)}:{self.line}" if self.kind == "changed" else name(self.uri)
         kind = f"{self.kind} from {name(self.renamed_from)}" if self.renamed_from else self.kind
-        what = size if self.kind == "changed" else f"{kind} {size}"
+        what = {"changed": size, "whole": "changed (not a text file)"}.get(self.kind, f"{kind} {size}")
         return f"{self.id}  {where}  {what}{edited}  {', '.join(self.turns)}"
 
     @property

@@ -100,9 +100,9 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
     for conflict in report.conflicts[:CONFLICTS_SHOWN]:
         state.say(f"{state.show_path(conflict.uri)} was not restored: {conflict.reason}")
     if more := len(report.partial[CONFLICTS_SHOWN:]):
-        state.say(f"{more} more documents were restored in part.")
+        state.say(f"Documents restored in part that are not listed: {more}.")
     if more := len(report.conflicts[CONFLICTS_SHOWN:]):
-        state.say(f"{more} more documents were not restored.")
+        state.say(f"Documents not restored that are not listed: {more}.")
 
 
 def tidy_later(state: State) -> None:

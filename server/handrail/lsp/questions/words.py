@@ -46,8 +46,7 @@ def title_of_no(question: Question) -> str:
 def short(question: Question, limit: int = SUBJECT_CHARS) -> str:
     """The question as one line for messages and progress; its subject may be cut."""
     subject = surfaces.message(question.subject, limit)
-    is_tool = question.asks_permission and question.tool != OURSELVES
-    who = f"{surfaces.message(question.tool, limit)}: " if is_tool else ""
+    who = f"{surfaces.message(question.tool, limit)}: " if _is_about_tool(question) else ""
     return f"{heading(question)} {who}{subject}"
 
 
@@ -76,7 +75,7 @@ def choice_title(question: Question, choice: str) -> str:
 def document(question: Question) -> str:
     """All of a question, as Markdown."""
     parts = [f"# {heading(question)}", _how(question)]
-    if question.asks_permission and question.tool != OURSELVES:
+    if _is_about_tool(question):
         parts.append(f"{surfaces.markdown(question.tool)}{_size(question.subject)}:")
     parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
     if question.folder:
@@ -93,7 +92,8 @@ def document(question: Question) -> str:
         ]
     elif question.rules and FOR_SESSION in question.choices:
         adding = [f"*{TITLES[each]}*" for each in (FOR_SESSION, ALWAYS) if each in question.choices]
-        parts.append(f"{' and '.join(adding)} {'add' if adding[1:] else 'adds'} this rule:")
+        these = "these rules" if question.rules[1:] else "this rule"
+        parts.append(f"{' and '.join(adding)} {'add' if adding[1:] else 'adds'} {these}:")
         parts += [surfaces.block(rule, "text") for rule in question.rules]
     return "\n\n".join(parts) + "\n"
 
@@ -134,6 +134,11 @@ def approval(asked: OpenQuestion, seconds_left: float) -> protocol.Approval:
         diff=question.diff or None,
         takes_text=question.takes_text,
     )
+
+
+def _is_about_tool(question: Question) -> bool:
+    """Whether a tool would do it: a question by the model or about saving, or our own, is about none."""
+    return question.kind not in (Kind.QUESTION, Kind.SAVING) and question.tool != OURSELVES
 
 
 def _how(question: Question) -> str:

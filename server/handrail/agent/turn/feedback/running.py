@@ -143,7 +143,9 @@ def _results(
 ) -> Results:
     if isinstance(reported, Unknown):
         return {each.uri: reported for each in targets}
-    many = Unknown(why=f"The check `{check.program}` reports more than {LIMIT_PROBLEMS:,} problems there.")
+    many = Unknown(
+        why=f"The check `{check.program}` reports more than {LIMIT_PROBLEMS:,} problems in one document."
+    )
     return {
         each.uri: many if len(reported[each.uri]) > LIMIT_PROBLEMS else tuple(reported[each.uri])
         for each in targets

@@ -73,4 +73,4 @@ def _tell(state: State, pointed: mentioned.ResolvedMentions) -> None:
     for problem in pointed.problems[:LIMIT_TOLD]:
         state.say(problem)
     if more := len(pointed.problems[LIMIT_TOLD:]):
-        state.say(f"{more} more mentions in the message match nothing, or are not shown to the model.")
+        state.say(f"Mentions that match nothing or are not shown to the model, and are not listed: {more}.")

@@ -99,7 +99,7 @@ async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
             answers += [Answer(text=""), Answer(text=title), Answer(text="")]
         answers += [Answer(text=_row(each), checkpoint=each.id) for each in checkpoints[:LIMIT_CHECKPOINTS]]
         if more := len(checkpoints[LIMIT_CHECKPOINTS:]):
-            answers.append(Answer(text=f"- … {more} older ones, which `handrail checkpoint list` shows"))
+            answers.append(Answer(text=f"- … and {more} older: `handrail checkpoint list` shows all"))
     return answers
 
 

@@ -1,0 +1,44 @@
+"""The texts of questions for people: of what is asked, and which rules an answer adds."""
+
+from __future__ import annotations
+
+import pytest
+
+from handrail.lsp.questions import words
+from handrail.ports import ALLOW, DENY, FOR_SESSION, Kind, Question
+
+RULES = ("terminal may run a", "terminal may run b")
+
+
+def question(kind: Kind, tool: str, *rules: str) -> Question:
+    return Question(
+        id="q-1",
+        turn="t-1",
+        call="",
+        tool=tool,
+        kind=kind,
+        subject="a.py",
+        choices=(DENY, ALLOW, FOR_SESSION),
+        rules=rules,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool", "short", "size"),
+    [
+        (Kind.COMMAND, "terminal", "May this command run? terminal: a.py", "\nterminal, 4 characters:\n"),
+        (Kind.SAVING, "save", "May these documents be saved? a.py", ""),
+        (Kind.QUESTION, "ask_user", "The model asks: a.py", ""),
+        (Kind.TOOL, words.OURSELVES, "May the turn continue? a.py", ""),
+    ],
+)
+def test_only_what_a_tool_would_do_names_it(kind: Kind, tool: str, short: str, size: str) -> None:
+    asked = question(kind, tool)
+    assert words.short(asked) == short
+    assert ("characters:" in words.document(asked)) == bool(size)
+    assert size in words.document(asked)
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "adds this rule:\n"), (2, "adds these rules:\n")])
+def test_the_rules_that_an_answer_adds_are_counted(count: int, said: str) -> None:
+    assert said in words.document(question(Kind.COMMAND, "terminal", *RULES[:count]))
