@@ -145,10 +145,7 @@ class Commands:
         groups = list(trees.differences(before, after))
         differing = _join(each for _, group in groups for each in group)
         mode_after = after.mode if "taken" in later else mode_now  # what has changed since is another's
-        others = [path for path in map(Path, after.rights) if path not in differing]
-        for top in map(Path, before.trees):
-            mine_only = [path for path in others if before.top_of(path) == top]
-            yield from touched_rights(trees.store_of(top), before, mine_only, mode_after)
+        yield from touched_rights(trees.store_of, before, _without(after.rights, differing), left_out)
         for git, group in groups:
             mine = [differing.pop(each.path) for each in group if each.path in differing]
             contents = _contents([git, *(other for other, _ in groups if other is not git)], mine)
@@ -197,7 +194,7 @@ class Commands:
                 note = self._read(path.stem)
                 if not _lives(note["process"]):
                     result.append((path.stem, StepId(**note["step"])))
-            except (CheckpointError, KeyError, TypeError):
+            except (CheckpointError, KeyError, TypeError, OverflowError):
                 path.unlink(missing_ok=True)
         return result
 
@@ -295,6 +292,10 @@ def _join(differences: Iterable[Difference]) -> dict[Path, Difference]:
         modes, blobs = (before.modes[0], after.modes[1]), (before.blobs[0], after.blobs[1])
         result[each.path] = replace(each, modes=modes, blobs=blobs)
     return {path: each for path, each in result.items() if each.differs}
+
+
+def _without(rights: Mapping[str, int], differing: Mapping[Path, object]) -> dict[Path, int]:
+    return {Path(path): mode for path, mode in rights.items() if Path(path) not in differing}
 
 
 def _contents(stores: Sequence[Git], group: Sequence[Difference]) -> dict[str, bytes]:

@@ -51,6 +51,7 @@ logger = logging.getLogger(__name__)
 
 REPOSITORY, LOCK, TREES, TIDYING = "checkpoints.git", "lock", "trees.lock", "tidying.lock"
 WAIT_TREES_S = 120.0  # the first snapshot of a large folder that is no git repository reads all of it
+MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)  # what a damaged note may raise
 SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, and how many stay
 
 
@@ -209,7 +210,7 @@ class CheckpointRepository:
                 with self._open() as store:
                     edited = EditorActivity(edited=commands.edited_documents(name))
                     self._end_command(store, step_id, (name, ""), edited)
-            except CheckpointError as error:
+            except (CheckpointError, *MISSHAPEN) as error:
                 logger.warning("The changes that a command made before a crash are unknown: %s", error)
                 commands.forget(name)
 

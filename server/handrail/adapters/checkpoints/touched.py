@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from handrail.adapters.files import links
 from handrail.adapters.worktrees import index, stats
 from handrail.adapters.worktrees.git import Git
 from handrail.adapters.worktrees.state import Difference, TreeState
 from handrail.core.checkpoint import LINK, Image
+
+AT_ONCE = 500  # texts that are read by one program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,31 +39,43 @@ class Touched:
 
 
 def touched_rights(
-    git: Git, before: TreeState, paths: Sequence[Path], mode_after: Callable[[Path], int | None]
+    store_of: Callable[[Path], Git],
+    before: TreeState,
+    modes: Mapping[Path, int],
+    left_out: dict[str, str],
 ) -> Iterator[Touched]:
     """
-    Yields the files of a work tree of which only the permission bits have changed. Raises CheckpointError.
+    Yields the files of which only the permission bits have changed. Raises CheckpointError.
 
     Args:
-        git: The store of the work tree.
+        store_of: Finds the store of a work tree.
         before: The snapshot before the command; its text is the one after it too.
-        paths: The files.
-        mode_after: Finds the permission bits after the command.
+        modes: The files, and the permission bits after the command.
+        left_out: Takes those whose text cannot be read.
     """
-    if not paths:
-        return
-    blobs = index.list_tree(git, before.trees[os.fspath(git.work_tree)])
-    names = {path: blobs.get(os.fsencode(path.relative_to(git.work_tree))) for path in paths}
-    contents = git.blobs(name for name in names.values() if name)
-    for path, name in names.items():
-        raw, modes = contents.get(name or ""), (before.mode(path), mode_after(path))
-        if raw is None and (image := links.read_image(path)) is not None:
-            raw = image.raw
-        if raw is None or None in modes:
-            continue
-        images = [Image(raw=raw, mode=mode) for mode in modes]
-        shared = stats.has_other_names(path, before.stat_of(path))
-        yield Touched(path=path, before=images[0], after=images[1], new_folders=frozenset(), is_shared=shared)
+    by_top: dict[Path, list[Path]] = {}
+    for path in modes:
+        if (top := before.top_of(path)) is not None:
+            by_top.setdefault(top, []).append(path)
+    for top, paths in by_top.items():
+        git = store_of(top)
+        blobs = index.list_tree(git, before.trees[os.fspath(top)])
+        for first in range(0, len(paths), AT_ONCE):
+            names = {
+                path: blobs.get(os.fsencode(path.relative_to(top)), "")
+                for path in paths[first : first + AT_ONCE]
+            }
+            contents = git.blobs(filter(None, names.values()))
+            for path, name in names.items():
+                raw, mode = contents.get(name), before.mode(path)
+                if raw is None or mode is None:
+                    left_out[os.fspath(path)] = "changed by the command; its text cannot be read"
+                    continue
+                images = Image(raw=raw, mode=mode), Image(raw=raw, mode=modes[path])
+                shared = stats.has_other_names(path, before.stat_of(path))
+                yield Touched(
+                    path=path, before=images[0], after=images[1], new_folders=frozenset(), is_shared=shared
+                )
 
 
 def images_of(

@@ -2,8 +2,9 @@
 Check that the objects which a scratch store borrows from the user's repository are there and can be read.
 
 Each object is looked for once. After that, only those are looked for again whose folder has changed: deleting
-a file changes the time of its folder. Where the folders that matter are not all known, as with a repository
-that borrows objects itself, every object is looked for each time.
+a file changes the times of its folder. What damages a file in its place is not noticed again. Where the
+folders that matter are not all known, as with a repository that borrows objects itself, every object is
+looked for each time.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from handrail.adapters.worktrees.git import Git
 PACKS = "pack"
 FOLDERS = frozenset({PACKS, *(f"{number:02x}" for number in range(256))})
 RACE_NS = 2 * 10**9  # a folder that has just changed may change again without another time
+FEW = 10_000  # objects whose beginning is looked at; git soon packs that many
 READ_BYTES = 32_000_000  # takes less than half a second
 
 Times = Mapping[
     str, Sequence[int]
-]  # by the name of a folder: its device, number and time of change; empty for none
+]  # by the name of a folder: its device, number and times of change; empty for none
 
 
 def are_there(git: Git, blobs: Collection[bytes]) -> bool:
@@ -40,12 +42,14 @@ def are_there(git: Git, blobs: Collection[bytes]) -> bool:
     times, known = _times(_lender(git)), _read_times(note)
     sure = {name for name, each in times.items() if known.get(name) == each}
     doubtful = [each.decode("ascii") for each in _doubtful_blobs(sure, blobs)]
-    stores = _stores(git)
-    loose = {each for each in doubtful if _loose(stores, each)}
+    stores, are_few = _stores(git), len(doubtful) <= FEW
+    loose = {
+        each for each in doubtful if (path := _loose(stores, each)) and (not are_few or _is_deflated(path))
+    }
     if not _has_all(git, [each for each in doubtful if each not in loose]):
         return False
     racing = {each[:2] for each in loose if not times.get(each[:2])}
-    racing |= {name for name, each in times.items() if each and each[2] > now_ns - RACE_NS}
+    racing |= {name for name, each in times.items() if each and max(each[2:]) > now_ns - RACE_NS}
     settled = {name: each for name, each in times.items() if name not in racing}
     if settled != known:
         note.write_text(json.dumps(settled), encoding="ascii")
@@ -101,7 +105,7 @@ def _times(store: str) -> Times:
             return {}
         for name in FOLDERS & set(os.listdir(store)):
             status = os.stat(os.path.join(store, name))
-            times[name] = [status.st_dev, status.st_ino, status.st_mtime_ns]
+            times[name] = [status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns]
     except OSError:
         return {}
     return times
@@ -110,7 +114,7 @@ def _times(store: str) -> Times:
 def _read_times(note: Path) -> Times:
     try:
         known = json.loads(note.read_bytes())
-    except (FileNotFoundError, ValueError):
+    except (FileNotFoundError, ValueError, RecursionError):
         return {}
     return known if isinstance(known, dict) else {}
 
@@ -123,6 +127,16 @@ def _loose(stores: Sequence[str], blob: str) -> str:
             if os.stat(path).st_size:  # a crash may leave an empty one
                 return path
     return ""
+
+
+def _is_deflated(path: str) -> bool:
+    """Whether a loose object can be read, and begins as one: a crash may leave it full of zeros."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(2)
+    except OSError:
+        return False
+    return len(head) == 2 and head[0] & 15 == zlib.DEFLATED and int.from_bytes(head, "big") % 31 == 0
 
 
 def _has_all(git: Git, blobs: Sequence[str]) -> bool:

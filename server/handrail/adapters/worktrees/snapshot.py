@@ -10,30 +10,26 @@ folder at the same time.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
+import re
 import shutil
-import stat
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from handrail.adapters.files.paths import OWN_FOLDER
 from handrail.adapters.git import layout
 from handrail.adapters.worktrees import index, presence, stats
 from handrail.adapters.worktrees.git import Git, LateError, split
+from handrail.adapters.worktrees.sorting import UNREADABLE, Modes, Name, sort_out
 from handrail.adapters.worktrees.state import Difference, TreeState
 from handrail.adapters.worktrees.user import UserRepository, user_repository
 from handrail.ports import CheckpointError
 
-Name = tuple[bytes, bool | None]  # whether it is new; None for one that git ignores
-
-LIMIT_FILE_BYTES = 20_000_000  # what is larger is rarely written by hand, and is copied at every change
-LIMIT_IGNORED_BYTES = 1_000_000  # `.env` and its like; logs and builds are not what a person misses
-UNREADABLE = "it cannot be read"
+TREE = re.compile("[0-9a-f]{40}")
 REFUSED = "git does not track files with such a name"
 
 
@@ -84,7 +80,7 @@ class Trees:
                 continue
             git, nested = self.store_of(top), self._update(top, user, taken)
             with ThreadPoolExecutor(max_workers=1) as beside:
-                writing = beside.submit(copy_context().run, _write_tree, git)
+                writing = beside.submit(copy_context().run, _write_tree, git, is_read=describes)
                 if describes:
                     are_whole.append(self._describe(git, taken))
                 taken.trees[os.fspath(top)] = writing.result()
@@ -132,7 +128,7 @@ class Trees:
         """Yields the differences in each work tree, with the repository that has the blobs."""
         for top in {**before.trees, **after.trees}:
             git = self.store_of(Path(top))
-            trees = [each.trees.get(top) or _empty(git) for each in (before, after)]
+            trees = [each.trees[top] if top in each.trees else _empty(git) for each in (before, after)]
             if trees[0] != trees[1]:
                 yield git, tuple(_differences(git, trees))
 
@@ -148,11 +144,11 @@ class Trees:
         """
         git = self.store_of(top)
         copied = self._begin(git, top, user)
-        modes = _Modes(git)
+        modes = Modes(git)
         known = taken.seen.get(os.fspath(top)) or {}
-        names, closed, other_rights = self._changes(git, known, copied)
+        names, closed = self._changes(git, known, copied)
         taken.left_out.update({os.fspath(top / os.fsdecode(folder)): UNREADABLE for folder in closed})
-        chosen = _sort_out(top, names, taken, modes.known)
+        chosen = sort_out(top, names, taken, modes.known)
         # Before git reads them: what changes from now on looks different from this.
         again = stats.read_stats(top, map(os.fsdecode, chosen.there))
         self._seen[os.fspath(top)] = {**self._seen[os.fspath(top)], **again}
@@ -165,7 +161,10 @@ class Trees:
             taken.left_out.update({os.fspath(top / os.fsdecode(name)): REFUSED for name in refused})
         modes.write()
         taken.modes.update({os.fspath(top / name): mode for name, mode in modes.known.items()})
-        taken.rights.extend(os.fspath(top / name) for name in other_rights)
+        others = stats.other_rights(known, self._seen[os.fspath(top)])
+        taken.rights.update(
+            {os.fspath(top / name): mode for name, mode in others.items() if self._is_ours(top, name)}
+        )
         return chosen.nested
 
     def _begin(self, git: Git, top: Path, user: UserRepository | None) -> UserRepository | None:
@@ -185,24 +184,22 @@ class Trees:
 
     def _changes(
         self, git: Git, known: stats.Stats, copied: UserRepository | None
-    ) -> tuple[Sequence[Name], Sequence[bytes], Sequence[str]]:
-        """
-        Returns the same as `_names`, once git has been told what it must read again; and the files with other
-        permission bits.
-        """
+    ) -> tuple[Sequence[Name], Sequence[bytes]]:
+        """Returns the same as `_names`, once git has been told what it must read again."""
         paths, top, began_ns = self._paths(git.work_tree), git.work_tree, time.time_ns()
         with ThreadPoolExecutor(max_workers=1) as beside:  # git takes as long
             seeing = beside.submit(copy_context().run, _read_ahead, git, known, is_new=copied is not None)
             names, closed = _names(git, paths)
         self._seen[os.fspath(top)] = seeing.result()
-        compared = stats.compare(known, self._seen[os.fspath(top)], began_ns)
-        if doubtful := compared.doubtful - {name for name, _ in names}:
+        if doubtful := stats.doubtful(known, self._seen[os.fspath(top)], began_ns) - {
+            each for each, _ in names
+        }:
             index.reread(git, doubtful)
             names, closed = _names(git, paths)
         if copied is not None and any(index.are_attributes(name) for name, _ in names):
             index.reread_doubtful(git, copied, has_attributes=True)
             names, closed = _names(git, paths)
-        return names, closed, compared.other_rights
+        return names, closed
 
     def _lasts(self, user: UserRepository) -> bool:
         """Whether its objects may be leaned on: with a nested work tree, a command may remove those in it."""
@@ -218,6 +215,10 @@ class Trees:
         if any(top.is_relative_to(root) for root in self._roots):
             return ()
         return ("--", *(os.path.relpath(root, top) for root in self._roots if root.is_relative_to(top)))
+
+    def _is_ours(self, top: Path, name: str) -> bool:
+        """Whether a file of the work tree *top* is in the workspace."""
+        return any((top / name).is_relative_to(root) for root in self._roots)
 
     def _excluded_folders(self, top: Path) -> Iterator[Path]:
         """Yields the folders in *top* that git must not read, except those on the way to others."""
@@ -258,14 +259,17 @@ def _tree(git: Git) -> Path:
     return git.folder / "tree"
 
 
-def _write_tree(git: Git) -> str:
-    """The tree of the index as it is."""
+def _write_tree(git: Git, *, is_read: bool) -> str:
+    """The tree of the index as it is; if it *is_read*, all of it can be. Raises CheckpointError."""
     tree = _tree(git)
-    if not tree.exists():
+    name = tree.read_text(encoding="latin-1").strip() if tree.exists() else ""
+    if not TREE.fullmatch(name):
         written = tree.with_suffix(".new")
         written.write_bytes(git.run("write-tree", "--missing-ok"))
         written.replace(tree)
-    name = tree.read_text(encoding="ascii").strip()
+        name = tree.read_text(encoding="ascii").strip()
+    if is_read:
+        git.run("ls-tree", "-r", "-z", "--name-only", name)
     if not git.has_commit:
         git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
     return name
@@ -290,102 +294,6 @@ def _names(git: Git, paths: Sequence[str]) -> tuple[Sequence[Name], Sequence[byt
     # In our own folder we write ourselves, even while a command runs.
     others = [each for each in found if os.fsencode(OWN_FOLDER) not in each[1].split(b"/")]
     return [(name, None if letters == b"!!" else letters == b"??") for letters, name in others], closed
-
-
-class _Modes:
-    """The permission bits that git does not store, by name; stored next to the index."""
-
-    def __init__(self, git: Git) -> None:
-        self._path = git.folder / "modes.json"
-        try:
-            self.known: dict[str, int] = json.loads(self._path.read_bytes())
-        except (FileNotFoundError, ValueError):
-            self.known = {}
-
-    def write(self) -> None:
-        raw = json.dumps(self.known).encode("ascii")
-        if not self._path.exists() or self._path.read_bytes() != raw:
-            self._path.write_bytes(raw)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ChosenNames:
-    """The names that belong in the tree, those that no longer do, and nested repositories."""
-
-    there: list[bytes] = field(default_factory=list)
-    gone: list[bytes] = field(default_factory=list)
-    nested: list[Path] = field(default_factory=list)
-
-    def leave_out(self, name: bytes, is_new: bool | None) -> None:
-        """Remove from the tree what the path was before and is not now."""
-        if is_new is False:
-            self.gone.append(name)
-
-
-def _sort_out(top: Path, names: Sequence[Name], taken: TreeState, modes: dict[str, int]) -> _ChosenNames:
-    """
-    Sort out what may have changed.
-
-    Args:
-        top: The work tree.
-        names: What has changed since the tree before, is new, or is ignored.
-        taken: Takes what is left out.
-        modes: Takes the permission bits that git would not keep.
-    """
-    chosen = _ChosenNames()
-    links: dict[str, bool] = {}
-    for name, is_new in names:
-        path = top / os.fsdecode(name)
-        if name.endswith(b"/"):
-            if is_new is None:
-                taken.left_out[os.fspath(path)] = "git ignores this folder"
-            else:
-                chosen.nested.append(path)
-            continue
-        try:
-            status = os.lstat(path)
-        except (FileNotFoundError, NotADirectoryError):
-            chosen.gone.append(name)
-            continue
-        except OSError:
-            taken.left_out[os.fspath(path)] = UNREADABLE
-            chosen.leave_out(name, is_new)
-            continue
-        if stat.S_ISDIR(status.st_mode) or _is_beyond_link(path, top, links):
-            chosen.gone.append(name)  # what is in the folder now is new, or is where a link leads
-            continue
-        limit = LIMIT_FILE_BYTES if is_new is not None else LIMIT_IGNORED_BYTES
-        if reason := _obstacle(path, status, limit):
-            taken.left_out[os.fspath(path)] = reason
-            taken.stamps[os.fspath(path)] = [status.st_size, status.st_mtime_ns]
-            chosen.leave_out(name, is_new)
-            continue
-        chosen.there.append(name)
-        if stat.S_ISREG(status.st_mode) and stat.S_IMODE(status.st_mode) not in (0o644, 0o755):
-            modes[os.fsdecode(name)] = stat.S_IMODE(status.st_mode)
-        else:
-            modes.pop(os.fsdecode(name), None)
-    return chosen
-
-
-def _is_beyond_link(path: Path, top: Path, links: dict[str, bool]) -> bool:
-    """Whether a folder above *path* has become a link; *links* remembers what has been looked at."""
-    folder = os.path.dirname(path)
-    if folder not in links:
-        above = Path(folder)
-        links[folder] = above != top and (above.is_symlink() or _is_beyond_link(above, top, links))
-    return links[folder]
-
-
-def _obstacle(path: Path, status: os.stat_result, limit: int) -> str:
-    """Returns why a path cannot be kept; empty if it can."""
-    if stat.S_ISREG(status.st_mode):
-        if status.st_size > limit:
-            return f"it has {status.st_size:,} bytes, more than the limit of {limit:,}"
-        return "" if os.access(path, os.R_OK) else UNREADABLE
-    if stat.S_ISLNK(status.st_mode):
-        return ""
-    return "it is a pipe, a socket or a device"
 
 
 def _empty(git: Git) -> str:

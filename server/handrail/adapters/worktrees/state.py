@@ -23,7 +23,7 @@ class TreeState:
         stamps: What the files that are left out look like from outside.
         modes: The permission bits of files that git would not have given them.
         seen: What the files of each work tree look like from outside; None if they are too many.
-        rights: The files of which only the permission bits have changed since the snapshot before.
+        rights: The files with other permission bits than in the snapshot before, and those bits.
         borrows: Whether a tree leans on objects of the user's.
         repositories: The `.git` of the work trees that have one.
     """
@@ -33,7 +33,7 @@ class TreeState:
     stamps: dict[str, list[int]] = field(default_factory=dict)
     modes: dict[str, int] = field(default_factory=dict)
     seen: dict[str, stats.Stats | None] = field(default_factory=dict)
-    rights: list[str] = field(default_factory=list)
+    rights: dict[str, int] = field(default_factory=dict)
     borrows: bool = False
     repositories: Sequence[str] = ()
 
@@ -49,8 +49,7 @@ class TreeState:
 
     def top_of(self, path: Path) -> Path | None:
         """Returns the innermost work tree that has *path* in it."""
-        tops = [Path(top) for top in self.trees if path.is_relative_to(top)]
-        return max(tops, key=lambda top: len(top.parts), default=None)
+        return next((folder for folder in path.parents if os.fspath(folder) in self.trees), None)
 
     def mode(self, path: Path) -> int | None:
         """The permission bits of a file, where they are known."""
@@ -59,8 +58,9 @@ class TreeState:
 
     def stat_of(self, path: Path) -> Sequence[int] | None:
         """Returns the status of a file at that time, see `stats`; None if it is unknown."""
-        for top, seen in self.seen.items():
-            if seen and path.is_relative_to(top) and (found := seen.get(os.path.relpath(path, top))):
+        for folder in path.parents:
+            seen = self.seen.get(os.fspath(folder))
+            if seen and (found := seen.get(os.path.relpath(path, folder))):
                 return found
         return None
 

@@ -11,8 +11,7 @@ import os
 import stat
 from array import array
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
@@ -47,46 +46,36 @@ def from_json(given: Json | None) -> Stats | None:
     return dict(zip(names, zip(*fields, strict=True), strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """
-    What the metadata of files tells after a command.
-
-    Attributes:
-        doubtful: The names of files that git may take for unchanged although they have been changed.
-        other_rights: The names of plain files whose permission bits have changed.
-    """
-
-    doubtful: Set[bytes]
-    other_rights: Sequence[str]
-
-
 def read_stats(top: Path, names: Iterable[str]) -> Stats:
     """Returns what the files *names* of a work tree look like from outside; those that exist."""
     each_stat = ((name, _stat(f"{top}/{name}")) for name in names)
     return {name: found for name, found in each_stat if found}
 
 
-def compare(known: Stats, seen: Stats, began_ns: int) -> Compared:
+def doubtful(known: Stats, seen: Stats, began_ns: int) -> set[bytes]:
     """
-    Compares what files look like now, which was *seen*, with what was *known* of them.
+    Returns the names of files that git may take for unchanged although they have been changed.
 
     Args:
         known: Of the snapshot before.
         seen: While git looked at the files too.
         began_ns: When both began to look; what has changed since may have been seen by only one of them.
     """
-    doubtful = {os.fsencode(name) for name, now in seen.items() if now[1] >= began_ns - TICK_NS}
-    other_rights = list[str]()
-    for name, (mode, changed_ns, *_) in known.items():
+    result = {name for name, now in seen.items() if now[1] >= began_ns - TICK_NS}
+    for name, was in known.items():
         now = seen.get(name)
-        if now is None:
-            continue
-        if now[1] != changed_ns and now[1] // SECOND_NS == changed_ns // SECOND_NS:
-            doubtful.add(os.fsencode(name))
-        if now[0] != mode and stat.S_ISREG(mode) and stat.S_ISREG(now[0]):
-            other_rights.append(name)
-    return Compared(doubtful=doubtful, other_rights=other_rights)
+        if now is not None and now[1] != was[1] and now[1] // SECOND_NS == was[1] // SECOND_NS:
+            result.add(name)
+    return set(map(os.fsencode, result))
+
+
+def other_rights(known: Stats, seen: Stats) -> dict[str, int]:
+    """Returns the plain files whose permission bits have changed, with those that were *seen*."""
+    return {
+        name: stat.S_IMODE(now[0])
+        for name, (mode, *_) in known.items()
+        if (now := seen.get(name)) and now[0] != mode and stat.S_ISREG(mode) and stat.S_ISREG(now[0])
+    }
 
 
 def has_other_names(path: Path, was: Sequence[int] | None) -> bool:
