@@ -196,12 +196,6 @@ def user_git(root: Path, *args: str) -> str:
     return run("git", "-C", str(root), *named, *args).decode()
 
 
-def age_objects(root: Path) -> None:
-    """Has the folders of the user's objects look as if they had not changed for a long time."""
-    for folder in (root / ".git" / "objects").rglob(""):
-        os.utime(folder, (1_000_000_000, 1_000_000_000))
-
-
 def git_that_hangs_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """
     Put a git on PATH that never ends when it looks at a work tree for the first time.

@@ -103,8 +103,11 @@ async def test_a_server_that_cannot_be_loaded_says_so_and_ends(stage: Stage, hab
     assert "Traceback" in (stage.folder / HELD_LOG).read_text()
 
 
+@pytest.mark.parametrize("hangs_up", [False, True], ids=["stays", "hangs-up"])
 @pytest.mark.parametrize("last_words", [("shutdown",), ("exit",), ("shutdown", "exit")], ids="-".join)
-def test_a_client_may_say_everything_at_once(tmp_path: Path, last_words: tuple[str, ...]) -> None:
+def test_a_client_may_say_everything_at_once(
+    tmp_path: Path, last_words: tuple[str, ...], hangs_up: bool
+) -> None:
     """Everything is answered in its order, even what came before the server was loaded."""
     asked = {"processId": None, "rootUri": tmp_path.as_uri(), "capabilities": {}}
     document = {"uri": (tmp_path / "a.txt").as_uri(), "languageId": "text", "version": 1, "text": "one\n"}
@@ -131,12 +134,14 @@ def test_a_client_may_say_everything_at_once(tmp_path: Path, last_words: tuple[s
         assert process.stdout is not None
         process.stdin.write(b"".join(map(framed, messages)))
         process.stdin.flush()
+        if hangs_up:
+            process.stdin.close()
         parser, answered = Parser(), list[object]()
         while 3 not in answered and (data := os.read(process.stdout.fileno(), 65_536)):
             parser.feed(data)
             answered += [json.loads(body).get("id") for body in iter(parser.take, None)]
         assert [each for each in answered if each is not None] == ([1, 2, 3] if is_polite else [1])
-        if last_words == ("shutdown",):
+        if last_words == ("shutdown",) and not hangs_up:
             process.stdin.write(framed({"method": "exit"}))
             process.stdin.flush()
         assert process.wait(60) == (0 if is_polite else 1)

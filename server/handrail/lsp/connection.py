@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LIMIT_ERROR_CHARS = 2_000  # of the message of an error, which may quote what was sent
+ENDING_S = 3.0  # for what `shutdown` ends; soon after that, the process is ended (`adapters/connection`)
 SAID_CHARS = 2_000  # of one message to the user
 CAPABILITIES = Path(__file__).with_name("capabilities.json")  # made by scripts/generate.py
 
@@ -87,7 +88,8 @@ class LspProtocol(LanguageServerProtocol):
     """pygls' protocol with our own mirror, our capabilities, and an answer to each invalid request."""
 
     _server: Server
-    _shutdown_id: Any = None  # of the request that is not answered yet
+    ending: asyncio.Future[None] | None = None  # done once `shutdown` is answered
+    _ending_id: Any = None  # of that request
     _exit: Any = None  # the notification, if it came before that answer
 
     def receive(self, body: bytes) -> None:
@@ -116,10 +118,13 @@ class LspProtocol(LanguageServerProtocol):
         if method == lsp.EXIT or (wrong := self._untimely(method, is_request=hasattr(message, "id"))) is None:
             if method == lsp.SHUTDOWN:
                 self._server.phase = Phase.LEAVING
-                self._shutdown_id = getattr(message, "id", None)
+                if getattr(message, "id", None) is not None:
+                    self.ending, self._ending_id = asyncio.get_running_loop().create_future(), message.id
             if method == lsp.EXIT:
                 self._server.client_left()
-                if self._shutdown_id is not None:  # what it began is ended first, or cut off in a few seconds
+                if (
+                    self.ending is not None and not self.ending.done()
+                ):  # what it began is ended first, or cut off in a few seconds
                     self._exit = message
                     return
             super().handle_message(message)
@@ -203,8 +208,8 @@ class LspProtocol(LanguageServerProtocol):
         if error is not None:
             error.message = surfaces.shorten(error.message, LIMIT_ERROR_CHARS)
         super()._send_response(msg_id, result, error)
-        if msg_id == self._shutdown_id:
-            self._shutdown_id = None
+        if self.ending is not None and not self.ending.done() and msg_id == self._ending_id:
+            self.ending.set_result(None)
             if self._exit is not None:
                 super().handle_message(self._exit)
 
@@ -252,13 +257,18 @@ class Server(LanguageServer):
         protocol: LspProtocol = self.protocol  # type: ignore[assignment]  # as it was given
         protocol.set_writer(StdoutWriter(sink))
         try:
-            asyncio.run(incoming.deliver(protocol.receive, stopped.is_set))
+            asyncio.run(self._hear(incoming, protocol, stopped))
         except BrokenPipeError:
             logger.warning("The client does not read the server's messages; the server is shutting down.")
         except (KeyboardInterrupt, SystemExit):
             logger.debug("The server was asked to shut down.")
         finally:
             self.shutdown()
+
+    async def _hear(self, incoming: Incoming, protocol: LspProtocol, stopped: Event) -> None:
+        await incoming.deliver(protocol.receive, stopped.is_set)
+        if protocol.ending is not None:  # a client may hang up before its `shutdown` is answered
+            await asyncio.wait((protocol.ending,), timeout=ENDING_S)
 
     def complete(self) -> None:
         """Loads the code behind the handlers; if that fails, reports it and ends."""

@@ -9,15 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from adapters.kit import age_objects, changed, plan, raws, step, user_git
+from adapters.kit import changed, plan, raws, step, user_git
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
+from handrail.adapters.worktrees import presence
 from handrail.core.checkpoint import Kind
 
 NAMES = ("a", "b", "deep/c")
 Lose = Callable[[Path], None]
 LOOSE, PACKED = False, True
 CASES: list[tuple[bool, Lose]] = []
+
+
+@pytest.fixture(autouse=True)
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folders of objects count as known at once."""
+    monkeypatch.setattr(presence, "RACE_NS", 0)
 
 
 def way(*kept: bool) -> Callable[[Lose], Lose]:
@@ -106,7 +113,6 @@ def another_repository_in_its_place(root: Path) -> None:
     (root / "other").write_bytes(b"other\n")
     user_git(root, "add", "other")
     user_git(root, "commit", "-q", "-m", "other")
-    age_objects(root)
 
 
 @way(LOOSE, PACKED)
@@ -116,7 +122,6 @@ def lent_by_another_repository(root: Path) -> None:
     shutil.rmtree(root / ".git" / "objects")
     (root / ".git" / "objects" / "info").mkdir(parents=True)
     (root / ".git" / "objects" / "info" / "alternates").write_text(f"{other}\n")
-    age_objects(root)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +135,6 @@ async def test_what_is_gone_is_read_from_the_disk(
     committed(root)
     if are_packed:
         user_git(root, "gc", "-q")
-    age_objects(root)
     for number in (1, 2):  # the second one looks for nothing
         snapshot = await repo.before_command(step(number, turn="t-0"))
         await repo.after_command(step(number, turn="t-0"), snapshot)
@@ -148,7 +152,6 @@ async def test_what_is_gone_is_read_from_the_disk(
 
 async def test_a_note_that_is_damaged_is_not_believed(repo: ShadowRepo, root: Path, state: Path) -> None:
     committed(root)
-    age_objects(root)
     for number, damage in enumerate((b"", b"[", b"[]", b'{"pack": 1}', os.urandom(50)), start=1):
         snapshot = await repo.before_command(step(number))
         for note in state.glob("handrail/*/trees/*/present.json"):

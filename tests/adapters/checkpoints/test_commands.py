@@ -209,7 +209,7 @@ async def test_two_folders(state: Path, tmp_path: Path) -> None:
 async def test_what_is_not_covered_is_said(
     repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.adapters.worktrees.snapshot.LIMIT_FILE_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.worktrees.sorting.LIMIT_FILE_BYTES", 1000)
     (tree / "build").mkdir()
     (tree / "build" / "x").write_bytes(b"")
     (tree / "large").write_bytes(b"x" * 1001)
@@ -230,8 +230,8 @@ async def test_what_is_not_covered_is_said(
 async def test_what_a_file_held_is_kept_although_what_it_holds_now_cannot_be(
     repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.adapters.worktrees.snapshot.LIMIT_FILE_BYTES", 1000)
-    monkeypatch.setattr("handrail.adapters.worktrees.snapshot.LIMIT_IGNORED_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.worktrees.sorting.LIMIT_FILE_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.worktrees.sorting.LIMIT_IGNORED_BYTES", 1000)
     for name in ("new file", "x.log", "pipe"):
         (tree / name).write_bytes(b"before")
 

@@ -142,7 +142,7 @@ async def test_what_the_user_saved_meanwhile_is_theirs(repo: ShadowRepo, tree: P
 async def test_what_a_large_file_held_when_it_was_small_is_not_brought_back(
     repo: ShadowRepo, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("handrail.adapters.worktrees.snapshot.LIMIT_FILE_BYTES", 1000)
+    monkeypatch.setattr("handrail.adapters.worktrees.sorting.LIMIT_FILE_BYTES", 1000)
     await during(repo, lambda: None)
     (tree / "a").write_bytes(b"x" * 1001)
     effects = await during(repo, (tree / "a").unlink)

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from adapters.kit import age_objects, change, changed, left_out, plan, raws, shadow, step, user_git
+from adapters.kit import change, changed, left_out, plan, raws, shadow, step, user_git
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
-from handrail.adapters.worktrees import stats
+from handrail.adapters.worktrees import presence, stats
 from handrail.core.checkpoint import Kind
 
 
@@ -88,12 +88,14 @@ async def test_a_loose_object_that_a_crash_left_full_of_zeros(repo: ShadowRepo, 
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may read everything")
-async def test_a_folder_of_objects_that_is_closed(repo: ShadowRepo, root: Path) -> None:
+async def test_a_folder_of_objects_that_is_closed(
+    repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(presence, "RACE_NS", 0)
     (root / "a").write_text("a\n")
     user_git(root, "init", "-q")
     user_git(root, "add", "-A")
     user_git(root, "commit", "-q", "-m", "first")
-    age_objects(root)
     snapshot = await repo.before_command(step(1, turn="t-1"))
     await repo.after_command(step(1, turn="t-1"), snapshot)
     name = user_git(root, "rev-parse", ":a").strip()

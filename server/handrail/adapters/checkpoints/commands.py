@@ -145,7 +145,7 @@ class Commands:
         groups = list(trees.differences(before, after))
         differing = _join(each for _, group in groups for each in group)
         mode_after = after.mode if "taken" in later else mode_now  # what has changed since is another's
-        yield from touched_rights(trees.store_of, before, _without(after.rights, differing), left_out)
+        yield from touched_rights(trees.store_of, before, _other_modes(after.rights, differing), left_out)
         for git, group in groups:
             mine = [differing.pop(each.path) for each in group if each.path in differing]
             contents = _contents([git, *(other for other, _ in groups if other is not git)], mine)
@@ -294,7 +294,7 @@ def _join(differences: Iterable[Difference]) -> dict[Path, Difference]:
     return {path: each for path, each in result.items() if each.differs}
 
 
-def _without(rights: Mapping[str, int], differing: Mapping[Path, object]) -> dict[Path, int]:
+def _other_modes(rights: Mapping[str, int], differing: Mapping[Path, object]) -> dict[Path, int]:
     return {Path(path): mode for path, mode in rights.items() if Path(path) not in differing}
 
 
