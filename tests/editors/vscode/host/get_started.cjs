@@ -119,7 +119,7 @@ module.exports = {
     server.close();
     server.closeAllConnections();
     assert.equal(await command("handrail.client.useOllama"), undefined);
-    await user({ sees: "Ollama did not answer", picture: "no-ollama" });
+    await user({ sees: "The models of Ollama could not be listed", picture: "no-ollama" });
     assert.equal(chosen(), "ollama:small:1b");
     await command("notifications.clearAll");
   },
