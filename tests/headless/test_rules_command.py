@@ -68,7 +68,7 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def test_a_rule_is_listed_and_removed_and_then_asked_about_again(shell: Shell) -> None:
-    assert shell.rules("list") == "There are no rules from your answers in this workspace.\n"
+    assert shell.rules("list") == "This workspace has no rules from your answers.\n"
     assert "/N]" in shell.turn(b"a\n")
     assert (shell.root / "ran.txt").exists()
     (rule,) = json.loads(shell.rules("list", "--json"))
@@ -77,7 +77,7 @@ def test_a_rule_is_listed_and_removed_and_then_asked_about_again(shell: Shell) -
     assert "/N]" not in shell.turn(b"")
 
     (shell.root / "ran.txt").unlink()
-    assert shell.rules("remove", rule["id"]) == "There are no rules from your answers in this workspace.\n"
+    assert shell.rules("remove", rule["id"]) == "This workspace has no rules from your answers.\n"
     assert "/N]" in shell.turn(b"n\n")
     assert not (shell.root / "ran.txt").exists()
 

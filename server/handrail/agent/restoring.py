@@ -141,7 +141,7 @@ def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
             redone -= 1
         elif each.origin is Origin.RESTORE:
             return each
-    raise CheckpointError("There is no restore to undo.")
+    raise CheckpointError("This workspace has no restore to undo.")
 
 
 async def _plan(host: Host, request: RestoreRequest, checkpoint: str) -> RestorePlan:

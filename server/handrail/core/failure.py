@@ -79,7 +79,7 @@ class Code(StrEnum):
     OUTSIDE_WORKSPACE = (
         "outside-workspace",
         "The path leads out of the workspace folders, directly or through `..` or a link, and the question "
-        "about it was not answered: no one could be asked, or it timed out. Or no folder is open in the "
+        "about it was not answered: handrail could not ask you, or it timed out. Or no folder is open in the "
         "editor. Nothing was read or changed. Add the folder to the workspace, use a path inside "
         "it, or allow it in the setting `handrail.approvals`.",
     )
@@ -130,9 +130,9 @@ class Code(StrEnum):
     )
     DENIED = (
         "denied",
-        "handrail asked whether the call may run, and the answer was no, the question timed out, or no one "
-        "could be asked. This does not count as a failure: no document shows a problem, and there is nothing "
-        "to dismiss. The turn's report lists the edit as denied, and `handrail run` exits with 1, because "
+        "handrail may run the call only with your permission. You answered no, the question timed out, or "
+        "handrail could not ask you. This does not count as a failure: no document shows a problem, and "
+        "there is nothing to dismiss. The turn's report lists the edit as denied, and `handrail run` exits with 1, because "
         "the edit was not made.",
     )
     TIMED_OUT = (

@@ -154,7 +154,7 @@ class Show:
             for line in text.splitlines():
                 self.line(f"  {line}")
         if not rules:
-            self.line("There are no rules from your answers in this workspace.")
+            self.line("This workspace has no rules from your answers.")
 
     def restore_report(self, report: RestoreReport) -> None:
         """Show the result of a restore."""

@@ -20,6 +20,12 @@ def scratch(state: Path) -> Path:
     return found
 
 
+def commit(root: Path) -> None:
+    user_git(root, "init", "-q")
+    user_git(root, "add", "-A")
+    user_git(root, "commit", "-q", "-m", "first")
+
+
 @pytest.mark.parametrize("damage", [b"", b"\0" * 41, b"garbage\n", b"0" * 40 + b"\n"], ids=repr)
 async def test_the_name_of_the_tree_is_damaged(
     repo: ShadowRepo, root: Path, state: Path, damage: bytes
@@ -58,9 +64,7 @@ async def test_a_file_above_the_folder_keeps_what_the_user_has_not_committed(sta
     (folder / "in").write_text("in\n")
     outside.write_text("committed\n")
     outside.chmod(0o644)
-    user_git(root, "init", "-q")
-    user_git(root, "add", "-A")
-    user_git(root, "commit", "-q", "-m", "first")
+    commit(root)
     outside.write_text("not committed\n")
     repo = shadow(state, folder)
     snapshot = await repo.before_command(step(1))
@@ -74,9 +78,7 @@ async def test_a_loose_object_that_a_crash_left_full_of_zeros(repo: ShadowRepo, 
     (root / "a").write_text("a\n" * 50)
     for name in ("large", "larger"):
         (root / name).write_bytes(os.urandom(18_000_000))  # so that not all objects are read
-    user_git(root, "init", "-q")
-    user_git(root, "add", "-A")
-    user_git(root, "commit", "-q", "-m", "first")
+    commit(root)
     name = user_git(root, "rev-parse", ":a").strip()
     path = root / ".git" / "objects" / name[:2] / name[2:]
     path.chmod(0o600)
@@ -93,9 +95,7 @@ async def test_a_folder_of_objects_that_is_closed(
 ) -> None:
     monkeypatch.setattr(presence, "RACE_NS", 0)
     (root / "a").write_text("a\n")
-    user_git(root, "init", "-q")
-    user_git(root, "add", "-A")
-    user_git(root, "commit", "-q", "-m", "first")
+    commit(root)
     snapshot = await repo.before_command(step(1, turn="t-1"))
     await repo.after_command(step(1, turn="t-1"), snapshot)
     name = user_git(root, "rev-parse", ":a").strip()
@@ -178,9 +178,7 @@ async def test_what_is_noted_beside_the_store_is_damaged(
     repo: ShadowRepo, root: Path, state: Path, name: str, damage: bytes
 ) -> None:
     (root / "a").write_text("a\n")
-    user_git(root, "init", "-q")
-    user_git(root, "add", "-A")
-    user_git(root, "commit", "-q", "-m", "first")
+    commit(root)
     snapshot = await repo.before_command(step(1, turn="t-1"))
     await repo.after_command(step(1, turn="t-1"), snapshot)
     (scratch(state) / name).write_bytes(damage)
@@ -216,3 +214,12 @@ async def test_a_note_of_a_server_that_died_cannot_be_read(
     repo = shadow(state, root)
     assert await repo.list() == ()
     assert not note.exists(), "it would be in the way of each later server"
+
+
+async def test_a_note_of_a_server_that_died_is_nested_without_end(state: Path, root: Path) -> None:
+    (root / "a").write_text("a\n")
+    await shadow(state, root).before_command(step())
+    (note,) = state.glob("handrail/*/commands/*.json")
+    note.write_bytes(b"[" * 100_000)
+    assert await shadow(state, root).list() == ()
+    assert not note.exists()

@@ -248,7 +248,7 @@ class Commands:
         try:
             note: dict[str, Any] = json.loads((self._home / NOTES / f"{name}.json").read_bytes())
             return note
-        except (ValueError, FileNotFoundError) as error:
+        except (ValueError, FileNotFoundError, RecursionError) as error:
             raise CheckpointError(DAMAGED) from error
 
 
