@@ -13,7 +13,7 @@ import pytest
 from e2e import variants
 from e2e.client import UNKNOWN, Editor
 from e2e.habits import EDITORS, Habits
-from e2e.servers import Server, Servers
+from e2e.servers import Server, Servers, Starter
 from handrail.testing import script, variations
 from handrail.testing.texts import Json
 from handrail.testing.variations import PLAIN, Variation
@@ -42,7 +42,7 @@ class Stage:
     """A workspace folder, the state folder beside it, and the editors that are started on them."""
 
     folder: Path
-    servers: Servers
+    servers: Starter
     editors: list[tuple[Editor, Path]]
     variation: Variation = PLAIN
     running: list[Server] = field(default_factory=list)

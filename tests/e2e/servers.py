@@ -17,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 FORKS = sys.platform == "linux"
 
@@ -55,6 +56,13 @@ while True:
         os.close(fd)
     orders.send(pid.to_bytes(4, "big"))
 """
+
+
+class Starter(Protocol):
+    """Starts servers."""
+
+    def start(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> Server:
+        """A server with `handrail *argv*`, its standard error in *log*."""
 
 
 class Servers:

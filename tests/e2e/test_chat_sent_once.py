@@ -14,6 +14,7 @@ import pytest
 from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import Habits
+from e2e.slow_journals import Journals
 from e2e.test_chat import REQUEST_FAILED, body, every_editor, killed, opened, says, shows, write
 from e2e.test_chat_names import until
 from editors.streaming_model import Answer, streaming_model
@@ -28,6 +29,7 @@ DRAFTS = {
     "paragraphs and code": "Look:\n\n```\nFirst.\n\n## You\n```\n\n- one 🙂\n- two\n",
     "blank rows around": "\n\nGo on.\n\n\n",
 }
+ROUND_TRIPS = 50
 every_draft = pytest.mark.parametrize("draft", DRAFTS.values(), ids=DRAFTS)
 
 
@@ -155,6 +157,41 @@ async def test_the_server_is_killed_before_an_update(
         is_said_once(text.removesuffix(left), draft, earlier=draft.strip() == "First.")
         if not more:
             await is_not_sent_again(later, uri)
+
+
+@every_editor
+@every_draft
+@pytest.mark.parametrize("more", ["", "more"], ids=["", "typed on"])
+async def test_the_server_is_killed_before_the_journal_has_the_message(
+    stage: Stage, habits: Habits, draft: str, more: str
+) -> None:
+    """It was not sent, as nothing knows of it: it is still a draft."""
+    journals = stage.servers = Journals(stage.folder)
+    editor, uri = await started(stage, habits, stage.script(answer("One."), answer("Two.")))
+    write(editor, uri, draft)
+    await editor.request("session.list")  # all that came before is written
+    seen = len(editor.edits)
+    journals.hold()
+    sending = asyncio.ensure_future(editor.request("chat.send", uri=uri))
+    await until(journals.are_waiting)
+    if more:
+        write(editor, uri, more)
+    for _ in range(ROUND_TRIPS):  # by then it would have been answered, and shown as sent
+        await editor.request("approval.list")
+    assert not sending.done()
+    assert len(editor.edits) == seen
+    await killed(stage, editor)
+    await asyncio.gather(sending, return_exceptions=True)
+    held = editor.desk[uri]
+    journals.release()
+    later = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    later.desk.open(uri, held)
+    await opened(later)
+    assert body(later.desk[uri]) == body(held)
+    await later.request("chat.send", uri=uri)
+    text = await shows(later, uri, "Two.", f"Two.\n\n{HEADING}")
+    sent = f"{draft}{more}"
+    is_said_once(text, sent, earlier=sent.strip() == "First.")
 
 
 @every_editor

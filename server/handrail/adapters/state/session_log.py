@@ -73,8 +73,8 @@ class SessionLog:
             self._last = self._writer.submit(self._write, session, file, entries)
 
     async def wait_until_written(self) -> None:
-        """Wait for the writer."""
-        if self._last is not None:
+        """Wait for the writer, also for what is appended meanwhile."""
+        while self._last is not None and not self._last.done():
             await asyncio.shield(asyncio.wrap_future(self._last))
 
     def _write(self, session: str, file: Path, entries: Sequence[Entry]) -> None:

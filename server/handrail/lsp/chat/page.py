@@ -158,9 +158,11 @@ class ChatPage(ServedPage):
         return min(max(LEAST_PAUSE_S, self._took_s * SHARE), MOST_PAUSE_S)
 
     async def prepare(self, page: Page) -> None:
-        """Reads the journal, if necessary, and updates the parts."""
+        """Reads the journal, if necessary, and updates the parts, all of which are written by then."""
         await self.load()
         await self._check_elsewhere()
+        if self.journals is not None:  # else a message might be in no journal, but no draft any more
+            await self.journals.wait_until_written()
         self._back += steering.take_unread(self.transcript.turns, is_loaded=self._is_new)
         self._is_new = False
         self.shown_now = self.view.render(self.transcript, self.told)

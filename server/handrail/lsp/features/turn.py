@@ -44,9 +44,7 @@ async def queue(
     state: State, params: protocol.TurnStartParams, excerpts: tuple[Excerpt, ...] = ()
 ) -> protocol.TurnStartResult:
     """Have a turn begin once those of its session have finished; as `start`."""
-    queued = await _begin(state, params, state.host.queue, excerpts)
-    await state.host.archive.journals.wait_until_written()
-    return queued
+    return await _begin(state, params, state.host.queue, excerpts)
 
 
 async def _begin(
@@ -70,7 +68,7 @@ async def _begin(
     turn = begin(params.prompt, params.session, excerpts, mode, pictures)
     if params.pasted:
         _apply_prompt(state, turn)
-    return _began(state, turn)
+    return await _began(state, turn)
 
 
 async def queue_with(
@@ -79,7 +77,7 @@ async def queue_with(
     """As `queue`, with excerpts that have been read."""
     if session is not None:
         await state.host.catch_up(session)
-    return _began(state, state.host.queue(prompt, session, excerpts))
+    return await _began(state, state.host.queue(prompt, session, excerpts))
 
 
 def _apply_prompt(state: State, turn: Turn) -> None:
@@ -87,10 +85,16 @@ def _apply_prompt(state: State, turn: Turn) -> None:
     state.host.turns.providers[turn.id] = state.backend.providers(ModelChoice(model=PASTE))
 
 
-def _began(state: State, turn: Turn) -> protocol.TurnStartResult:
+async def _began(state: State, turn: Turn) -> protocol.TurnStartResult:
+    """Answers once the prompt is recorded: until then, a client still has it as unsent."""
+    _follow(state, turn)
+    await state.host.archive.journals.wait_until_written()
+    return protocol.TurnStartResult(session=turn.session, turn=turn.id)
+
+
+def _follow(state: State, turn: Turn) -> None:
     state.follow(turn.task)
     turn.task.add_done_callback(lambda _: checkpoint.tidy_later(state))
-    return protocol.TurnStartResult(session=turn.session, turn=turn.id)
 
 
 async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnReport:
@@ -107,7 +111,7 @@ async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.Turn
         raise InvalidParams(f"params.edits holds no edit. Write {NOTATIONS}.")
     turn = state.host.start(f"{params.title}\n\n{params.edits}", None, mode=Mode.EDIT)
     _apply_prompt(state, turn)
-    _began(state, turn)
+    _follow(state, turn)
     try:
         report = await wait(state, protocol.TurnWaitParams(turn=turn.id))
     except asyncio.CancelledError:
