@@ -73,7 +73,7 @@ class SessionLog:
             self._last = self._writer.submit(self._write, session, file, entries)
 
     async def wait_until_written(self) -> None:
-        """Wait for the writer, also for what is appended meanwhile."""
+        """Wait until all is written, with what is appended until then."""
         while self._last is not None and not self._last.done():
             await asyncio.shield(asyncio.wrap_future(self._last))
 

@@ -198,14 +198,13 @@ class Executor:
         self, batch: Sequence[int], left: dict[int, Ready], asking: Asking, order: int, done: Results
     ) -> None:
         """Starts all calls that can run now, and asks the questions of the others."""
-        first = left[batch[0]]
-        if isinstance(first.action, UserQuestion):  # it is never in a batch with others
+        if isinstance((first := left[batch[0]]).action, UserQuestion):  # it is never in a batch with others
             self._note_start(first)
             asking.inquire(batch[0], first, first.action)
             return
         ready = [left.pop(index) for index in batch]
         self._edits.follow = any(isinstance(each.action, Edits) for each in left.values())
-        await self._finish_call(self._run_batch(ready, order, done))
+        await self._finish_call(self._run_batch(ready, order, done), asking)
 
     async def _take_answer(self, left: dict[int, Ready], asking: Asking, order: int, done: Results) -> None:
         """Waits for the user, and ends the calls that are decided by the answer."""
@@ -315,13 +314,14 @@ class Executor:
     def _note_start(self, ready: Ready) -> None:
         self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
 
-    async def _finish_call(self, work: Coroutine[object, object, None]) -> None:
-        """Awaits *work*; when cancelled, the call that runs is finished and no other begun."""
+    async def _finish_call(self, work: Coroutine[object, object, None], asking: Asking) -> None:
+        """Awaits *work*; when cancelled, the call that runs is finished, and no other begun or asked."""
         task = asyncio.ensure_future(work)
         try:
             await asyncio.shield(task)
         except asyncio.CancelledError:
             self._stop.set()
+            await asking.withdraw()
             await asyncio.wait([task])
             raise
 

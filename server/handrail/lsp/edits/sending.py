@@ -201,6 +201,7 @@ class Sending:
         def is_decided() -> bool:
             return is_intact() or (is_newer() and (can_be_stale or self._has_landed(sent)))
 
+        await documents.until(lambda: is_newer() or is_intact(), patience.news_s(answer))
         if await documents.until(is_decided, patience.wait_s(answer)):
             # After a newer text without it, the wait is short.
             await documents.until(is_intact, 0 if self._has_landed(sent) else patience.overtaken_s)
