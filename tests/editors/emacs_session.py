@@ -22,6 +22,9 @@ HERE = Path(__file__).resolve().parent / "emacs"
 LOGGED_CHARS = 8_000  # of the messages to and from the server
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "editors"
+UNCOMPILED = (
+    "(setq native-comp-deferred-compilation nil)"  # that takes minutes, and shows warnings in a window
+)
 SNIPPET = ROOT / "editors" / "handrail.el"
 
 
@@ -86,7 +89,7 @@ class Emacs:
         )
         files = [argument for file in (client, HERE / "drive.el") for argument in ("-l", str(file))]
         drawn = on_terminal(
-            [self.emacs, "-nw", "-q", "--no-splash", *self.more, *files],
+            [self.emacs, "-nw", "-q", "--no-splash", f"--eval={UNCOMPILED}", *self.more, *files],
             self.workspace,
             {**self.environment, "HANDRAIL_TEST": str(plan)},
         )
