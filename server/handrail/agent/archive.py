@@ -195,6 +195,7 @@ class Archive:
         )
         self.keep(forked)
         self.end(name, TurnEnded(turn=last.turn, state=last.state or "stopped"))
+        await self.journals.wait_until_written()
         return forked
 
     async def rename(self, session: str, title: str) -> None:

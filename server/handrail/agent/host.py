@@ -154,15 +154,18 @@ class Host:
         return begun
 
     async def wait(self, turn: str) -> TurnReport:
-        """Waits for the end of a turn and returns its report. Raises UnknownId."""
-        return await self.turns.find(turn).report()
+        """Waits for the end of a turn, which is recorded by then; returns its report. Raises UnknownId."""
+        report = await self.turns.find(turn).report()
+        await self.archive.journals.wait_until_written()
+        return report
 
     async def cancel(self, turn: str) -> None:
-        """Stops a turn; it edits nothing after this returns. Raises UnknownId."""
+        """Stops a turn; it edits nothing after this returns, and is recorded as stopped. Raises UnknownId."""
         known = self.turns.find(turn)
         if turn in self.waiting and not known.task.done():
             self.archive.steer(known.session, Returned(turn=turn))
         await stop([known])
+        await self.archive.journals.wait_until_written()
 
     async def steer(self, turn: str, said: UserMessage) -> None:
         """Sends a message to a running turn; it is recorded when this returns. Raises UnknownId."""
