@@ -103,7 +103,7 @@ export class Turns implements Disposable {
     const started = await connection.request(TURN_START, { ...params, ...(session === undefined ? {} : { session }) });
     this.session = started.session;
     this.own.add(started.turn);
-    this.note(started.turn, l10n.t("starting"));
+    if (!this.running.has(started.turn)) this.note(started.turn, l10n.t("starting")); // its updates may come first
     try {
       const report = await connection.request(TURN_WAIT, { turn: started.turn });
       this.announce(report);
