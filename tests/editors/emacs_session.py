@@ -22,9 +22,8 @@ HERE = Path(__file__).resolve().parent / "emacs"
 LOGGED_CHARS = 8_000  # of the messages to and from the server
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "editors"
-UNCOMPILED = (
-    "(setq native-comp-deferred-compilation nil)"  # that takes minutes, and shows warnings in a window
-)
+UNCOMPILED = "(setq native-comp-deferred-compilation nil)"  # that takes as long as a test
+SILENT = "(setq native-comp-async-report-warnings-errors nil)"  # else they are shown in a window
 SNIPPET = ROOT / "editors" / "handrail.el"
 
 
@@ -38,6 +37,7 @@ class Emacs:
         if found is None:
             pytest.fail("Emacs is missing: python3 scripts/install_editors.py emacs", pytrace=False)
         self.emacs = found
+        self.compiling = [f"--eval={UNCOMPILED}"]
         self.more: list[str] = []
         self.environment = {
             **installed.environment(folder),
@@ -56,6 +56,8 @@ class Emacs:
         """Have a mode or a client that is not Emacs's own, with all that it needs."""
         if package == "text-mode":
             return
+        if package == "lsp-mode":  # too slow without
+            self.compiling = [f"--eval={SILENT}"]
         found = sorted((CACHE / package).glob("usr/share/emacs/site-lisp/elpa-src/*/*-autoloads.el"))
         if not found:
             message = f"{package} is missing: python3 scripts/install_editors.py emacs"
@@ -89,7 +91,7 @@ class Emacs:
         )
         files = [argument for file in (client, HERE / "drive.el") for argument in ("-l", str(file))]
         drawn = on_terminal(
-            [self.emacs, "-nw", "-q", "--no-splash", f"--eval={UNCOMPILED}", *self.more, *files],
+            [self.emacs, "-nw", "-q", "--no-splash", *self.compiling, *self.more, *files],
             self.workspace,
             {**self.environment, "HANDRAIL_TEST": str(plan)},
         )
