@@ -113,7 +113,7 @@ interface Action extends Choice {
 /** The most usual first; *newer* is the number of newer checkpoints. */
 function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: false }): Action[] {
   const { id, session, paths } = checkpoint;
-  const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also restores 1 newer checkpoint"), l10n.t("also restores {0} newer checkpoints", newer));
+  const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also undoes 1 later change"), l10n.t("also undoes {0} later changes", newer));
   const these: Action = {
     icon: "discard",
     label: l10n.t("Restore these documents"),

@@ -147,7 +147,7 @@ export interface TurnReport {
   usage: Usage;
   /** What all turns of the session have used so far, this one included. */
   sessionUsage: Usage;
-  /** Why the turn did not finish; null if it did, or was stopped while it ran. */
+  /** Why the turn did not finish; null if it did, or was cancelled while it ran. */
   reason?: string;
   /** Ids of the turn's changes that are neither kept nor undone yet; see `review.list`. */
   pending?: string[];
@@ -1005,7 +1005,7 @@ export interface ChatPrompt {
   text: string;
   /** The state of the turn. `broken`: it did not reach its end, for example because the server was killed. */
   state: "running" | "finished" | "stopped" | "cancelled" | "failed" | "broken";
-  /** Why the turn did not finish; null if it did, is running, or was stopped while it ran. */
+  /** Why the turn did not finish; null if it did, is running, or was cancelled while it ran. */
   reason?: string;
   /** Whether `chat.resend` can send the message again, changed or not. */
   resend?: boolean;
@@ -1515,7 +1515,7 @@ export interface EndedEvent {
   kind: "ended";
   /** How it ended, as in `TurnReport`. */
   state: TurnState;
-  /** Why it did not finish; null if it did, or was stopped while it ran. */
+  /** Why it did not finish; null if it did, or was cancelled while it ran. */
   reason?: string;
 }
 

@@ -110,12 +110,12 @@ function summary({ restored, deleted, partial, conflicts, conversation }: Restor
   for (const { uri, reason } of partial.slice(0, SHOWN)) parts.push(l10n.t("Only a part of {0} was restored: {1}", name(uri), reason.replace(/\.?$/, ".")));
   if (partial.length > SHOWN) {
     const more = partial.length - SHOWN;
-    parts.push(l10n.t("Documents restored in part that are not listed: {0}.", more));
+    parts.push(l10n.t("More documents that were restored only in part: {0}.", more));
   }
   for (const { uri, reason } of conflicts.slice(0, SHOWN)) parts.push(l10n.t("{0} was not changed: {1}", name(uri), reason.replace(/\.?$/, ".")));
   if (conflicts.length > SHOWN) {
     const more = conflicts.length - SHOWN;
-    parts.push(l10n.t("Documents not restored that are not listed: {0}.", more));
+    parts.push(l10n.t("More documents that were not restored: {0}.", more));
   }
   return parts.join(" ");
 }

@@ -70,7 +70,7 @@ export class ReviewActions {
     const typed = listed.filter(({ id, editedByUser, kind }) => hunks.includes(id) && editedByUser && kind === "changed");
     const said = conflicts.slice(0, SHOWN).map(({ uri, reason }) => l10n.t("A change in {0} was not undone. {1}", nameOf(Uri.parse(uri)), reason));
     const more = conflicts.length - SHOWN;
-    if (more > 0) said.push(l10n.t("Changes not undone that are not listed: {0}.", more));
+    if (more > 0) said.push(l10n.t("More changes that were not undone: {0}.", more));
     const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
     const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
     if (typed.length === hunks.length) {

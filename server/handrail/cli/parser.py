@@ -117,7 +117,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     named = f"{listed}, or the id of a step from `checkpoint show`"
     actions.add_parser("list", help="list the checkpoints of a workspace, newest first")
     actions.add_parser(
-        "show", help="show what a turn changed, in all or from one of its steps on"
+        "show", help="show what a turn changed, all of it or from one of its steps on"
     ).add_argument("id", metavar="ID", help=named)
     diff = actions.add_parser(
         "diff",
@@ -169,7 +169,11 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
         action.add_argument("hunks", nargs="*", metavar="ID", help="an id from `handrail review list`")
     for action in actions.choices.values():
         action.add_argument("--file", type=Path, metavar="FILE", help="all changes in this file")
-        action.add_argument("--turn", metavar="TURN", help="all changes of this turn")
+        action.add_argument(
+            "--turn",
+            metavar="TURN",
+            help="all changes of this turn (`handrail checkpoint list` shows its id)",
+        )
     for action in (keep, undo):
         action.add_argument("--all", action="store_true", help="all of them")
     undo.add_argument(
@@ -221,7 +225,7 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
 def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     config = commands.add_parser("config", help="show or change your settings for the terminal")
     actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    name = "the name of a setting in docs/settings.md, such as model or context.window"
+    name = "the name of a setting (`handrail config list` shows them), such as model or context.window"
     listing = actions.add_parser("list", help="list all settings and their values")
     get = actions.add_parser("get", help="show the value of one setting")
     get.add_argument("name", metavar="NAME", help=name)
@@ -290,7 +294,12 @@ def _settings(parser: argparse.ArgumentParser) -> None:
             "edit, ask or plan; ask and plan change nothing (default: the setting mode in config.toml, "
             "or else edit)",
         ),
-        ("--set", None, "NAME=VALUE", "any setting of docs/settings.md; the value is JSON or plain text"),
+        (
+            "--set",
+            None,
+            "NAME=VALUE",
+            "any setting (`handrail config list` shows them); the value is JSON or plain text",
+        ),
     ):
         parser.add_argument(option, action=_Given, const=name, dest="settings", metavar=metavar, help=does)
     parser.add_argument(

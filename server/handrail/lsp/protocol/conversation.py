@@ -51,7 +51,7 @@ class ChatPrompt:
         text: The message.
         state: The state of the turn. `broken`: it did not reach its end, for example because the server was
             killed.
-        reason: Why the turn did not finish; null if it did, is running, or was stopped while it ran.
+        reason: Why the turn did not finish; null if it did, is running, or was cancelled while it ran.
         resend: Whether `chat.resend` can send the message again, changed or not.
         changes: Whether the turn may have changed documents, which `checkpoint.restore` can undo.
     """

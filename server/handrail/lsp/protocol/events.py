@@ -216,7 +216,7 @@ class EndedEvent:
 
     Attributes:
         state: How it ended, as in `TurnReport`.
-        reason: Why it did not finish; null if it did, or was stopped while it ran.
+        reason: Why it did not finish; null if it did, or was cancelled while it ran.
     """
 
     kind: Literal["ended"]
