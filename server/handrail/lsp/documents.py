@@ -17,7 +17,6 @@ from lsprotocol import types as lsp
 
 from handrail.core.documents.in_code.typed import TypedPrompts
 from handrail.core.documents.text import Text, split_lines
-from handrail.lsp.blocking import Blocking
 from handrail.ports import Stamp
 
 UNITS: dict[str, Callable[[str], int]] = {
@@ -166,7 +165,6 @@ class Documents:
         self._identify = identify
         self._open: dict[str, OpenDocument] = {}
         self._waiting: set[asyncio.Future[None]] = set()
-        self.blocking = Blocking(self.wake)
 
     def find(self, uri: str) -> OpenDocument | None:
         """The open document that *uri* names, in this or another spelling."""
@@ -222,18 +220,14 @@ class Documents:
         return document
 
     async def until(self, holds: Callable[[], bool], timeout_s: float) -> bool:
-        """
-        Wait until *holds*, looking again after every change and `wake`; False if that takes too long, without
-        the time in which the client may be blocked.
-        """
+        """Wait until *holds*, looking again after every change and `wake`; False if that takes too long."""
         loop = asyncio.get_running_loop()
-        deadline = loop.time() + timeout_s - self.blocking.seconds
+        deadline = loop.time() + timeout_s
         while not holds():
             change = loop.create_future()
             self._waiting.add(change)
-            left = None if self.blocking.is_now else deadline + self.blocking.seconds - loop.time()
             try:
-                await asyncio.wait_for(change, left)
+                await asyncio.wait_for(change, deadline - loop.time())
             except TimeoutError:
                 return holds()
             finally:

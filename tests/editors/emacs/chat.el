@@ -27,6 +27,7 @@
     (drive-let-choose)
     (drive-open-gate)
     (drive-await "the question in the minibuffer" (> (minibuffer-depth) 0))
+    (drive-await "the edits" (string-search "FOUR" (drive-text poem))) ; of what came meanwhile, some is lost by C-g
     (drive-note 'asked (with-current-buffer (window-buffer (minibuffer-window)) (minibuffer-prompt)))
     (drive-keys "C-g")
     (drive-await "the question" (string-search "May this command run?" (drive-text page)))

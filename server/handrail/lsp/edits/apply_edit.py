@@ -24,8 +24,6 @@ from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
 from handrail.lsp.edits.answers import Answer
 
-NUDGE = "$/handrail/nudge"  # clients may ignore what begins with `$/`
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Patience:
@@ -41,11 +39,6 @@ class Patience:
     answer_s: float = 10.0
     echo_s: float = 5.0
     command_s: float = 0.5
-
-    @property
-    def nudge_s(self) -> float:
-        """Between two nudges of a client that does not answer."""
-        return self.answer_s / 10
 
     @property
     def overtaken_s(self) -> float:
@@ -111,19 +104,12 @@ class ApplyEdit:
         if not self.client.apply_edit:
             return Answer(applied=False, reason="this editor does not accept edits from a language server")
         params = lsp.ApplyWorkspaceEditParams(edit=made, label=surfaces.line(label))
-        blocking = self.documents.blocking
-        messages = blocking.shown
         sent = self.server.protocol.send_request_async(lsp.WORKSPACE_APPLY_EDIT, params)
         sent.add_done_callback(self._wake)
-        nudging = asyncio.create_task(self._nudge())
-        try:
-            if await self.documents.until(lambda: sent.done() or shows(), self.patience.answer_s):
-                await self.documents.until(sent.done, self.patience.overtaken_s)
-        finally:
-            nudging.cancel()
+        if await self.documents.until(lambda: sent.done() or shows(), self.patience.answer_s):
+            await asyncio.wait([sent], timeout=self.patience.overtaken_s)
         if not sent.done():
             return Answer(applied=None)
-        blocking.on_answer(messages)
         try:
             result: lsp.ApplyWorkspaceEditResult = sent.result()
         except JsonRpcException as error:
@@ -131,16 +117,6 @@ class ApplyEdit:
         if result is None:
             return Answer(applied=None, reason="answered with nothing")
         return Answer(applied=bool(result.applied), reason=result.failure_reason or "")
-
-    async def _nudge(self) -> None:
-        """
-        Sends something now and then that a client ignores.
-
-        If the user quits what Emacs is asking, it leaves unread what has arrived, until more arrives.
-        """
-        while True:
-            await asyncio.sleep(self.patience.nudge_s)
-            self.server.protocol.notify(NUDGE, {})
 
     def _wake(self, sent: asyncio.Future[object]) -> None:
         if not sent.cancelled():

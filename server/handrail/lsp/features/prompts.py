@@ -57,6 +57,7 @@ async def _send(state: State, place: Place, content: str, prompt: Prompt) -> pro
         identity=place.identity, content=content, prompt=prompt, language=language, path=place.uri
     )
     state.host.turns.removals.expect(begun.turn, sent)
+    await state.host.archive.journals.wait_until_written()
     return begun
 
 
@@ -67,7 +68,9 @@ async def fix(state: State, params: protocol.PromptFixParams) -> protocol.TurnSt
     place = source_place(state, params.uri)
     content, _ = await _text(state, params.uri, place)
     excerpt = words.around(place.path, content, params.range.start.line, params.range.end.line)
-    return await _begin(state, words.of_diagnostics(place.path, params.diagnostics), excerpt)
+    begun = await _begin(state, words.of_diagnostics(place.path, params.diagnostics), excerpt)
+    await state.host.archive.journals.wait_until_written()
+    return begun
 
 
 async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnStartResult:

@@ -74,10 +74,12 @@ async def _begin(
 async def queue_with(
     state: State, prompt: str, session: str | None, excerpts: tuple[Excerpt, ...]
 ) -> protocol.TurnStartResult:
-    """As `queue`, with excerpts that have been read."""
+    """As `queue`, with excerpts that have been read; does not wait until the prompt is recorded."""
     if session is not None:
         await state.host.catch_up(session)
-    return await _began(state, state.host.queue(prompt, session, excerpts))
+    turn = state.host.queue(prompt, session, excerpts)
+    _follow(state, turn)
+    return protocol.TurnStartResult(session=turn.session, turn=turn.id)
 
 
 def _apply_prompt(state: State, turn: Turn) -> None:

@@ -118,8 +118,7 @@ class ClientSurface:
             message=f"handrail: {words.short(asked.question)} · {why}".removesuffix(" · "),
             actions=[lsp.MessageActionItem(title=title) for title in (no, words.SHOW)],
         )
-        with self.documents.opened.blocking.message():
-            answer = await self._request(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
+        answer = await self._request(lsp.WINDOW_SHOW_MESSAGE_REQUEST, params)
         title = answer.title if isinstance(answer, lsp.MessageActionItem) else None
         if title == words.SHOW:
             await self.documents.present(asked)
