@@ -139,7 +139,7 @@ module.exports = {
     const report = await withUser(
       "handrail.client.restore",
       { sees: "Bring documents back", does: [["type", "Begin the day"], ENTER] },
-      { sees: "newer checkpoints", does: [["type", "Go back to before"], ENTER] },
+      { sees: "later changes", does: [["type", "Go back to before"], ENTER] },
     );
     assert.deepEqual([report.conflicts, report.conversation], [[], undefined]);
     assert(await stock.save());
