@@ -18,10 +18,10 @@ from handrail.testing import answer, behaviours, call
 from handrail.testing.texts import Json
 
 TEXT = "one\ntwo\nthree\n"
-TIMEOUT_S = 0.3
+SOON_S = 5.0  # less than an edit is waited for
 PATIENT_S = 2.0  # of which an editor gets the half to tell of an edit
 
-blocking = pytest.mark.parametrize("habits", [EMACS, NEOVIM, VIM], ids=["emacs", "neovim", "vim"])
+standard = pytest.mark.parametrize("habits", [EMACS, NEOVIM, VIM], ids=["emacs", "neovim", "vim"])
 
 
 def outcome_texts(editor: Editor) -> list[Json]:
@@ -29,20 +29,29 @@ def outcome_texts(editor: Editor) -> list[Json]:
     return [each for told in editor.published for each in told["diagnostics"]]
 
 
-@blocking
-async def test_a_turn_is_stopped_although_the_editor_never_answers(stage: Stage, habits: Habits) -> None:
+@standard
+async def test_a_stop_takes_the_question_away_while_an_edit_waits(stage: Stage, habits: Habits) -> None:
     calls = (patch("a.txt", "one\n", "ONE\n"), call("terminal", command="touch made.txt"))
     settings = stage.script(answer("", *calls), answer("Done."))
-    editor = await stage.start(habits, settings=settings, options=opt_in(), timeout_s=TIMEOUT_S)
-    editor.desk.open(stage.put("a.txt", TEXT))
-    editor.behaviours = [behaviours.hang]
+    editor = await stage.start(habits, settings=settings, options=opt_in())
+    uri = editor.desk.open(stage.put("a.txt", TEXT))
+    goes_on = asyncio.Event()
+    editor.behaviours = [behaviours.Reaction(opens=goes_on)]
     editor.handle("window/showMessageRequest", ask_for_ever)
     turn = (await editor.start_turn("Do it."))["turn"]
     await editor.until(lambda: len(editor.edits) == 1)
-    await editor.request("turn.cancel", turn=turn)
+    assert len(await editor.request("approval.list")) == 1
+    stopping = asyncio.ensure_future(editor.request("turn.cancel", turn=turn))
+    async with asyncio.timeout(SOON_S):
+        while await editor.request("approval.list"):
+            pass
+    assert not stopping.done()  # it waits for the edit
+    goes_on.set()
+    await stopping
     report = await editor.request("turn.wait", turn=turn)
     assert report["state"] == "cancelled"
-    assert statuses(report) == ["edit-rejected"]
+    assert statuses(report)[:1] == ["landed"]
+    assert editor.desk[uri] == TEXT.replace("one", "ONE")
 
 
 async def ask_for_ever(params: object) -> Json | None:

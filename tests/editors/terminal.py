@@ -9,7 +9,7 @@ import termios
 import time
 from pathlib import Path
 
-LIMIT_S = 150
+LIMIT_S = 90
 
 # An editor speaks to its controlling terminal, which a process must choose for itself.
 TAKE_TERMINAL = """

@@ -73,8 +73,8 @@ class SessionLog:
             self._last = self._writer.submit(self._write, session, file, entries)
 
     async def wait_until_written(self) -> None:
-        """Wait until all is written, with what is appended until then."""
-        while self._last is not None and not self._last.done():
+        """Wait for the writer."""
+        if self._last is not None:
             await asyncio.shield(asyncio.wrap_future(self._last))
 
     def _write(self, session: str, file: Path, entries: Sequence[Entry]) -> None:

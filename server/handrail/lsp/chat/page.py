@@ -161,8 +161,9 @@ class ChatPage(ServedPage):
         """Reads the journal, if necessary, and updates the parts, all of which are written by then."""
         await self.load()
         await self._check_elsewhere()
-        if self.journals is not None:  # else a message might be in no journal, but no draft any more
-            await self.journals.wait_until_written()
+        written, journals = -1, self.journals
+        while journals is not None and written != (written := self.transcript.count):
+            await journals.wait_until_written()  # else a kill may lose a message that is shown
         self._back += steering.take_unread(self.transcript.turns, is_loaded=self._is_new)
         self._is_new = False
         self.shown_now = self.view.render(self.transcript, self.told)
