@@ -250,6 +250,22 @@ async def test_a_damaged_object_is_written_anew_when_it_is_needed_again(repo: Sh
         assert restoration.before.raw == b"the same"
 
 
+@pytest.mark.damage
+@pytest.mark.parametrize("content", [b"the same", b"the same\n" * 20_000], ids=["small", "large"])
+async def test_what_is_damaged_in_its_pack_is_written_anew_when_it_is_needed_again(
+    state: Path, repo: ShadowRepo, root: Path, content: bytes
+) -> None:
+    (root / "a").write_bytes(content)
+    await repo.ensure(step(turn="t-1"), targets(root / "a"))
+    (pack,) = repo.folder.glob("objects/pack/*.pack")
+    pack.chmod(0o600)
+    pack.write_bytes(bytes(byte ^ 0xFF for byte in pack.read_bytes()))
+    await repo.ensure(step(turn="t-2"), targets(root / "a"))
+    for of in (repo, shadow(state, root)):
+        (restoration,) = await of.restore_plan("t-2")
+        assert restoration.before.raw == content
+
+
 # ---- Locks ------------------------------------------------------------------------------------------
 
 HOLDER = """

@@ -48,9 +48,11 @@ class ResolvedTarget:
     stored: str
 
 
-def resolve_targets(targets: Sequence[Target], roots: Roots) -> Sequence[ResolvedTarget]:
-    """The documents that are meant, each once."""
-    reals = tuple(Path(os.path.realpath(root)) for root in roots)
+def resolve_targets(
+    targets: Sequence[Target], roots: Roots, reals: Roots | None = None
+) -> Sequence[ResolvedTarget]:
+    """The documents that are meant, each once; *reals* are where the roots really are, if that is known."""
+    reals = real_roots(roots) if reals is None else reals
     names = root_names(roots)
     spots: dict[str, ResolvedTarget] = {}
     for target in targets:
@@ -67,6 +69,11 @@ def resolve_targets(targets: Sequence[Target], roots: Roots) -> Sequence[Resolve
         spot = ResolvedTarget(target=target, real=real, identity=identity, path=shown, stored=stored)
         spots.setdefault(identity, spot)
     return tuple(spots.values())
+
+
+def real_roots(roots: Sequence[Path]) -> Roots:
+    """The roots with every link resolved."""
+    return tuple(Path(os.path.realpath(root)) for root in roots)
 
 
 def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Image]]:

@@ -21,6 +21,10 @@ from dulwich.errors import ChecksumMismatch, FileFormatException
 from dulwich.objects import ObjectID, ShaFile
 
 COMPRESSION = 1  # a checkpoint is waited for; git's packing makes up for it later
+TINY_BYTES = 1 << 8  # content that is stored as it is: a tree or a commit gets hardly smaller
+STORED, STORED_SIZE = b"\x78\x01\x01", struct.Struct("<HH")  # the only block of a deflated stream
+SMALL_BYTES = 1 << 12  # content that fits into a window for which zlib needs little memory
+SMALL_WINDOW, SMALL_MEMORY = 12, 4
 
 HEADER, TRAILER_BYTES, NAME_BYTES = struct.Struct(">4sLL"), 20, 20
 INDEX_MAGIC, FAN_OUT = b"\xfftOc\0\0\0\x02", struct.Struct(">256L")
@@ -68,7 +72,18 @@ def entry_of(each: ShaFile) -> Entry:
         head.append(rest | 0x80)
         rest, size = size & 0x7F, size >> 7
     head.append(rest)
-    return Entry(name=each.id, raw=bytes(head) + zlib.compress(content, COMPRESSION))
+    return Entry(name=each.id, raw=bytes(head) + _deflate(content))
+
+
+def _deflate(content: bytes) -> bytes:
+    """Content as a zlib stream; what is small is deflated with less preparation."""
+    if len(content) <= TINY_BYTES:
+        size = STORED_SIZE.pack(len(content), len(content) ^ 0xFFFF)
+        return STORED + size + content + zlib.adler32(content).to_bytes(4, "big")
+    if len(content) > SMALL_BYTES:
+        return zlib.compress(content, COMPRESSION)
+    made = zlib.compressobj(COMPRESSION, zlib.DEFLATED, SMALL_WINDOW, SMALL_MEMORY)
+    return made.compress(content) + made.flush()
 
 
 def make_pack(entries: Iterable[Entry]) -> Pack:
@@ -184,19 +199,23 @@ def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, byte
     """The kind and content of the object *name*, which has its place there. Raises OSError, ValueError."""
     with pack.open("rb") as file:
         file.seek(start)
-        raw = file.read(end - start)
-    at = 0
+        return content_of(Entry(name=name, raw=file.read(end - start)))
+
+
+def content_of(entry: Entry) -> tuple[int, bytes]:
+    """The kind and content of the object that an entry holds. Raises ValueError if it is not this object."""
+    at, raw = 0, entry.raw
     while raw[at : at + 1] and raw[at] & 0x80:
         at += 1
     if not raw or raw[0] >> 4 & 7 not in WHOLE:
-        raise ValueError(f"{pack.name} contains deltas.")
+        raise ValueError("The pack contains deltas.")
     kind = raw[0] >> 4 & 7
     try:
         inflated = zlib.decompress(raw[at + 1 :])
     except zlib.error as error:
-        raise ValueError(f"{pack.name} is damaged.") from error
+        raise ValueError("The pack is damaged.") from error
     digest = hashlib.sha1(f"{WHOLE[kind]} {len(inflated)}\0".encode(), usedforsecurity=False)
     digest.update(inflated)
-    if digest.hexdigest().encode() != name:
-        raise ValueError(f"{pack.name} is damaged.")
+    if digest.hexdigest().encode() != entry.name:
+        raise ValueError("The pack is damaged.")
     return kind, inflated

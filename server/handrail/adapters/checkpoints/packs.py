@@ -20,6 +20,8 @@ from dulwich.pack import Pack
 from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE, Entry
 
+Written = dict[Path, dict[ObjectID, Entry]]
+
 SMALL_BYTES = 64_000  # of a pack that is made one with others: written again in no time
 SEVERAL = 6  # small packs: each has to be looked into for what is read
 LARGE_BYTES = 64_000_000  # of a pack that is left to git
@@ -30,7 +32,7 @@ MANY_PACKS = 40  # to open them all takes longer than to write one
 class Packs:
     """The packs in *folder*, which need not be there."""
 
-    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
+    def __init__(self, folder: Path, written: Written | None = None) -> None:
         """
         Opens nothing yet.
 
@@ -58,14 +60,13 @@ class Packs:
         whole.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
         return [(Path(path), status.st_size) for status, path in whole]
 
-    def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
-        """The files of a pack of *entries*, the index last: with it the pack is there."""
+    def files_of(self, entries: Mapping[ObjectID, Entry]) -> dict[Path, bytes]:
+        """The files of a pack of *entries*, by their names, the index last: with it the pack is there."""
         self._forget()
-        entries = list(entries)
-        made = pack.make_pack(entries)
+        made = pack.make_pack(entries.values())
         path = self._folder / f"{made.name}.pack"
         if len(made.pack) <= SMALL_BYTES:
-            self._written[path] = entries
+            self._written[path] = {**entries}
         for old in list(self._written)[:-SEVERAL]:
             del self._written[old]
         return {path: made.pack, path.with_suffix(".idx"): made.index}
@@ -81,6 +82,8 @@ class Packs:
             size: The bytes of what is written.
             gone: The objects to leave out, since no one needs them.
         """
+        if not gone and self._count() < SEVERAL:
+            return {}
         packs = sorted(self.list_all(), key=lambda each: each[1])
         too_many = len(packs) > MANY_PACKS
         limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
@@ -89,11 +92,19 @@ class Packs:
         result: dict[Path, list[Entry]] = {}
         for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
-                held = self._written.get(path) or pack.read(path)
+                known = self._written.get(path)
+                held = list(known.values()) if known else pack.read(path)
                 left = [entry for entry in held if entry.name not in gone]
                 if takes_all or len(left) < len(held):
                     result[path] = left
         return result
+
+    def _count(self) -> int:
+        """How many packs there are; those of which only a part is there count too."""
+        try:
+            return sum(name.endswith(".pack") for name in os.listdir(self._folder))
+        except FileNotFoundError:
+            return 0
 
     def packs_without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
         """The packs that hold some of *names*, and what else is in each; not the large ones, nor git's."""
@@ -128,11 +139,18 @@ class Packs:
         return result
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
-        """The kind and content of an object in one of our packs; None if it is elsewhere."""
+        """The kind and content of an object in one of our packs, from the disk; None if it is elsewhere."""
         for path, extents in self._read_extents():
             if name in extents:
                 with suppress(OSError, ValueError):
                     return pack.content(path, name, *extents[name])
+        return None
+
+    def recall(self, name: ObjectID) -> tuple[int, bytes] | None:
+        """The same from memory, as it was written to a small pack that is still there."""
+        for path, entries in self._written.items():
+            if name in entries and path.exists():
+                return pack.content_of(entries[name])
         return None
 
     def _read_extents(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:

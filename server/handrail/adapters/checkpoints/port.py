@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from handrail.adapters.checkpoints.images import real_roots
 from handrail.adapters.checkpoints.limits import DiskUsage
-from handrail.adapters.checkpoints.repository import REPOSITORY, CheckpointRepository, Memory, folders_of
+from handrail.adapters.checkpoints.repository import LIMITED, REPOSITORY, CheckpointRepository, Memory
 from handrail.adapters.files import files, stopping
 from handrail.adapters.state.home import workspace_folder
 from handrail.core.checkpoint import (
@@ -54,6 +55,7 @@ class ShadowRepo:
         self._clock = clock
         self._limits = Limits()
         self._one_at_a_time = asyncio.Lock()
+        self._homes: dict[tuple[Path, ...], Path] = {}  # by the main folder, if there is one
         self._memories: dict[Path, Memory] = {}
 
     @property
@@ -144,13 +146,17 @@ class ShadowRepo:
 
     def _repository(self) -> CheckpointRepository:
         roots = tuple(self._roots())
-        home = workspace_folder(self._state, roots)
+        reals = real_roots(roots)
+        if (home := self._homes.get(reals[:1])) is None:
+            home = self._homes[reals[:1]] = workspace_folder(self._state, reals)
         if (memory := self._memories.get(home)) is None:
-            memory = self._memories[home] = Memory(room=DiskUsage(folders=folders_of(home)))
+            usage = DiskUsage(folders=tuple(home / name for name in LIMITED))
+            memory = self._memories[home] = Memory(room=usage)
         return CheckpointRepository(
             state=self._state,
             home=home,
             roots=roots,
+            reals=reals,
             clock=self._clock,
             limits=self._limits,
             memory=memory,

@@ -22,13 +22,13 @@ from dulwich.objects import ObjectID, ShaFile
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands, note_edited
 from handrail.adapters.checkpoints.limits import DiskUsage, Need, bytes_of, make_room, old_turns, used_bytes
-from handrail.adapters.checkpoints.pack import Entry
+from handrail.adapters.checkpoints.packs import Written
 from handrail.adapters.checkpoints.record import Step, StepEntries, change, join_steps, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, add_later, checkpoint_of, steps_of, unknown
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
-from handrail.adapters.files.paths import identity_of
+from handrail.adapters.files.paths import fold_case, identity_of
 from handrail.adapters.state import lock
 from handrail.adapters.worktrees import borrowed
 from handrail.core.checkpoint import (
@@ -53,6 +53,7 @@ REPOSITORY, LOCK, TREES, TIDYING = "checkpoints.git", "lock", "trees.lock", "tid
 WAIT_TREES_S = 120.0  # the first snapshot of a large folder that is no git repository reads all of it
 MISSHAPEN = (AttributeError, KeyError, TypeError, ValueError)  # what a damaged note may raise
 SHOWN, SHOWN_KEPT = "shown", 50  # the folder of texts for an editor to open, and how many stay
+LIMITED = (REPOSITORY, SCRATCH, NOTES, SHOWN)  # the folders of a workspace's state that count for the limit
 
 
 @dataclass(kw_only=True)
@@ -61,7 +62,7 @@ class Memory:
 
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
-    written: dict[Path, list[Entry]] = field(default_factory=dict)  # small packs, newest last
+    written: Written = field(default_factory=dict)  # small packs, newest last
     is_swept: bool = False
     is_recovered: bool = False
 
@@ -73,7 +74,7 @@ class CheckpointRepository:
 
     Attributes:
         state, home: The user's state folder, and the workspace's in it.
-        roots: The workspace folders.
+        roots, reals: The workspace folders, and where they really are.
         clock: The time, with its offset.
         limits: How much is kept.
     """
@@ -81,6 +82,7 @@ class CheckpointRepository:
     state: Path
     home: Path
     roots: images.Roots
+    reals: images.Roots
     clock: Callable[[], datetime]
     limits: Limits
     memory: Memory
@@ -94,7 +96,7 @@ class CheckpointRepository:
             growing = StepEntries(known.entries if known else ())
             spots = [
                 spot
-                for spot in images.resolve_targets(targets, self.roots)
+                for spot in images.resolve_targets(targets, self.roots, self.reals)
                 if not spot.target.is_past
                 or images.identity_in(growing.last, spot, self.roots) not in growing.last
             ]
@@ -124,7 +126,7 @@ class CheckpointRepository:
             growing = StepEntries(step.entries if step else ())
             blobs: list[ShaFile] = []
             names: dict[str, str] = {}
-            for spot, image in images.images_of(images.resolve_targets(targets, self.roots)):
+            for spot, image in images.images_of(images.resolve_targets(targets, self.roots, self.reals)):
                 if (identity := images.identity_in(growing.last, spot, self.roots)) not in growing.last:
                     raise CheckpointError(f"{spot.path} was changed before a checkpoint was taken.")
                 before = growing.entries[growing.last[identity]]
@@ -284,8 +286,8 @@ class CheckpointRepository:
             return Pruned(removed=tuple(removed), bytes_used=self.memory.room.measure())
 
     def verify(self) -> Soundness:
-        """Reads everything, and has git look at it too."""
-        with self._open() as store, self._reading():
+        """Reads everything from the disk, and has git look at it too."""
+        with self._open(reads_disk=True) as store, self._reading():
             checkpoints, problems = housekeeping.problems(store, Turns(store, self.memory.known))
             return Soundness(checkpoints=checkpoints, problems=tuple(problems))
 
@@ -370,9 +372,9 @@ class CheckpointRepository:
             yield
 
     @contextmanager
-    def _open(self) -> Iterator[Store]:
+    def _open(self, *, reads_disk: bool = False) -> Iterator[Store]:
         """The repository; what the disk refuses is said as a CheckpointError."""
-        store = Store(self.home / REPOSITORY, self.memory.written)
+        store = Store(self.home / REPOSITORY, None if reads_disk else self.memory.written)
         try:
             yield store
         except OSError as error:
@@ -383,17 +385,12 @@ class CheckpointRepository:
 
     def _refuse_inside(self) -> None:
         store = identity_of(self.home / REPOSITORY)
-        for root in self.roots:
-            if store.startswith(os.path.join(identity_of(root), "")):
+        for root, real in zip(self.roots, self.reals, strict=True):
+            if store.startswith(os.path.join(fold_case(os.fspath(real)), "")):
                 raise CheckpointError(
                     f"Checkpoints cannot be stored: their folder {store} is inside the workspace folder "
                     f"{root}. Set XDG_STATE_HOME to a folder outside it."
                 )
-
-
-def folders_of(home: Path) -> tuple[Path, ...]:
-    """Returns the folders of a workspace's state that count for the limit of the size."""
-    return tuple(home / name for name in (REPOSITORY, SCRATCH, NOTES, SHOWN))
 
 
 def _step(turn: Turn, step_id: StepId) -> Step | None:

@@ -29,8 +29,8 @@ from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters.checkpoints import pack, private
-from handrail.adapters.checkpoints.pack import DAMAGE, Entry
-from handrail.adapters.checkpoints.packs import Packs
+from handrail.adapters.checkpoints.pack import DAMAGE
+from handrail.adapters.checkpoints.packs import Packs, Written
 from handrail.adapters.files import files
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError
@@ -79,7 +79,7 @@ class RefChange:
 class Store:
     """The repository in *folder*, which need not be there until something is written."""
 
-    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
+    def __init__(self, folder: Path, written: Written | None = None) -> None:
         self.folder = folder
         self._packs = Packs(folder / "objects" / "pack", written)
 
@@ -123,7 +123,8 @@ class Store:
 
     def make_home(self, state: Path) -> None:
         """Makes the folder that the repository lies in, and those down to it from *state*."""
-        os.makedirs(state, mode=0o700, exist_ok=True)
+        if not os.path.isdir(state):
+            os.makedirs(state, mode=0o700, exist_ok=True)
         private.make_folders(state, self.folder.parent)
 
     def write(self, objects: Iterable[ShaFile], change: RefChange, gone: Set[ObjectID]) -> None:
@@ -140,7 +141,7 @@ class Store:
         joined = self._packs.packs_to_join(sum(len(entry.raw) for entry in entries.values()), gone)
         for entry in (entry for each in joined.values() for entry in each):
             entries.setdefault(entry.name, entry)
-        wanted = self._packs.files_of(entries.values())
+        wanted = self._packs.files_of(entries)
         if change.is_newest:
             wanted[self.folder / NEWEST] = change.commit + b"\n"
         wanted[self.folder / change.ref] = change.commit + b"\n"
@@ -156,19 +157,19 @@ class Store:
     def _write_files(self, wanted: dict[Path, bytes]) -> None:
         """Writes files atomically, in this order; when it returns, the last one is on the disk."""
         temporary: dict[Path, Path] = {}
-        newest = self.folder / NEWEST
+        newest, start = self.folder / NEWEST, f"{TEMPORARY}{secrets.token_hex(8)}-"
         try:
             with ExitStack() as opened:
                 handles = []
                 for path, raw in wanted.items():
                     if path != newest:
-                        temporary[path] = self._temporary()
+                        temporary[path] = self.folder / f"{start}{len(temporary)}"
                         handles.append(opened.enter_context(private.create(temporary[path], raw)))
                 private.sync_together(handles)
             for path, raw in wanted.items():
                 # What is newest can be found out again, see `housekeeping`: it need not be on the disk.
                 if path == newest and not private.overwrite(path, raw):
-                    temporary[path] = self._temporary()
+                    temporary[path] = self.folder / f"{start}{len(temporary)}"
                     with private.create(temporary[path], raw):
                         pass
                 if path in temporary:
@@ -180,9 +181,6 @@ class Store:
             raise
         files.sync_folder(path.parent)
 
-    def _temporary(self) -> Path:
-        return self.folder / f"{TEMPORARY}{secrets.token_hex(8)}"
-
     def remove_ref(self, ref: str) -> None:
         """Removes *ref*, wherever it is kept."""
         self._refs.remove_if_equals(Ref(ref.encode()), None)
@@ -192,7 +190,7 @@ class Store:
         self._unlink(names)
         for path, left in self._packs.packs_without(names):
             if left:
-                self._write_files(self._packs.files_of(left))
+                self._write_files(self._packs.files_of({entry.name: entry for entry in left}))
             self._packs.remove(path)
 
     def _unlink(self, names: Iterable[ObjectID]) -> None:
@@ -206,12 +204,11 @@ class Store:
                 Path(base, name[:2], name[2:]).unlink(missing_ok=True)
 
     def is_sound(self, each: ShaFile) -> bool:
-        """Whether an object is there, whole and genuine."""
+        """Whether an object is on the disk, whole and genuine."""
         try:
-            self.read(type(each), each.id)
-        except CheckpointError:
+            return ShaFile.from_raw_string(*self._raw(each.id)).id == each.id
+        except DAMAGE:
             return False
-        return True
 
     def sizes(self) -> dict[ObjectID, int]:
         """All objects, and what each takes on the disk."""
@@ -277,12 +274,13 @@ class Store:
         """
         Returns the commit that *ref* names; None if the ref does not exist. Raises CheckpointError on damage.
         """
-        path = self.folder / ref
+        path = os.path.join(self.folder, ref)
         try:
-            raw = path.read_bytes()
+            with open(path, "rb") as file:
+                raw = file.read()
         except (OSError, ValueError):
             raw = b""
-            if not os.path.lexists(path) and not os.path.lexists(self.folder / "packed-refs"):
+            if not os.path.lexists(path) and not os.path.lexists(os.path.join(self.folder, "packed-refs")):
                 return None
         if REF.fullmatch(raw):
             return ObjectID(raw[:-1])
@@ -313,7 +311,7 @@ class Store:
     def read(self, kind: type[Object], name: ObjectID) -> Object:
         """The object *name*, whole and genuine. Raises CheckpointError if it is not."""
         try:
-            number, raw = self._raw(name)
+            number, raw = self._packs.recall(name) or self._raw(name)
             found = ShaFile.from_raw_string(number, raw)
             genuine = found.id == name
         except DAMAGE as error:

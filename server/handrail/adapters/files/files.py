@@ -35,6 +35,8 @@ FILE_URI = re.compile(r"file:(?://(?P<host>[^/?#]*))?(?P<path>/[^?#]*)", re.IGNO
 TEMPORARY = ".handrail-"  # how names begin of files that are not finished
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # FAT, some shares
 
+FEW_BYTES, CHUNK_BYTES = 1 << 12, 1 << 20  # of a file that is read at once
+
 LIMIT_KEPT_BYTES = 2 * LIMIT_BYTES  # what is kept and restored may be larger than what can be edited
 
 Stamp = tuple[int, int, int, int, int]
@@ -123,7 +125,8 @@ def read(path: Path | Entry, limit: int) -> FileState:
         if status.st_size > limit:
             raise TooLargeError(status.st_size)
         parts, size = [], 0
-        while chunk := os.read(handle, 1 << 20):
+        wanted = min(max(status.st_size + 1, FEW_BYTES), CHUNK_BYTES)  # memory for more takes time to get
+        while chunk := os.read(handle, wanted):
             parts.append(chunk)
             size += len(chunk)
             if size > limit:

@@ -10,6 +10,7 @@ import os
 import sys
 import unicodedata
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from handrail.adapters.files.files import uri_of
@@ -22,14 +23,20 @@ FOLDS_CASE = sys.platform in ("darwin", "win32")
 
 def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
     """The number of the innermost of *roots* that has *path* in it, and the path relative to it."""
-    parts, names = Path(path).parts, Path(fold_case(path)).parts
+    parts, folded = Path(path).parts, fold_case(path)
+    names = parts if folded == path else Path(folded).parts
     best: tuple[int, Path] | None = None
     depth = -1
     for number, root in enumerate(roots):
-        above = Path(fold_case(os.fspath(root))).parts
+        above = _folded_parts(os.fspath(root))
         if len(above) > depth and names[: len(above)] == above:
             best, depth = (number, Path(*parts[len(above) :])), len(above)
     return best
+
+
+@lru_cache(maxsize=64)
+def _folded_parts(root: str) -> tuple[str, ...]:
+    return Path(fold_case(root)).parts
 
 
 def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
