@@ -90,7 +90,7 @@ class FilePatch:
         path: As the model wrote it.
         operation: ADD refuses an existing file, WRITE replaces it.
         hunks: For UPDATE, in the order of the patch.
-        content: For ADD and WRITE, with LF.
+        content: For ADD, with LF; for WRITE, as the model sent it.
         move_to: The new path, if the file is to be moved after the update.
         notes: What was corrected to read the patch so, in sentences.
         others: Other names that it gives the one file, or that may be the file's.
