@@ -437,10 +437,11 @@ Several processes may change the files of one workspace: the server of each edit
    that is enough, because a file is created only if its name is still free.
 2. If the file has several names (hard links), open and lock the file too.
 3. If the folder cannot be opened for lack of permission, or cannot be locked (some network file systems,
-   Windows), lock a file instead: in `locks/` in the state folder (`$XDG_STATE_HOME/handrail`, or the
-   system's usual place), named with the SHA-256, in hexadecimal, of the file's resolved path (with case
-   folded where the system ignores it); on Windows, lock its byte 2^30. If its name then leads to another
-   file, start again. Delete it before you release the lock. This keeps out the processes of one user on one
+   Windows), create and lock a *lock file* instead. It is in `locks/` in the state folder
+   (`$XDG_STATE_HOME/handrail`, or the system's usual place). Its name is the SHA-256, in hexadecimal, of the
+   resolved path of the file that you are about to change (with case folded where the system ignores it). On
+   Windows, lock byte 2^30 of the lock file. If another lock file has that name once you have the lock, start
+   again. Delete the lock file before you release the lock. It keeps out the processes of one user on one
    machine.
 4. Wait at most two seconds for all of these locks together, then give up and say why: never write without a
    lock.

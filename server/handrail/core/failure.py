@@ -130,8 +130,9 @@ class Code(StrEnum):
     )
     DENIED = (
         "denied",
-        "handrail may run the call only with your permission. You answered no, the question timed out, or "
-        "handrail could not ask you. This does not count as a failure: no document shows a problem, and "
+        "handrail may run the call only with your permission. You answered no; or, for a call that concerns "
+        "no path outside the workspace (see [outside-workspace](#outside-workspace)), the question timed out "
+        "or handrail could not ask you. This does not count as a failure: no document shows a problem, and "
         "there is nothing to dismiss. The turn's report lists the edit as denied, and `handrail run` exits "
         "with 1, because the edit was not made.",
     )
