@@ -558,7 +558,7 @@ export interface CheckpointSoundness {
 
 /** An open question. Its texts may come from a model, a file or a command: show them, never interpret them. */
 export interface Approval {
-  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran, may stay. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
@@ -1533,7 +1533,7 @@ export interface TurnUpdate {
 
 /** A question that was just asked. Give the user time: null and errors are not answers and leave the question open. If it ends in another way, this request is cancelled and `approval/ended` is sent. */
 export interface ApprovalRequestParams {
-  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran, may stay. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;

@@ -13,7 +13,6 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,6 +41,7 @@ from handrail.headless.show import Show, visible
 from handrail.headless.terminal import Interrupts
 from handrail.lsp import convert, wire
 from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Question
+from handrail.values import dataclass, field, replace
 
 STDIN = "-"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Edits
@@ -52,6 +51,7 @@ from handrail.core.policy.place import Place
 from handrail.core.results import sanitize
 from handrail.ports import HandrailError, Ports
 from handrail.ports.sessions import NoSessions, Release, Sessions
+from handrail.values import dataclass, field, replace
 
 
 class UnknownSession(HandrailError):

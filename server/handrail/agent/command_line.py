@@ -9,7 +9,6 @@ counts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from urllib.parse import quote
 
 from handrail.core.failure import Failure
@@ -21,6 +20,7 @@ from handrail.core.policy.commands.script import Environment, Script, Stage, Ste
 from handrail.core.policy.place import Place
 from handrail.core.policy.shell import ParsedCommand
 from handrail.ports import Ports
+from handrail.values import dataclass, field, replace
 
 LIMIT_NAMES = 1_000  # of files whose contents git would show
 

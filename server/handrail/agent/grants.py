@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from handrail.core.policy.grants import Grant
 from handrail.ports import Grants, HandrailError
+from handrail.values import dataclass
 
 
 class UnknownGrantError(HandrailError):

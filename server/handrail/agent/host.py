@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 
 from handrail import prompts
 from handrail.agent import queue
@@ -43,6 +42,7 @@ from handrail.core.ledger.report import Ended, Event, Started, State, Superseded
 from handrail.core.policy.grants import Grant
 from handrail.ports import HandrailError, Ports
 from handrail.ports.errors import INTERNAL_ERROR
+from handrail.values import dataclass, field, replace
 
 Listener = Callable[[str, str, Event], None]
 

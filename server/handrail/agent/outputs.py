@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from handrail.core.conversation.message import AssistantMessage, Message, ToolMessage
 from handrail.ports import HandrailError
+from handrail.values import dataclass
 
 COMMANDS = "terminal"  # the tool whose results are outputs
 

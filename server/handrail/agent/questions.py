@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from handrail.core.conversation.journal import Decided
 from handrail.core.ledger.report import Asked, QuestionEnd
 from handrail.ports import DENY, Clock, HandrailError, Question
 from handrail.ports.questions import TITLES
+from handrail.values import dataclass, field
 
 REMIND_S = 60.0  # how often surfaces are told the remaining time
 KEPT = 1_000  # ended questions whose result is remembered

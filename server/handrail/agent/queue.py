@@ -11,13 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 from handrail.agent.turns import Turn, Turns
 from handrail.core.conversation.message import Usage
 from handrail.core.ledger.report import STATE_WORDS, Ended, Event, State, TurnReport
 from handrail.ports import HandrailError
 from handrail.ports.sessions import Release
+from handrail.values import dataclass
 
 LIMIT_WAITING = 20  # turns of a session
 

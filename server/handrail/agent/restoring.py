@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.host import Host
 from handrail.agent.restore import restore as documents
@@ -27,6 +26,7 @@ from handrail.core.checkpoint import Checkpoint, Origin, StepId
 from handrail.core.conversation.label import shorten
 from handrail.core.review.pending import ReviewMode
 from handrail.ports import CheckpointError
+from handrail.values import dataclass, replace
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from handrail.core.documents.change import Status
 from handrail.core.ledger.outcome import COPIES, Outcome
 from handrail.core.ledger.report import TurnReport
 from handrail.ports import HandrailError, Ports, Provider
 from handrail.ports.removals import Removals
+from handrail.values import dataclass, field, replace
 
 KEPT_TURNS = 100  # ended turns whose report is kept; a report has whole documents
 

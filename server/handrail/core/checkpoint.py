@@ -7,10 +7,10 @@ How and where they are stored is decided by the implementation of the port `Chec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from handrail.core.documents.text import Text
+from handrail.values import dataclass, field
 
 LINK = 0o120000  # as in git, and as in the file systems of Unix
 

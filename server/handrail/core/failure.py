@@ -8,9 +8,10 @@ pages and tests depend on it. Errors that end a turn are exceptions and live in 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Self
+
+from handrail.values import dataclass, replace
 
 
 class Code(StrEnum):

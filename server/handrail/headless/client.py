@@ -8,7 +8,6 @@ answering approvals. What a turn or a checkpoint is, and what a person sees, is 
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from handrail.headless.errors import HeadlessError, ServerGarbledError, ServerGo
 from handrail.headless.server.running import Start
 from handrail.headless.text import ENCODINGS
 from handrail.headless.workspace import Sync, Workspace
+from handrail.values import dataclass
 
 PROTOCOL_VERSION = 1
 INITIALIZE_TIMEOUT_S = 30.0  # in which the server does nothing; see `Connection.request`

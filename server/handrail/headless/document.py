@@ -6,12 +6,12 @@ A byte order mark is kept aside and written back. What cannot be written back by
 
 import codecs
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from handrail.headless import disk
 from handrail.headless.errors import EditRefusedError
+from handrail.values import dataclass, replace
 
 LANGUAGES = {  # LSP's identifiers where they differ from the suffix
     ".cs": "csharp",

@@ -5,11 +5,11 @@ Everything that is not understood is refused, nothing is guessed: a half-underst
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NoReturn, TypeGuard
 
 from handrail.headless.errors import EditRefusedError
 from handrail.headless.text import Position, TextEdit
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,9 @@ shown never answers it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from handrail.values import dataclass
 
 NO = "deny"
 QUESTION = "question"  # the kind of the model's own questions

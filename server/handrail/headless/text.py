@@ -8,10 +8,10 @@ Everything here is pure; which document an edit belongs to is decided in `worksp
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from handrail.headless.errors import EditRefusedError
+from handrail.values import dataclass
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")  # in the order in which they are offered

@@ -5,10 +5,10 @@ Only what is shown or decided upon is read; unknown fields are ignored, a missin
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from handrail.headless.errors import ServerGarbledError
+from handrail.values import dataclass
 
 T = TypeVar("T")
 

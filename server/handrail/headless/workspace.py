@@ -14,7 +14,6 @@ import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, assert_never
 
@@ -22,6 +21,7 @@ from handrail.headless import disk, lock, text
 from handrail.headless.document import Document, decode, read
 from handrail.headless.edit import CreateFile, DeleteFile, DocumentEdit, Operation, RenameFile, parse
 from handrail.headless.errors import EditRefusedError
+from handrail.values import dataclass, replace
 
 Notify = Callable[[str, dict[str, Any]], None]
 

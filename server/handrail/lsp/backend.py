@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 from handrail.core.conversation.prompt import Surroundings
 from handrail.core.policy.containment import Sandbox
@@ -24,6 +23,7 @@ from handrail.ports.models import InMemoryOwners, Owners
 from handrail.ports.review import NoRecords, NoReviewStore, Records, ReviewStore
 from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import NoSessions, Sessions
+from handrail.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

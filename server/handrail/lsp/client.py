@@ -8,11 +8,11 @@ are in one place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
 
 from handrail.lsp.wire import flat
+from handrail.values import dataclass, field
 
 HEADLESS = "handrail headless"  # the name that our client for terminals reports
 

@@ -8,7 +8,7 @@ document's first line.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -27,6 +27,7 @@ from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
 from handrail.lsp import protocol
 from handrail.lsp.documents import from_units, to_units
+from handrail.values import dataclass
 
 SEVERITIES = {
     report.Severity.WARNING: lsp.DiagnosticSeverity.Warning,

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
 from handrail.core.documents.in_code.typed import TypedPrompts
 from handrail.core.documents.text import Text, split_lines
 from handrail.ports import Stamp
+from handrail.values import dataclass
 
 UNITS: dict[str, Callable[[str], int]] = {
     "utf-8": lambda text: len(text.encode("utf-8", "surrogatepass")),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -15,6 +14,7 @@ from handrail.core.documents.change import Status
 from handrail.core.ledger.outcome import Outcome
 from handrail.lsp import convert
 from handrail.lsp.documents import Documents
+from handrail.values import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -26,6 +25,7 @@ from handrail.core.results import screen
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
+from handrail.values import dataclass, field, replace
 
 OUTPUT_S = 0.1  # how long a command's output is collected; no one reads faster
 OUTPUT_CHARS = 4_000  # of the collected output are sent, its end; the rest is in the result

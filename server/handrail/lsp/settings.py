@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
@@ -16,6 +15,7 @@ from handrail.core.policy.tool_kind import RULE_GROUPS
 from handrail.lsp.settings_table import *  # noqa: F403  # settings are asked for by name
 from handrail.lsp.settings_table import SETTINGS, Scope, Setting, Value
 from handrail.lsp.wire import flat
+from handrail.values import dataclass, field
 
 SECTION = "handrail"
 LIKE = 0.6  # of difflib: worth to be named

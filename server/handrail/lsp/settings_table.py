@@ -8,12 +8,12 @@ choose the model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.policy import checks, environment, rules
 from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
+from handrail.values import dataclass
 
 Listed = tuple[Rule, ...] | tuple[str, ...] | tuple[Check, ...]
 Value = str | bool | int | Listed

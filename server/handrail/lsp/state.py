@@ -11,7 +11,6 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from lsprotocol import types as lsp
@@ -53,6 +52,7 @@ from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.lsp.terms import terms
 from handrail.ports import Ports, Provider
+from handrail.values import dataclass, replace
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from handrail.core.checkpoint import Image
@@ -35,6 +34,7 @@ from handrail.ports.questions import (
 from handrail.ports.removals import Removals
 from handrail.ports.review import NoReview, Review
 from handrail.ports.terms import Terms
+from handrail.values import dataclass, field
 
 # ---- Documents --------------------------------------------------------------------------------------
 

@@ -7,11 +7,11 @@ A server cannot see what other servers send to the editor; a client that support
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from handrail.core.documents.text import Text
 from handrail.core.ledger.problems import Problem
+from handrail.values import dataclass
 
 # The names of the tools, each of which needs the service of that name.
 PROBLEMS = "problems"

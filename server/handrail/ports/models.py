@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from handrail.core.conversation.message import Message, Piece, ToolOffer
+from handrail.values import dataclass
 
 
 class Reasoning(StrEnum):

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
+
+from handrail.values import dataclass
 
 ALLOW, DENY = "allow", "deny"
 FOR_SESSION, ALWAYS = "session", "always"  # a yes that holds for the session, or in this workspace for good

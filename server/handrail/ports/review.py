@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.documents.text import Text
 from handrail.core.review.pending import Pending
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

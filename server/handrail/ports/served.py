@@ -6,8 +6,9 @@ They are views: their contents are stored elsewhere, including what the user wro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

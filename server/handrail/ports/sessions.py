@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from handrail.core.conversation.journal import Entry
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

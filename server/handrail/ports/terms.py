@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.core.policy.checks import Check
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Rule
 from handrail.core.results.truncate import LIMIT_CHARS
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from handrail.adapters.worktrees.snapshot import Trees
 from handrail.adapters.worktrees.state import Difference, TreeState
 from handrail.core.checkpoint import CommandChange, NotCovered, Snapshot, StepId
 from handrail.ports import CheckpointError
+from handrail.values import dataclass, replace
 
 SCRATCH, NOTES = "trees", "commands"  # beside the repository
 EDITS = ".edits"  # beside a note

@@ -8,7 +8,6 @@ which knows that nothing is about to refer to them.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 from dulwich.objects import Blob, ObjectID
@@ -20,6 +19,7 @@ from handrail.adapters.checkpoints.turns import REFS, Turns
 from handrail.adapters.files.failure import in_words
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError
+from handrail.values import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ import errno
 import os
 from collections.abc import Container, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dulwich.objects import Blob, ObjectID, ShaFile
@@ -33,6 +32,7 @@ from handrail.adapters.files.failure import reason
 from handrail.adapters.files.paths import fold_case, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
 from handrail.ports import CheckpointError
+from handrail.values import dataclass, replace
 
 Roots = tuple[Path, ...]
 

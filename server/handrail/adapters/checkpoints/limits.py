@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from handrail.adapters.checkpoints.store import BLOCK_BYTES, NEWEST, Store
 from handrail.adapters.checkpoints.turns import REFS, Turn, Turns
 from handrail.core.checkpoint import Limits
 from handrail.ports import CheckpointError
+from handrail.values import dataclass, field
 
 MEASURE_EVERY = 200  # writes; walking a folder of ten thousand objects takes tens of milliseconds
 STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, trees, commit, folders

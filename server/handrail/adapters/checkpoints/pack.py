@@ -12,13 +12,14 @@ import hashlib
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
 from dulwich.errors import ChecksumMismatch, FileFormatException
 from dulwich.objects import ObjectID, ShaFile
+
+from handrail.values import dataclass
 
 COMPRESSION = 1  # a checkpoint is waited for; git's packing makes up for it later
 TINY_BYTES = 1 << 8  # content that is stored as it is: a tree or a commit gets hardly smaller

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -19,6 +19,7 @@ from dulwich.objects import Blob, ShaFile
 from handrail.core.checkpoint import LINK, CheckpointPath, Image, Kind, StepId, Unsaved
 from handrail.core.documents.text import Text
 from handrail.ports import CheckpointError
+from handrail.values import dataclass, replace
 
 SCHEMA = 3  # of a record with a file that a command shared; 2 if it says what was intended, else 1
 

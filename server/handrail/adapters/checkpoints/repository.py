@@ -13,7 +13,6 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -46,6 +45,7 @@ from handrail.core.checkpoint import (
     Target,
 )
 from handrail.ports import CheckpointError
+from handrail.values import dataclass, field, replace
 
 logger = logging.getLogger(__name__)
 

@@ -18,7 +18,6 @@ import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -34,6 +33,7 @@ from handrail.adapters.checkpoints.packs import Packs, Written
 from handrail.adapters.files import files
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError
+from handrail.values import dataclass
 
 logger = logging.getLogger(__name__)
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.worktrees import index, stats
 from handrail.adapters.worktrees.git import Git
 from handrail.adapters.worktrees.state import Difference, TreeState
 from handrail.core.checkpoint import LINK, Image
+from handrail.values import dataclass
 
 AT_ONCE = 500  # texts that are read by one program
 

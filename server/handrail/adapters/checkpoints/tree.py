@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -24,6 +23,7 @@ from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from handrail.adapters.checkpoints.record import Step, to_json
 from handrail.adapters.files.paths import inside
 from handrail.core.checkpoint import LINK
+from handrail.values import dataclass
 
 RECORD = "checkpoint.json"
 AUTHOR = b"handrail <handrail@localhost>"

@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
@@ -20,6 +19,7 @@ from handrail.adapters.checkpoints.store import NEWEST, RefChange, Store
 from handrail.adapters.checkpoints.tree import RECORD, commit
 from handrail.core.checkpoint import Checkpoint, CheckpointStep
 from handrail.ports import CheckpointError
+from handrail.values import dataclass
 
 logger = logging.getLogger(__name__)
 

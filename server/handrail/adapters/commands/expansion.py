@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from handrail.core.policy.commands import glob
 from handrail.core.policy.commands.line import Word
+from handrail.values import dataclass
 
 LIMIT_WORDS = 1_000  # of a line
 LIMIT_ENTRIES = 20_000  # of folders that are looked through for it

@@ -7,9 +7,9 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from handrail.adapters.commands import keeper
+from handrail.values import dataclass, field
 
 
 @dataclass(kw_only=True)

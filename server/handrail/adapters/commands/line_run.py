@@ -14,12 +14,12 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 
 from handrail.adapters.commands import ending, kept_process
 from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.core.policy.commands.script import Environment, Script, Stage, Step
+from handrail.values import dataclass, field
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126
 SIGNALLED = 128  # what bash adds to a signal

@@ -9,7 +9,8 @@ import codecs
 import os
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from handrail.values import dataclass, field
 
 HEAD_CHARS, TAIL_CHARS = 4_000_000, 6_000_000  # of the output that is kept
 CHUNK_BYTES = 1 << 16

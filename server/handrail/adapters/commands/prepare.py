@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from handrail.core.policy.commands.known import Known, find_command
 from handrail.core.policy.commands.line import NeedsShell, Pipeline, Simple
 from handrail.core.policy.commands.script import Script, Stage, Step
 from handrail.core.policy.commands.table import TABLE
+from handrail.values import dataclass, field, replace
 
 # Where a system keeps its programs, even if the workspace is all of the disk.
 SYSTEM = frozenset({"/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"})

@@ -12,7 +12,6 @@ import asyncio
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from handrail.core.policy.containment import Available
 from handrail.core.policy.shell import End, ParsedCommand, Run, RunResult, SetAside
 from handrail.core.results import screen
 from handrail.ports import Repository
+from handrail.values import dataclass, replace
 
 TEMPORARY_FOLDERS = frozenset({"TMPDIR", "TMP", "TEMP", "XDG_RUNTIME_DIR"})
 POLL_S = 0.05  # how often it is looked whether a hidden file is still the one that is hidden

@@ -10,7 +10,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from handrail.adapters.containment import landlock
@@ -34,6 +33,7 @@ from handrail.adapters.files.files import in_thread, path_of, uri_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
 from handrail.ports import CheckpointError
+from handrail.values import dataclass, field, replace
 
 
 class CannotContainError(Exception):

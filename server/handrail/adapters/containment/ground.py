@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
+
+from handrail.values import dataclass, field
 
 LIMIT_FOLDERS = 100_000
 # What package managers fill. What packages hold is published; only what lies directly in there is looked at.

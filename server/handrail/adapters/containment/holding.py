@@ -8,12 +8,12 @@ import socket
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.containment.ground import INSTALLED, Kind, Marked
 from handrail.adapters.containment.profile import GIT_RUNS, Layer
 from handrail.core.policy.containment import Need
+from handrail.values import dataclass, field
 
 LIMIT_PROCESSES = 4_000
 LIMIT_PINS = 200  # files that are held open for one command

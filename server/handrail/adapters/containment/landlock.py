@@ -15,7 +15,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import handrail
@@ -27,6 +26,7 @@ from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, clos
 from handrail.adapters.files.failure import in_words
 from handrail.core.policy.containment import Need
 from handrail.core.policy.environment import inherited_variables
+from handrail.values import dataclass, replace
 
 LIMIT_RULES = 20_000
 READ = enter.EXECUTE | enter.READ_FILE | enter.READ_DIR

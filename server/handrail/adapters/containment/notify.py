@@ -14,7 +14,8 @@ import os
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+
+from handrail.values import dataclass
 
 RECEIVE, SEND, IS_VALID, ADD_FD = 0xC0502100, 0xC0182101, 0x40082102, 0x40182103
 REQUEST, RESPONSE, ADDITION = "=QIIiIQ6Q", "=QqiI", "=QIIII"

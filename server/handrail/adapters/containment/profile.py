@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.containment.ground import Kind, Marked
 from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed_paths
 from handrail.core.policy.containment import Need
+from handrail.values import dataclass, field
 
 LIMIT_MOUNTS = 100
 ALONE = (

@@ -14,7 +14,6 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import uri_of
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.shell import Appeared
+from handrail.values import dataclass, field, replace
 
 FOLDER = "taken-away"
 KEPT_S = 30 * 24 * 3600

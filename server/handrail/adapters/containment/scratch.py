@@ -16,13 +16,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.containment.profile import Layer
 from handrail.adapters.files.system_lock import take
 from handrail.adapters.state import lock
 from handrail.adapters.state.layers import LAYERS, NAMES
+from handrail.values import dataclass, field
 
 FOLDER, LOCK = "contained", "lock"
 KEPT_S = 7 * 24 * 3600

@@ -12,9 +12,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from handrail.values import dataclass
 
 SYSTEM = (
     "/usr",

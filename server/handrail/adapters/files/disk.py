@@ -14,7 +14,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from handrail.adapters.files import entry, failure, files, links, lock
@@ -39,6 +38,7 @@ from handrail.core.documents.edit import TextEdit, apply, conflict_texts, stale
 from handrail.core.documents.text import LIMIT_BYTES, Text
 from handrail.core.failure import Failure
 from handrail.ports import Document
+from handrail.values import dataclass, replace
 
 __all__ = ["Disk", "path_of", "uri_of"]
 

@@ -16,8 +16,9 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from handrail.values import dataclass
 
 BINARY = getattr(os, "O_BINARY", 0)  # Windows would translate line ends
 NO_BLOCK = getattr(os, "O_NONBLOCK", 0) | BINARY  # a pipe must not hold us up

@@ -18,7 +18,6 @@ import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
@@ -27,6 +26,7 @@ from urllib.parse import quote, unquote_to_bytes
 from handrail.adapters.files import entry
 from handrail.adapters.files.entry import Entry
 from handrail.core.documents.text import LIMIT_BYTES
+from handrail.values import dataclass
 
 P = ParamSpec("P")
 T = TypeVar("T")

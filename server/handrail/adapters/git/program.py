@@ -16,12 +16,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.files import stopping
 from handrail.core.policy.commands import git as settings
 from handrail.core.policy.environment import inherited_variables
+from handrail.values import dataclass
 
 PATIENCE_S = 2.0  # then it is looked whether it can end at all
 NICE = 10  # what a build is given that is not to be felt

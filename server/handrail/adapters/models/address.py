@@ -6,12 +6,11 @@ Names are those of pydantic-ai; `formats` describes each kind.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.adapters.models.formats import format_of
 from handrail.adapters.models.keys import SERVICE, Keys
 from handrail.ports.errors import ProviderError
 from handrail.ports.models import ModelChoice, Reasoning
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,11 @@ This module imports no SDK; functions that need one import it when they are call
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+
+from handrail.values import dataclass
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.http import client
+from handrail.values import dataclass
 
 PATIENCE_S = 3.0  # a server that answers at all soon has a list
 # By which servers call it: LM Studio, vLLM, llama.cpp, OpenRouter and others.

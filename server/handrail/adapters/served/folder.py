@@ -13,7 +13,6 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.files import system_lock
@@ -23,6 +22,7 @@ from handrail.adapters.served.ownership import NAME, Foreign, own_folder, read, 
 from handrail.adapters.state.home import workspace_folder
 from handrail.ports.errors import ServedError
 from handrail.ports.served import Written
+from handrail.values import dataclass, field
 
 LOCK, FOLDER, NOTE = "served.lock", "served", "served-{}.json"
 PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")

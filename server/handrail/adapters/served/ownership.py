@@ -11,10 +11,10 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.served.tracked import is_tracked
+from handrail.values import dataclass
 
 NAME = ".handrail"
 SECRET = ".owner"

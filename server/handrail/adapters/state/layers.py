@@ -15,9 +15,10 @@ import shutil
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from handrail.values import dataclass
 
 LAYERS = "layers"
 NAMES = "folders.txt"  # says what each layer is of, a row for each: its name, a colon, the path

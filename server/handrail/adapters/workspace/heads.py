@@ -11,7 +11,6 @@ import codecs
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from handrail.adapters.files import setting_file
 from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.ports.heads import Head, Heads
+from handrail.values import dataclass
 
 HEAD_BYTES = 16_000
 LIMIT_KEPT = 1_000  # files whose beginnings are remembered

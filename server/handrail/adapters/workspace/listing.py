@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -20,6 +19,7 @@ from pathspec import GitIgnoreSpec
 
 from handrail.adapters.files import setting_file
 from handrail.adapters.workspace import patterns
+from handrail.values import dataclass
 
 IGNORE_FILES = (".ignore", ".gitignore")  # what any of the first says wins over the second, as in ripgrep
 EXCLUDE = "exclude"

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
 from handrail.adapters.containment.ground import Kind
 from handrail.adapters.files.paths import OWN_FOLDER, VERSION_CONTROL
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from handrail.adapters.files.paths import INTERNAL
 from handrail.adapters.workspace.ripgrep import IGNORE_FILES
 from handrail.core.policy.commands.options import Below
 from handrail.core.policy.rules import Decision
+from handrail.values import dataclass
 
 LIMIT_ENTRIES = 50_000
 LIMIT_FOUND = 5  # one is enough to ask, and a few show what it is about

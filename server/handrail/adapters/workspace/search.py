@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.files import failure, scan
@@ -22,6 +21,7 @@ from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import LIMIT_LINES, Line, Lines, Search
 from handrail.ports import Document
+from handrail.values import dataclass
 
 LIMIT_FOUND = 2_000  # lines, before those of protected files are left out
 

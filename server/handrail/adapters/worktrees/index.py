@@ -13,13 +13,13 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.git import layout
 from handrail.adapters.worktrees.git import Git, split
 from handrail.adapters.worktrees.user import UserRepository
 from handrail.ports import CheckpointError
+from handrail.values import dataclass
 
 CONVERTING = ("text", "eol", "crlf", "filter", "ident", "working-tree-encoding")
 LINK = b"160000"  # the mode of an entry that stands for a nested repository

@@ -10,13 +10,13 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
 from handrail.adapters.files.paths import INTERNAL
 from handrail.core.checkpoint import LINK, Image
+from handrail.values import dataclass, field
 
 LIMIT_FILES = 2_000
 LIMIT_BYTES = 5_000_000

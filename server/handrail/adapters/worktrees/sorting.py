@@ -6,11 +6,11 @@ import json
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from handrail.adapters.worktrees.git import Git
 from handrail.adapters.worktrees.state import TreeState
+from handrail.values import dataclass, field
 
 Name = tuple[bytes, bool | None]  # whether it is new; None for one that git ignores
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
 from handrail.adapters.worktrees import stats
+from handrail.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ without waiting, does not count: then all files are read from the disk.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from handrail.adapters.git import layout, program
+from handrail.values import dataclass
 
 ASK_S = 10.0  # what it answers from a few files
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from handrail.core.conversation.journal import Entry, Said
 from handrail.core.conversation.message import AssistantMessage
 from handrail.core.ledger.report import CallOutput, CallStarted, Event, TextDelta
+from handrail.values import dataclass, field
 
 LIMIT = 5_000  # events and entries; of the events the latest
 

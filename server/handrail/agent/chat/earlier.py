@@ -7,10 +7,10 @@ Nothing else is shown: no tool calls, no results, and no turns that were undone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
 
 from handrail.core.conversation.journal import Entry, Said, TurnBegun, TurnEnded, drop_rewound
 from handrail.core.conversation.message import AssistantMessage, UserMessage
+from handrail.values import dataclass, replace
 
 LIMIT_PART_CHARS = 4_000  # of a prompt, or of an answer
 LIMIT_CHARS = 20_000  # of all; older turns are left out first

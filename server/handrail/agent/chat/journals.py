@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from handrail.core.conversation.journal import Entry
 from handrail.ports.sessions import Release, SessionInfo, Sessions
+from handrail.values import dataclass
 
 
 @dataclass

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from handrail.values import dataclass
 
 NAMES = {
     "compact": "summarise the conversation so far, to make room for more",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from handrail.agent.questions import how_it_ended
 from handrail.agent.tools import TOOLS
@@ -54,6 +53,7 @@ from handrail.core.ledger.report import (
     TextDelta,
     Used,
 )
+from handrail.values import dataclass, field
 
 OUTPUT_CHARS = 4_000  # of what a running command prints, its end
 

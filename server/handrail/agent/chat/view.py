@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from handrail.agent import tools
 from handrail.agent.chat.transcript import (
@@ -31,6 +30,7 @@ from handrail.core.documents.page import Part
 from handrail.core.ledger.report import STATE_WORDS
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
+from handrail.values import dataclass, field
 
 ASK = "ask"  # the part below which the user writes
 SENT = "sent:"  # prefix of the keys of parts of lines that were sent, and are not removed yet

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from handrail.agent.restore.compare import identity
 from handrail.agent.restore.reasons import CHANGED_AGAIN, KILLED, LINK_CHANGED, NOT_IN_PART, OPEN
@@ -32,6 +31,7 @@ from handrail.core.documents.revert import Lines, revert
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Ports
+from handrail.values import dataclass, field, replace
 
 LABEL = "handrail: restore checkpoint"
 

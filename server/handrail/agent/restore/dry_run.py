@@ -8,7 +8,6 @@ known before anything is written, for the checkpoint that a restore takes first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.restore.document import Tally, restore_lines, restore_path
 from handrail.agent.turn.edit.preimage import outcome
@@ -17,6 +16,7 @@ from handrail.core.documents.change import Applied, Change, Create, Landing, Rej
 from handrail.core.documents.revert import Lines
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Editor, Ports
+from handrail.values import dataclass, replace
 
 THERE = Failure(code=Code.FILE_EXISTS, message="The file already exists.")
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from handrail.agent.restore.compare import identity, unfollowed_identity
@@ -22,6 +21,7 @@ from handrail.core.conversation.journal import JournalTurn
 from handrail.core.documents.change import Landing, Update
 from handrail.core.documents.revert import Lines
 from handrail.ports import CheckpointError, Document, Ports
+from handrail.values import dataclass, field
 
 ShouldContinue = Callable[[int, int], bool]  # told how many documents are done, of how many; whether to go on
 STOPPED = "The restore was stopped before it reached this document. The document is unchanged."

@@ -9,12 +9,12 @@ a point is decided by `archive`.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.restore.restore import RestoreRequest
 from handrail.core.checkpoint import REDOING, RESTORING, Checkpoint, Origin, StepId
 from handrail.core.conversation.journal import Rewound
 from handrail.ports import CheckpointError, Ports
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

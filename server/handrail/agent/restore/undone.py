@@ -8,12 +8,12 @@ was restored only in part, or not at all, keeps its failures.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from handrail.agent.restore.compare import identity
 from handrail.agent.restore.restore import RestoreReport, RestoreRequest
 from handrail.core.ledger.outcome import Mutation
 from handrail.ports import Ports
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

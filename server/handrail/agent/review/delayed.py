@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+
+from handrail.values import dataclass, field
 
 EDITED_S = 0.3  # how much of the last edits a killed server may lose
 TYPED_S = 10.0  # and of how typing has moved and changed them; it compares texts then

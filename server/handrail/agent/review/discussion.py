@@ -8,7 +8,6 @@ in it alone. They are sent together, as one turn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 from handrail.agent.archive import Archive
 from handrail.agent.review.reviews import Reviews
@@ -26,6 +25,7 @@ from handrail.core.review import comments
 from handrail.core.review.comments import Comment, Sent, Status, Subject
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending, ReviewMode
+from handrail.values import dataclass, field, replace
 
 COMMENTED = (PlaceKind.INSIDE, PlaceKind.PROTECTED, PlaceKind.RUNS_LATER)
 LIMIT_SENT = 50  # comments that are remembered after they were sent

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Set
-from dataclasses import dataclass, field, replace
 
 from handrail.core.documents.text import split_lines
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.pending import Kind, Pending
 from handrail.ports import Document, Editor, Ports
+from handrail.values import dataclass, field, replace
 
 REMEMBERED = 20  # moves that were taken back
 

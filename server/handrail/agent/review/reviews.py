@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import count
 
 from handrail.agent.review import making, moves, recorded, renames
@@ -26,6 +25,7 @@ from handrail.core.review.hunks import Hunk, Step
 from handrail.core.review.pending import Kind, Pending, ReviewMode
 from handrail.ports import Ports
 from handrail.ports.review import AgentChange, NoRecords, NoReviewStore, Records, ReviewStore
+from handrail.values import dataclass, field, replace
 
 logger = logging.getLogger(__name__)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from handrail.agent.turns import UnknownId
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from handrail.agent.restore import restore
@@ -28,6 +27,7 @@ from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending
 from handrail.ports import CheckpointError, Document, NoReview, Ports
+from handrail.values import dataclass, field, replace
 
 TYPED = "You edited lines that the agent wrote, so handrail cannot separate your text from the agent's."
 CHANGED = "The document changed just before the undo. Try again."

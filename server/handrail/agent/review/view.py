@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
 
 from handrail.core import surfaces
 from handrail.core.documents.page import Part
 from handrail.core.review.comments import Sent, Status, Subject
 from handrail.core.review.pending import Kind
+from handrail.values import dataclass, field
 
 LIMIT_SHOWN = 1_000  # changes; editors get slow with more
 LIMIT_ANSWERED = 50

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from handrail.core.conversation.message import Picture, ToolOffer
@@ -24,6 +23,7 @@ from handrail.core.policy.place import Place
 from handrail.core.policy.shell import Appeared
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import Ports
+from handrail.values import dataclass
 
 Arguments = Mapping[str, object]
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from handrail.agent.tools import call
 from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Picture
@@ -21,6 +20,7 @@ from handrail.core.matching import indent
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import Ports
+from handrail.values import dataclass
 
 LIMIT_LINES = 2_000
 LIMIT_CHARS = 100_000

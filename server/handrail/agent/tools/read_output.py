@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from handrail.agent.tools import call
 from handrail.agent.tools.call import CommandInspection
@@ -17,6 +16,7 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import truncate
 from handrail.core.results.search import Page
 from handrail.ports import Ports
+from handrail.values import dataclass
 
 PAGE_CHARS = 40_000
 BACKGROUND = re.compile(r"b\d{1,9}")  # the id of a command; those of kept outputs look otherwise

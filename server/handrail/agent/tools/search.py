@@ -5,7 +5,6 @@ Search documents for a regular expression, unsaved text included.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
@@ -13,6 +12,7 @@ from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import search
 from handrail.ports import Ports
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

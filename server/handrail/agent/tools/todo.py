@@ -5,7 +5,6 @@ Keep a todo list for work that takes several steps; the user sees it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from handrail.agent.tools import call
 from handrail.core.conversation import todo
@@ -13,6 +12,7 @@ from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import Ports
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

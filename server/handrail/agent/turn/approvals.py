@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Edits, UserQuestion
 from handrail.agent.turn.edit.plan import Planner, preview
@@ -20,6 +19,7 @@ from handrail.core.policy import verdict
 from handrail.core.policy.grants import SAVES, Grant, Rights
 from handrail.core.policy.verdict import Allow, Ask, Block
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, LEAVE, Kind, Ports, Question
+from handrail.values import dataclass, replace
 
 SAVING = Grant(tool=SAVES, subject="")
 YES = (ALLOW, FOR_SESSION, ALWAYS)

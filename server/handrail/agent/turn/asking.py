@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 
 from handrail.agent.tools.call import UserQuestion
 from handrail.agent.turn.approvals import Approvals
@@ -18,6 +17,7 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.policy import verdict
 from handrail.core.policy.verdict import Allow, Ask
+from handrail.values import dataclass, field
 
 Answer = str | Failure | None  # the answer to the model's own question; why a call may not run; it may
 

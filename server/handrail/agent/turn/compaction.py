@@ -9,7 +9,6 @@ never ends here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from handrail import prompts
 from handrail.agent.turn.session import Session
@@ -28,6 +27,7 @@ from handrail.core.conversation.message import (
 from handrail.core.conversation.prompt import user_text
 from handrail.core.results import sanitize
 from handrail.ports import Ports, ProviderDown, ProviderError
+from handrail.values import dataclass, replace
 
 LEAST_SUMMARY_CHARS = 400
 LEAST_READ_CHARS = 400  # of one text in the request for a summary

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
 from handrail.core.ledger.report import State, TurnReport
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

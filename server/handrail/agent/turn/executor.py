@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.tools import kind_of, patch
@@ -46,6 +45,7 @@ from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block
 from handrail.ports import CheckpointError, Ports
+from handrail.values import dataclass, field, replace
 
 Results = dict[str, ToolResult]  # by call
 

@@ -10,7 +10,6 @@ session that is resumed, forked or rewound knows from its messages what its mode
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from dataclasses import dataclass, field
 
 from handrail.agent.turn.instructions import read_instructions
 from handrail.agent.turn.session import Said
@@ -22,6 +21,7 @@ from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import Place
 from handrail.ports import Ports
+from handrail.values import dataclass, field
 
 LIMIT_FOLDERS = 100  # folders examined before one step; the others wait for the next one
 LIMIT_DEPTH = 50  # folders above one document, the nearest ones

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 from handrail import prompts
 from handrail.agent.turn.skills import Skills, skills
@@ -23,6 +22,7 @@ from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
+from handrail.values import dataclass, replace
 
 LATE = "The model does not get the project's skills in .agents/skills: listing them takes too long."
 UNTRUSTED = (

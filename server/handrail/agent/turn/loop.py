@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
 from typing import assert_never
 
 from handrail.agent.tools import TOOLS
@@ -33,6 +32,7 @@ from handrail.core.conversation.recover import Compact, Continue, Finish, GiveUp
 from handrail.core.documents.change import Status
 from handrail.core.ledger.report import Compacted, Notice, Retried, TextDelta, ThoughtDelta, Used
 from handrail.ports import Ports, Prepared, ProviderDown, ProviderError
+from handrail.values import dataclass, replace
 
 LIMIT_STEPS = 100
 

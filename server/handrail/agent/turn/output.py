@@ -7,7 +7,6 @@ Output that is too long is stored first, so that `read_output` can read all of i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import CommandReport, Seen
@@ -20,6 +19,7 @@ from handrail.core.ledger.report import CallEnded, CallFailed, CallStarted, Noti
 from handrail.core.policy.place import Place
 from handrail.core.results import redact, sanitize, truncate
 from handrail.ports import Ports
+from handrail.values import dataclass, replace
 
 COMMANDS_AT_ONCE = 8  # read-only calls that run at once: more make a turn no faster, but slower to stop
 LONGEST_NAME = 60  # of a tool, as people are shown it; models invent long ones

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 
 from handrail.agent import command_line
 from handrail.agent.tools import TOOLS
@@ -26,6 +25,7 @@ from handrail.core.policy.schedule import Touch
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request
 from handrail.ports import Document, Ports
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

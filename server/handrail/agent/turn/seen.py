@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from handrail.core import surfaces
 from handrail.core.documents import edit
@@ -19,6 +18,7 @@ from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.place import Place, is_asked
 from handrail.ports import Document, Ports, Workspace
+from handrail.values import dataclass, field
 
 LIMIT_DOCUMENTS = 50  # those that were read last
 LIMIT_CHARS = 10_000_000  # of these, all together

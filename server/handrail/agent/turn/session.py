@@ -7,7 +7,6 @@ Nothing here acts; the loop makes a new session from an old one with every step.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from handrail.agent import tools
 from handrail.agent.turn.seen import Known
@@ -30,6 +29,7 @@ from handrail.core.conversation.recover import Compact, Continue, Decision, Fini
 from handrail.core.conversation.todo import Item
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
+from handrail.values import dataclass, field, replace
 
 Said = str | UserMessage  # what a running turn is told: by the user, or of what has happened
 CUT = Failure(code=Code.CUT_SHORT, message="The turn ended before this call had a result.")

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from handrail.core.conversation.prompt import Skill
@@ -19,6 +18,7 @@ from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request, verdict
 from handrail.ports import Ports
+from handrail.values import dataclass
 
 FOLDER, FILE = ".agents/skills", "SKILL.md"
 LIST, READ = "list_files", "read_file"  # the tools by which a model finds and reads one

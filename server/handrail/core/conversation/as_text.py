@@ -11,13 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator, Sequence, Set
-from dataclasses import dataclass, replace
 from textwrap import dedent
 
 from handrail.core.conversation.message import Response, StopReason, ToolCall
 from handrail.core.patches import reply
 from handrail.core.patches.reply import Block
 from handrail.core.patches.v4a import BEGIN, END
+from handrail.values import dataclass, replace
 
 PREFIX = "text"  # the ids of such calls begin so
 LIMIT_READ_CHARS = 200_000

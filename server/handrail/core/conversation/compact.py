@@ -11,7 +11,6 @@ added to it verbatim.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from handrail.core.conversation.message import (
@@ -25,6 +24,7 @@ from handrail.core.conversation.message import (
     UserMessage,
 )
 from handrail.core.conversation.pictures import MAKES_ROOM, result_unshown
+from handrail.values import dataclass, replace
 
 TRIGGER = 0.75  # of the context: room is left for the answer
 TARGET_SHARE = 2 / 3  # of what may be used is left, so that it does not have to be done again at once

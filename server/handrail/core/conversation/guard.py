@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.conversation.message import ToolCall, ToolMessage
+from handrail.values import dataclass, replace
 
 REPEATS = 3  # as often the same, and the next time would be the same as well (roo-comparison: three)
 LONGEST_PERIOD = 4  # A/B/A/B and longer cycles, up to four different steps

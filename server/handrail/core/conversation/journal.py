@@ -9,7 +9,6 @@ most the line that was being written.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -20,6 +19,7 @@ from handrail.core.conversation.message import (
 )
 from handrail.core.conversation.pair import pair_results
 from handrail.core.failure import Code, Failure
+from handrail.values import dataclass, field
 
 UNKNOWN = Failure(
     code=Code.CUT_SHORT,

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import count
 
 from handrail.core.failure import Failure
+from handrail.values import dataclass, field, replace
 
 
 class StopReason(StrEnum):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from handrail.core.conversation.message import Excerpt, UserMessage
+from handrail.values import dataclass, field
 
 
 def user_text(message: UserMessage) -> str:

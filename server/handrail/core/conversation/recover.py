@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.conversation import as_text, promise
 from handrail.core.conversation.message import Response, StopReason, ToolCall
+from handrail.values import dataclass
 
 
 class Trouble(StrEnum):

@@ -8,9 +8,9 @@ no start tag, everything before the end tag is reasoning: some servers consume t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from handrail.core.conversation.message import Delta, Thought
+from handrail.values import dataclass
 
 NAMES = r"think|thinking|thought|reasoning"
 OPEN = re.compile(rf"^[ \t]{{0,20}}(?:<(?:{NAMES})>|\[THINK\])", re.MULTILINE | re.IGNORECASE)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.conversation.message import AssistantMessage, Message
 from handrail.core.failure import Code, Failure
+from handrail.values import dataclass
 
 NAME = "todo"
 LIMIT_ITEMS = 50

@@ -7,12 +7,12 @@ changed since. Nothing here computes or applies anything.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from handrail.core.documents.edit import TextEdit, rebase
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
+from handrail.values import dataclass, replace
 
 
 class Tier(StrEnum):

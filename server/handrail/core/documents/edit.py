@@ -28,13 +28,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate
 
 from handrail.core.documents.spelling import common_length
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Code, Failure, Span
+from handrail.values import dataclass, replace
 
 LIMIT_COMPARED = 250_000  # rows times rows; beyond this, comparing row by row may take seconds
 LIMIT_PAIRS = 50_000  # of equal rows; beyond this, comparing each with each may take seconds

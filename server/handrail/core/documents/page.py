@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import accumulate, repeat
 from typing import NamedTuple, cast
@@ -20,6 +19,7 @@ from handrail.core.documents.edit import TextEdit, opcodes
 from handrail.core.documents.spelling import common_length
 from handrail.core.documents.text import split_lines
 from handrail.core.failure import Span
+from handrail.values import dataclass, replace
 
 Rows = tuple[str, ...]
 CRLF = "\r\n"

@@ -34,7 +34,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import accumulate
@@ -42,6 +41,7 @@ from itertools import accumulate
 from handrail.core.documents.edit import TextEdit, apply, edits_between, opcodes, rebase
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Span
+from handrail.values import dataclass
 
 MARGIN = 2  # keys; about equal efforts tell nothing
 LIMIT_FINE = 2_000  # characters of a changed block that are compared one by one

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 
 from handrail.core.documents.page import TOP, Line, Page
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

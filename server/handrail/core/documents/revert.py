@@ -23,7 +23,6 @@ revert. Several stretches are undone one by one, the last one first.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from handrail.core.documents import edit
@@ -32,6 +31,7 @@ from handrail.core.documents.diff_regions import distance, extents
 from handrail.core.documents.edit import Block, TextEdit
 from handrail.core.documents.readback import with_blanks_of
 from handrail.core.documents.text import Text, split_lines
+from handrail.values import dataclass
 
 LIMIT_APART_ROWS = 100_000  # rows times hunks that are taken back each for itself; more are one
 Lines = tuple[int, int]  # the first and the last one, counted from 0

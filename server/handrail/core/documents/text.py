@@ -15,7 +15,6 @@ from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from operator import add
@@ -23,6 +22,7 @@ from operator import add
 from handrail.core.documents import binary
 from handrail.core.documents.index import Index
 from handrail.core.failure import Code, Failure
+from handrail.values import dataclass
 
 LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 TERMINATOR = re.compile(r"\r\n|\n|\r")

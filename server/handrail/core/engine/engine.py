@@ -9,7 +9,6 @@ tool `patch`. Requests and replies are converted to lines in `jsonl`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Status, Tier
@@ -19,6 +18,7 @@ from handrail.core.patches import file_names, reply
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, no_edits
 from handrail.core.patches.notations import Notation
 from handrail.core.planning.plan_file import Effect, FilePlan, plan_file
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

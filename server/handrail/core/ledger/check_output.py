@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from urllib.parse import unquote, urljoin, urlsplit
 
 from handrail.core.ledger.problems import Problem, Severity
+from handrail.values import dataclass
 
 LIMIT_ROW_CHARS = 4_000  # of a line that may be a problem; sensible ones are shorter
 LIMIT_PROBLEMS = 20_000

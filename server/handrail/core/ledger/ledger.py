@@ -13,7 +13,6 @@ no statement about a text that it has not seen.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import Status
@@ -23,6 +22,7 @@ from handrail.core.failure import Failure, Span
 from handrail.core.ledger import retry
 from handrail.core.ledger.closing import close_by_landing, is_rewritten, is_same_edit, move_to, recheck_in
 from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
+from handrail.values import dataclass, replace
 
 FIXES = 20  # remembered quick fixes; each has a document's text
 

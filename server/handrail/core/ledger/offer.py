@@ -7,7 +7,6 @@ each offer names the old and the new line, and its diff shows the rest.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import takewhile
 
 from handrail.core.documents import diff, edit
@@ -16,6 +15,7 @@ from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import OpenFailure
 from handrail.core.planning import plan
+from handrail.values import dataclass
 
 ROW = 40  # characters of a line in a title; menus are not wider
 LEAD = 10  # characters before the first difference, if it is far from the start

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.core.documents.change import Status, Tier
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.patches.hunk import Hunk
+from handrail.values import dataclass
 
 WAS_DOUBLED = "The editor made this edit twice; the second copy was removed."
 IS_DOUBLED = (

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.documents import edit
 from handrail.core.documents.text import split_lines
 from handrail.core.results import sanitize
+from handrail.values import dataclass
 
 LIMIT_TOLD = 20  # of one block
 LIMIT_LISTED = 200  # when the model asks for more

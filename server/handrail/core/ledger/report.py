@@ -7,7 +7,6 @@ Everything here is derived from the ledger and the outcomes; nothing is added to
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.conversation.message import Usage
@@ -18,6 +17,7 @@ from handrail.core.failure import Candidate, Code
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.results import sanitize
+from handrail.values import dataclass
 
 MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
 AROUND, REGION = 8, 60  # rows shown around a place, and of it

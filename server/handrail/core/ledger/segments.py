@@ -17,7 +17,8 @@ in between stays visible.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,9 +9,9 @@ document decides, in one that it changes the new text. So if the document has `a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from handrail.core.documents.edit import Block, opcodes
+from handrail.values import dataclass
 
 Gap = tuple[str, ...]
 

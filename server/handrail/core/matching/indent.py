@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, partial
 from itertools import pairwise
 from math import gcd
 
 from handrail.core.failure import Code, Failure
+from handrail.values import dataclass
 
 INDENT = " \t\u00a0\u2007\u202f\u3000"
 TAB = 4  # how wide a tab counts where blanks and tabs are mixed; only differences matter

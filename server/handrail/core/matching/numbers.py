@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents.change import Tier
 from handrail.core.documents.text import Text
@@ -17,6 +16,7 @@ from handrail.core.matching import align, row_match
 from handrail.core.matching.indent import leading_blanks
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import Hunk, rows_of
+from handrail.values import dataclass, replace
 
 NUMBER = r"^[ \t]*\[?(?:[Ll](?:ine )?)?(\d{1,7})[a-z]?"
 STRONG, WEAK = ("|", "│", "→"), (":", "\t", "  ")  # weak ones stand in many rows that are not numbered

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.core.documents.change import Tier
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching.align import Lines
 from handrail.core.patches.hunk import Hunk
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 from rapidfuzz import fuzz, process
@@ -23,6 +22,7 @@ from handrail.core.matching import align, refusal
 from handrail.core.matching.align import Lines
 from handrail.core.matching.result import Match, line_span
 from handrail.core.patches.hunk import Hunk, rows_of
+from handrail.values import dataclass, field
 
 CANDIDATES = 3
 CANDIDATE_SCORE = 0.4  # below this a place helps no one

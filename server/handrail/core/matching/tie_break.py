@@ -9,13 +9,13 @@ overrides a wrong hint. The caller refuses a remaining tie.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching.indent import leading_blanks, width
 from handrail.core.matching.scope import scope_lines
 from handrail.core.patches.hunk import Hunk
+from handrail.values import dataclass
 
 HINT_LINES = 50  # how far from its line hint a match may lie and still be preferred (roo-comparison 2b)
 

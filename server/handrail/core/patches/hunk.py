@@ -7,10 +7,10 @@ Texts have LF and paths are as the model wrote them; nothing is looked up. Notat
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.failure import Code, Failure
+from handrail.values import dataclass
 
 Block = tuple[int, int, int, int]
 

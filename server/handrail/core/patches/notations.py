@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from handrail.core.failure import Failure
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.patches.search_replace import parse_search_replace
 from handrail.core.patches.unified import parse_unified
 from handrail.core.patches.v4a import END, parse_v4a
+from handrail.values import dataclass
 
 __all__ = [
     "NOTATIONS",

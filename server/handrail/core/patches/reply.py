@@ -9,7 +9,6 @@ unchanged and fails in its parser.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 from handrail.core.documents.text import to_lf
 from handrail.core.patches import naming, notations
@@ -17,6 +16,7 @@ from handrail.core.patches.notations import Notation
 from handrail.core.patches.search_replace import REPLACE, block_end, opens_block
 from handrail.core.patches.unified import RANGE, is_file_head
 from handrail.core.patches.v4a import BEGIN, END
+from handrail.values import dataclass, replace
 
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([^`]*)$")
 DIFF_LINE = re.compile(

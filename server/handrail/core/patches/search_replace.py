@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits
+from handrail.values import dataclass
 
 SEARCH = re.compile(r"^\s{0,3}(?:<{5,9}|-{5,9}) ?SEARCH>?(?:\s*:(\d+))?\s*$")
 SEARCH_LIKE = re.compile(r"^\s{0,3}(?:<{3,}|-{3,})[ \t]*SEARCH>?(?:\s*:(\d*))?\s*$", re.IGNORECASE)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits, unquote
 from handrail.core.patches.signed import NO_NEWLINE, join_sections, signed_hunk
+from handrail.values import dataclass, replace
 
 OLD_FILE = re.compile(r"^---(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
 NEW_FILE = re.compile(r"^\+\+\+(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits, unquote
 from handrail.core.patches.signed import join_sections, signed_hunk
+from handrail.values import dataclass, replace
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"

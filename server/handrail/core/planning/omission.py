@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -19,6 +18,7 @@ from handrail.core.documents.edit import Block, opcodes
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.matching import similar
+from handrail.values import dataclass
 
 LIMIT_CHARS = 300  # no placeholder is as long
 LIMIT_WORDS = 14

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents import spelling
 from handrail.core.documents.change import PlannedHunk, Tier
@@ -26,6 +25,7 @@ from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
 from handrail.core.planning import adapted, already, render
 from handrail.core.planning.omission import omission
+from handrail.values import dataclass, replace
 
 LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
 LIMIT_SEARCH_CHARS = 1_000_000  # no model writes more, and comparing takes longer the longer it is

@@ -9,7 +9,6 @@ empty, or is missing. Files are read and written elsewhere; how the bytes are en
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from handrail.core.documents import edit
@@ -18,6 +17,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.planning import plan, readings
+from handrail.values import dataclass, replace
 
 
 class Effect(StrEnum):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.policy import rules
+from handrail.values import dataclass
 
 FILES, FILE = "{files}", "{file}"
 FIELDS = ("command", "format", "files", "stdin")

@@ -8,11 +8,11 @@ it had. A yes to an uncontained command line also covers the contained one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from handrail.core.policy.containment import Profile
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.tool_kind import RULE_GROUPS, ToolKind
+from handrail.values import dataclass
 
 SAVES = "save"  # no tool: what the user allows before commands
 WEAK_WORK = "weak-work"  # in place of the profile, where Landlock contains what the line writes

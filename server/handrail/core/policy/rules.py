@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
 from handrail.core.policy import wildcard
 from handrail.core.policy.shell import ParsedCommand, Part
 from handrail.core.policy.tool_kind import RULE_GROUPS, ToolKind
+from handrail.values import dataclass
 
 BEYOND_PART = re.compile(r"[|;&<>]")  # what no part of a command has, unless in quotes
 LIMIT_RULES = 500

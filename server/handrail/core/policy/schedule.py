@@ -9,8 +9,9 @@ time is the same plan with batches of one.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
+
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,12 @@ and the files that it seems to name for the question.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.policy.commands.line import NOTHING, Pipeline
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import FREE, Contained
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ it. Asking is done elsewhere, and only for the verdict `Ask`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
@@ -32,6 +31,7 @@ from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked, why_as
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 from handrail.core.policy.tool_kind import ToolKind
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

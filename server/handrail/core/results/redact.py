@@ -19,11 +19,11 @@ import base64
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import quote, quote_plus
 
 from handrail.core.policy.environment import LOGIN
+from handrail.values import dataclass
 
 REDACTED = "[key removed by handrail]"
 KEY_NAME = re.compile(

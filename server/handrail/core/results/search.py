@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from handrail.core.policy.place import Place
+from handrail.values import dataclass
 
 LIMIT_LINES = 300
 LIMIT_PATHS = 1_000

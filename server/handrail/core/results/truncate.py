@@ -9,11 +9,11 @@ The whole output is stored elsewhere.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import count
 
 from handrail.core.documents.text import TERMINATOR
 from handrail.core.failure import Span
+from handrail.values import dataclass
 
 LIMIT_CHARS = 100_000
 HEAD_SHARE = 0.4  # build and test errors come last (roo-comparison, part 1)

@@ -8,7 +8,8 @@ output is read.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+
+from handrail.values import dataclass, field
 
 LIMIT_CHARS = 200_000
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
 from handrail.core.documents.edit import Block
 from handrail.core.documents.index import squeeze
 from handrail.core.review.hunks import Hunk, Rows, Step, is_all_new
+from handrail.values import dataclass, field, replace
 
 
 def carry_typing(hunks: Sequence[Hunk], blocks: Sequence[Block], now: Sequence[str]) -> tuple[Hunk, ...]:

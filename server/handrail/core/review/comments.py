@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
@@ -13,6 +13,7 @@ from handrail.core.documents.edit import Block, opcodes
 from handrail.core.documents.remarks import Remark
 from handrail.core.review.hunks import Hunk, Rows
 from handrail.core.review.pending import Kind, Pending
+from handrail.values import dataclass, replace
 
 BEGINNING = (
     "I have reviewed your changes. Answer each of these comments, and make the changes that it asks for."

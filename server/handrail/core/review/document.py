@@ -9,11 +9,11 @@ there again, so is the hunk. Kept hunks are forgotten.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents.edit import Block, opcodes
 from handrail.core.review import carry, undo
 from handrail.core.review.hunks import Hunk, Rows, Step, drop_hunks, is_all_new
+from handrail.values import dataclass, replace
 
 LF, CRLF = "\n", "\r\n"
 LIMIT_GONE = 200  # hunks of one document that are remembered

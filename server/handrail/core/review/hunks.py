@@ -17,10 +17,10 @@ has typed. So a hunk, or one turn's part of it, is undone three-way (`documents/
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 from handrail.core.documents.index import squeeze
+from handrail.values import dataclass, replace
 
 Rows = tuple[str, ...]
 ENDS = ("\n", "\r")

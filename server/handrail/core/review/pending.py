@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Rows, Step
+from handrail.values import dataclass
 
 
 class Kind(StrEnum):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents.edit import apply, opcodes
 from handrail.core.documents.revert import revert
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.review.hunks import Hunk, Rows, Step, terminate_rows
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

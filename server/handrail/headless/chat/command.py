@@ -1,7 +1,6 @@
 """`handrail chat` as a command: what it needs of the terminal, and how it begins and ends."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from prompt_toolkit.input import Input
@@ -17,6 +16,7 @@ from handrail.headless.chat.history import MessageHistory
 from handrail.headless.chat.supervisor import Supervisor
 from handrail.headless.commands.stage import ALL_LANDED, Options, Stage, on_stage
 from handrail.headless.question import Question
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from prompt_toolkit.application import Application
 from prompt_toolkit.buffer import Buffer
@@ -40,6 +39,7 @@ from handrail.headless.chat import mentions
 from handrail.headless.chat.questions import QuestionQueue
 from handrail.headless.chat.screen import Screen, last_rows
 from handrail.headless.question import Question
+from handrail.values import dataclass
 
 MENU_ROWS = 6
 REDRAW_S = 0.03  # at most this often, however fast text comes

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
 from typing import Any
 
 from handrail.headless import values
@@ -24,6 +23,7 @@ from handrail.headless.commands.turn import CANCEL_TIMEOUT_S
 from handrail.headless.errors import HeadlessError, RequestRefusedError, ServerGoneError
 from handrail.headless.question import Question
 from handrail.headless.show import DIM, Show
+from handrail.values import dataclass
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 

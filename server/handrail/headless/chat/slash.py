@@ -3,7 +3,8 @@
 import difflib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from handrail.values import dataclass
 
 MODES = ("edit", "ask", "plan")
 LIMIT_NEAR = 5

@@ -3,7 +3,6 @@
 import difflib
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from handrail.headless import values
@@ -18,6 +17,7 @@ from handrail.headless.commands.stage import (
     on_stage,
 )
 from handrail.headless.show import Show
+from handrail.values import dataclass
 
 LINE_END = re.compile("\r\n|\n|\r")
 NONE, NONE_OF_THESE = "No changes are pending.", "None of these changes are pending."

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from handrail.headless.question import Question
 from handrail.headless.server.running import Start
 from handrail.headless.show import Show, visible
 from handrail.headless.terminal import Interrupts
+from handrail.values import dataclass, field
 
 ALL_LANDED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
 

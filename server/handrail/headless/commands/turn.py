@@ -1,7 +1,6 @@
 """Run one turn, and report its result with the exit code."""
 
 import asyncio
-from dataclasses import dataclass
 from typing import Any
 
 from handrail.headless import terminal, values
@@ -25,6 +24,7 @@ from handrail.headless.errors import (
     ServerSilentError,
 )
 from handrail.headless.values import TurnReport
+from handrail.values import dataclass
 
 CANCEL_TIMEOUT_S = 30.0  # for a cancelled turn to end
 

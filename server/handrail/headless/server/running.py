@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
+
+from handrail.values import dataclass
 
 
 class RunningServer(Protocol):

@@ -12,7 +12,6 @@ import json
 import uuid
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -38,6 +37,7 @@ from handrail.core.results import sanitize
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.ports import Provider, ProviderDown, ProviderError
+from handrail.values import dataclass
 
 SERVICE = "model"
 CONTEXT = 64_000  # tokens; what is assumed of a model until the client says

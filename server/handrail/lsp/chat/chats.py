@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from handrail.agent.chat.backlog import Backlog
 from handrail.agent.chat.journals import WatchedSessions
@@ -17,6 +16,7 @@ from handrail.lsp.chat.paths import Paths
 from handrail.lsp.served import record
 from handrail.ports.served import ServedDocuments
 from handrail.ports.sessions import Sessions
+from handrail.values import dataclass, field
 
 CLOSED_S = 1.0  # a document that is reopened so soon was not closed: some editors reload this way
 

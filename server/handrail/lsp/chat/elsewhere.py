@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from handrail.lsp.chat.page import SHARE, ChatPage
 from handrail.ports import Watch
+from handrail.values import dataclass, field
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from handrail.lsp.protocol import ChatChanged, ChatGrowth, ChatItem, ChatStatus, ChatTranscript, ChatWords
+from handrail.values import dataclass, field
 
 PAUSE_S = 0.1  # between two changes
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from handrail.agent.chat.transcript import (
@@ -25,6 +24,7 @@ from handrail.agent.chat.view import (
 from handrail.core.results import sanitize
 from handrail.lsp import protocol
 from handrail.lsp.protocol import ChatItem
+from handrail.values import dataclass, field
 
 LIMIT_CHARS = 8_000  # of a call's output; all of it is shown on demand
 STATES = ("finished", "stopped", "cancelled", "failed")

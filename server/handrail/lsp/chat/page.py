@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 
 from handrail.agent.chat import steering
 from handrail.agent.chat.backlog import Backlog
@@ -25,6 +24,7 @@ from handrail.lsp.protocol import Mode
 from handrail.lsp.served.page import Edit, ServedPage, unchanged_page
 from handrail.ports import Question
 from handrail.ports.sessions import Sessions
+from handrail.values import dataclass, field
 
 LEAST_PAUSE_S, MOST_PAUSE_S = 0.1, 2.0  # between two updates
 SHARE = 30  # pauses are this many times as long as an update: so all take less than a thirtieth of a core

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 from handrail.agent.chat.path_index import PathIndex
 from handrail.core.failure import Failure
+from handrail.values import dataclass, field
 
 FRESH_S = 5.0  # a list counts as fresh for so long,
 FRESH_TIMES = 20  # or for so many times as long as it took to make

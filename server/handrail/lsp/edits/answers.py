@@ -7,9 +7,9 @@ An answer alone proves nothing; `sending` reads the document back.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from handrail.core.failure import Code, Failure
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

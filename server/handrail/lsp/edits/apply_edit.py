@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -23,6 +22,7 @@ from handrail.lsp import convert
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
 from handrail.lsp.edits.answers import Answer
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

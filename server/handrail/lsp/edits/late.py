@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update, rebase_update
@@ -21,6 +20,7 @@ from handrail.core.documents.readback import second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.sending import Sent, overwritten_late
+from handrail.values import dataclass, replace
 
 UndoCopy = Callable[[Update], Awaitable[bool]]
 Tell = Callable[[Landing, str], None]  # what to report now, and the document in which it shows

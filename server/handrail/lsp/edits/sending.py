@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from handrail.core.documents import edit
@@ -24,6 +23,7 @@ from handrail.lsp.documents import OpenDocument
 from handrail.lsp.edits.answers import Answer, mismatch, offer, overwritten, refusal
 from handrail.lsp.edits.apply_edit import ApplyEdit
 from handrail.ports import Editor
+from handrail.values import dataclass, replace
 
 TRIES = 3  # how often an edit is adapted to a text that the user keeps changing
 

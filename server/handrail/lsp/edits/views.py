@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
 from handrail.core.documents.change import (
@@ -28,6 +27,7 @@ from handrail.lsp.edits.answers import open_twice
 from handrail.lsp.edits.late import Late
 from handrail.lsp.edits.sending import Sending, Sent
 from handrail.ports import Editor
+from handrail.values import dataclass, replace
 
 Told = Callable[[Landing], None]
 LIMIT = 50  # awaited reverts

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.values import Mode, Range
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.lsp.protocol.questions import ServedDocument
 from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.review import ReviewPlace
 from handrail.lsp.protocol.values import Mode, Range
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from handrail.lsp.protocol.questions import Approval
 from handrail.lsp.protocol.review import HunkKind
 from handrail.lsp.protocol.values import Failure, Mode
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

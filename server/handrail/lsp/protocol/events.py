@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from handrail.lsp.protocol.questions import Approval
 from handrail.lsp.protocol.values import ApprovalEnd, Mode, Outcome, TurnState, Usage
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

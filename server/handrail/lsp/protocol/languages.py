@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from handrail.lsp.protocol.values import Position, Range
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

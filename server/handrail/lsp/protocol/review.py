@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from handrail.lsp.protocol.request import Request
 from handrail.lsp.protocol.values import Range
+from handrail.values import dataclass
 
 HunkKind = Literal["changed", "created", "deleted", "renamed", "whole"]
 

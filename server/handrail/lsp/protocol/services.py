@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from handrail.lsp.protocol.request import Request
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

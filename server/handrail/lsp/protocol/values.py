@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from handrail.core.failure import Code
+from handrail.values import dataclass
 
 TurnState = Literal["finished", "stopped", "cancelled", "failed"]
 Mode = Literal["edit", "ask", "plan"]

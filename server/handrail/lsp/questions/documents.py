@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 
 from handrail.agent.questions import OpenQuestion
 from handrail.core.documents.change import PlannedHunk, Tier, Update
@@ -20,6 +19,7 @@ from handrail.lsp.questions import words
 from handrail.ports import Editor
 from handrail.ports.errors import ServedError
 from handrail.ports.served import ServedDocuments
+from handrail.values import dataclass, field
 
 logger = logging.getLogger(__name__)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -25,6 +24,7 @@ from handrail.lsp.client import Client
 from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.ports import DENY
+from handrail.values import dataclass, field
 
 DETAIL_CHARS = 120  # of why it is asked, in a message
 TURN_S = 10.0  # how long a message waits for the one before it

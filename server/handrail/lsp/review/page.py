@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 
 from handrail.agent.review.discussion import Discussion
 from handrail.core.documents import remarks as on_page
 from handrail.core.documents.page import Page, Part
 from handrail.core.review import comments
 from handrail.lsp.served.page import ServedPage
+from handrail.values import dataclass, field, replace
 
 NAME = "review.md"
 

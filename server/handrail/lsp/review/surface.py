@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass, field
 
 from pygls.lsp.server import LanguageServer
 
@@ -20,6 +19,7 @@ from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents
 from handrail.lsp.review.page import ReviewPage
 from handrail.ports.review import Records, ReviewStore
+from handrail.values import dataclass, field
 
 AGAIN_S = 0.2
 TYPING_S = 2.5  # while there is typing, an editor moves what it shows by itself

@@ -13,7 +13,6 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 
 from handrail.core.documents import page as pages
 from handrail.core.documents import page_reading
@@ -27,6 +26,7 @@ from handrail.lsp.served.texts import KnownTexts
 from handrail.ports import Editor
 from handrail.ports.errors import ServedError
 from handrail.ports.served import ServedDocuments
+from handrail.values import dataclass, field
 
 logger = logging.getLogger(__name__)
 

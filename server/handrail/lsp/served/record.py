@@ -11,11 +11,11 @@ import json
 import re
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from handrail.core.documents import page_json
 from handrail.core.documents.page import Page, Part
 from handrail.ports.served import ServedDocuments
+from handrail.values import dataclass, field
 
 STATE = re.compile(r', ("(?:[^"\\]|\\.)*")\]\s*\Z')
 LONGEST_STATE = 1_000

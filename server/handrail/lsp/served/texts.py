@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from handrail.core.documents import page_reading
 from handrail.core.documents.page import Page
 from handrail.core.documents.page_reading import Reading
+from handrail.values import dataclass, field
 
 LIMIT_STATES = 50  # earlier texts that are kept
 RECENT = 3  # of these, and of texts that were sent, that are compared with a new one

@@ -15,7 +15,6 @@ import json
 from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -29,6 +28,7 @@ from pydantic_ai.usage import RequestUsage
 
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.http import LIMIT_SHOWN_BYTES, ROWS, no_answer
+from handrail.values import dataclass, field
 
 PROVIDER = "ollama"
 LEVELS = "gpt-oss"  # models of this name know how much to think, others only whether

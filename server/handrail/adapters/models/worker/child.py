@@ -14,7 +14,6 @@ import sys
 import threading
 import traceback
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
 from handrail.adapters.models.remote import load, no_collections
@@ -22,6 +21,7 @@ from handrail.adapters.models.worker import frames
 from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Delta, Piece, Thought
 from handrail.ports.errors import ProviderDown, ProviderError
+from handrail.values import dataclass, field
 
 if TYPE_CHECKING:
     from handrail.adapters.models.stream import Engine

@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 import pickle
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
 from handrail.adapters.models.address import Address
 from handrail.core.conversation.message import Message, Piece, ToolOffer
+from handrail.values import dataclass
 
 HEAD_BYTES = 8
 

@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
 from itertools import count
 
 from handrail.adapters.files.failure import in_words
@@ -24,6 +23,7 @@ from handrail.adapters.models.worker import frames
 from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Message, Piece, ToolOffer
 from handrail.ports.errors import SEE_LOG, ProviderDown, ProviderError
+from handrail.values import dataclass, field
 
 logger = logging.getLogger(__name__)
 

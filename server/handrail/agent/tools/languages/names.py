@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from handrail.agent.tools import call
@@ -20,6 +19,7 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 from handrail.ports import Ports
 from handrail.ports.languages import DEFINITION, REFERENCES, Target, Unwatched
+from handrail.values import dataclass
 
 LIMIT_LINES = 10  # that are named where the name is not in the line given
 NAME_CHARS = 200

@@ -5,7 +5,6 @@ List the problems that language servers or checks report, in one file or in all.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from handrail.agent.tools import call
 from handrail.core.failure import Failure
@@ -17,6 +16,7 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request, verdict
 from handrail.ports import Ports
 from handrail.ports.languages import PROBLEMS, Report, Unknown, Unwatched
+from handrail.values import dataclass
 
 WAIT_S = 2.0
 NOTHING_KNOWN = "No problems are known. Give a path to ask about one file."

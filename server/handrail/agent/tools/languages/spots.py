@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.place import ASKED, Place
@@ -19,6 +18,7 @@ from handrail.core.results import sanitize
 from handrail.core.results.search import Line, Lines, show_lines
 from handrail.ports import Document, Ports
 from handrail.ports.languages import Spot, Spots
+from handrail.values import dataclass
 
 WAIT_S = 2.0  # for an answer of the editor
 READ = "read_file"  # the tool by which the model would read the same documents

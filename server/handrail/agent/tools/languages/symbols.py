@@ -5,7 +5,6 @@ List what is defined in a file, or find definitions by name in the whole workspa
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 
 from handrail.agent.tools import call
 from handrail.agent.tools.languages import spots
@@ -14,6 +13,7 @@ from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.ports import Ports
 from handrail.ports.languages import SYMBOLS, Spots, Unwatched
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, CommandInspection, CommandReport, Console
 from handrail.agent.turn.command import appeared, notes, reloading, saving
@@ -28,6 +27,7 @@ from handrail.core.policy.containment import Contained, Profile
 from handrail.core.policy.place import Place
 from handrail.ports import CheckpointError, HandrailError, Ports
 from handrail.ports.errors import INTERNAL_ERROR
+from handrail.values import dataclass, field, replace
 
 LIMIT_RUNNING = 4  # of a session: the more there are, the less clear is which one made a change
 LIMIT_ENDED = 8  # ended commands of a session whose output is kept

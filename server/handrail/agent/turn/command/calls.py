@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 
 from handrail.agent.tools.call import Command, Console
 from handrail.agent.tools.stoppable import agrees
@@ -19,6 +18,7 @@ from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.conversation.message import ToolCall
 from handrail.core.ledger.report import CallOutput, Event
 from handrail.ports import Ports
+from handrail.values import dataclass, field, replace
 
 Landed = Callable[[CommandEffects], None]
 

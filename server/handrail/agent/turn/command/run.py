@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Command, CommandReport, Console
 from handrail.agent.turn.command import appeared, notes, reloading, saving
@@ -24,6 +23,7 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.policy.containment import Profile
 from handrail.ports import CheckpointError, Document, Ports
+from handrail.values import dataclass, replace
 
 SLOW_S = 1.0  # by then, people wonder whether anything is happening
 

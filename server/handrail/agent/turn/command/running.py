@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from handrail.agent.tools.call import CommandReport
 from handrail.agent.turn.command import notes
@@ -14,6 +13,7 @@ from handrail.core.policy.shell import Appeared
 from handrail.core.results import redact, screen
 from handrail.core.results.unread import Unread
 from handrail.ports import Document, Process
+from handrail.values import dataclass, field
 
 NAME_CHARS = 60  # of each command line in a list
 

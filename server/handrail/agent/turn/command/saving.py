@@ -9,7 +9,6 @@ the user's own unsaved text is saved only after a yes, once per session, or as `
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text, to_lf
@@ -17,6 +16,7 @@ from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.containment import Profile
 from handrail.core.policy.place import Place, PlaceKind
 from handrail.ports import Document, Ports
+from handrail.values import dataclass
 
 
 @dataclass(kw_only=True)

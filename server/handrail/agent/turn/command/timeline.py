@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 
 from handrail.agent.turn.command.editor_activity import editor_activity_since
 from handrail.core.checkpoint import (
@@ -31,6 +30,7 @@ from handrail.core.checkpoint import (
 from handrail.core.ledger.segments import Runner, Segments, next_number
 from handrail.ports import CheckpointError, Document, Ports
 from handrail.ports import Checkpoints as CheckpointsPort
+from handrail.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Edits
 from handrail.agent.turn.command.saving import Saver
@@ -19,6 +18,7 @@ from handrail.core.conversation.message import ToolCall, ToolResult
 from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation
 from handrail.ports import Ports
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

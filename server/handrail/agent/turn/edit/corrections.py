@@ -11,7 +11,6 @@ import asyncio
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 
 from handrail.agent.turn.edit.outcomes import outcomes
@@ -26,6 +25,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Document, Ports
+from handrail.values import dataclass, field, replace
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.turn.edit import prompted
 from handrail.agent.turn.edit.corrections import Corrections, Listener, follow_rename
@@ -32,6 +31,7 @@ from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents.change import Landing, Status
 from handrail.core.ledger.outcome import Outcome
 from handrail.ports import CheckpointError, Ports
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

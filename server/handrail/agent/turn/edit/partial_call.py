@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence, Set
-from dataclasses import dataclass, replace
 
 from handrail.core.checkpoint import Image, Restoration, StepId
 from handrail.core.documents.change import (
@@ -31,6 +30,7 @@ from handrail.core.documents.revert import revert_hunks
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import CheckpointError, Document, Ports
+from handrail.values import dataclass, replace
 
 LABEL = "handrail: revert a partial edit"
 

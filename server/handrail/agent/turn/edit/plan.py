@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.tools.call import Edits
 from handrail.core.documents import diff, edit
@@ -28,6 +27,7 @@ from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning.plan_file import Effect, plan_file
 from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
+from handrail.values import dataclass, replace
 
 LIMIT_DIFF_CHARS = 100_000  # a longer diff does not help people
 LIMIT_CANDIDATES = 10  # of one failure; more would help no one

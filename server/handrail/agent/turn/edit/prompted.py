@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from handrail.agent.turn.edit.plan import PlannedFile
 from handrail.core.checkpoint import StepId
@@ -17,6 +16,7 @@ from handrail.core.documents import edit
 from handrail.core.documents.change import Change, Create, Delete, Landing, Rejected, Update
 from handrail.core.documents.in_code.removal import SentPrompt, removal_edit, with_removals
 from handrail.ports import Ports
+from handrail.values import dataclass, replace
 
 
 async def add_removals(ports: Ports, step: StepId, files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:

@@ -7,8 +7,6 @@ read back, and is reverted if it lands only in part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from handrail.agent.turn.edit import landing
 from handrail.agent.turn.edit.landing import PlannedCall
 from handrail.agent.turn.edit.plan import Part, PlannedFile
@@ -16,6 +14,7 @@ from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import PlannedHunk, Update
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.ports import Document, Ports
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from handrail.agent.turn.feedback.running import Target, run
@@ -19,6 +18,7 @@ from handrail.core.policy.checks import Check
 from handrail.core.policy.place import Place, is_asked
 from handrail.ports import Document, Ports
 from handrail.ports.languages import LATE, Report, Unknown, Unwatched
+from handrail.values import dataclass, field
 
 LIMIT_RUNNING = 6  # runs at once; then the oldest are stopped
 LIMIT_KEPT = 50  # remembered runs, each with its texts

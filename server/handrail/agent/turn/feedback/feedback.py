@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import takewhile
 
 from handrail.agent.turn.feedback.checker import Checker
@@ -26,6 +25,7 @@ from handrail.core.policy.place import Place, is_asked
 from handrail.core.results import redact
 from handrail.ports import Document, Ports
 from handrail.ports.languages import LATE, PROBLEMS, Languages, Report, Unknown, Unwatched
+from handrail.values import dataclass, field
 
 LIMIT_S = 2.0  # total waiting time for one answer of the model
 BEFORE_S = 0.5  # of that, before an edit

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from handrail.agent.turn.feedback.checker import Checker
 from handrail.core.ledger.problems import Problem
 from handrail.ports.languages import PROBLEMS, Languages, Report, Spots, Target, Unknown, Unwatched
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from urllib.parse import unquote
 
@@ -30,6 +29,7 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
 from handrail.ports import Document, Ports
 from handrail.ports.languages import Unknown
+from handrail.values import dataclass
 
 TOOL = "terminal"  # the tool whose rules apply to checks
 LIMIT_S = 30.0

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from handrail.core.ledger import problems
@@ -18,6 +17,7 @@ from handrail.core.ledger.outcome import Mutation
 from handrail.core.ledger.problems import Problem
 from handrail.ports import Document
 from handrail.ports.languages import Report, Unknown, Unwatched
+from handrail.values import dataclass, field
 
 LIMIT_DOCUMENTS = 20  # that are asked about at once
 OTHERS = "other open documents"

@@ -9,12 +9,12 @@ Prompts without text are left out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 
 from handrail.core.documents.in_code import syntax as languages
 from handrail.core.documents.in_code.syntax import MARK, Syntax
 from handrail.core.failure import Span
+from handrail.values import dataclass
 
 BLANKS = re.compile(r"[ \t]*+")
 ROW = re.compile(r"[^\r\n]*+")

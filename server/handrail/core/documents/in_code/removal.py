@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Tier, Update
@@ -18,6 +17,7 @@ from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.in_code.prompts import BLANKS, TERMINATOR, Prompt, prompts, prompts_at
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
+from handrail.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,9 @@ remembers each of its pieces, and has no more than some of them.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
+
+from handrail.values import dataclass
 
 MARK = "handrail:"
 HARMLESS = r"\w.,+*&^~?>)}\]=|:@"  # what begins neither a comment nor a string, inside of a row

@@ -10,10 +10,10 @@ sends nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from handrail.core.documents.in_code.prompts import Prompt
+from handrail.values import dataclass, field
 
 LAST_KEYS = 20  # an editor may tell of the last keys only after it has saved them
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from handrail.core.policy.commands import git
 from handrail.core.policy.commands.options import Arguments, Below, Row, UnknownError, parse_arguments
 from handrail.core.policy.commands.script import Environment
 from handrail.core.policy.commands.special import SPECIAL
 from handrail.core.policy.commands.table import TABLE
+from handrail.values import dataclass
 
 SHOWN_CHARS = 80
 

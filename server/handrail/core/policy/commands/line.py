@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from handrail.values import dataclass
 
 LIMIT_CHARS = 10_000
 NOTHING = "no command"

@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+
+from handrail.values import dataclass
 
 SIGNS = ":<?!*^"
 NUMBER = re.compile(r"-[0-9]+")

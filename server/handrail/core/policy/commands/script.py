@@ -6,10 +6,10 @@ It is judged and run exactly as it is here: patterns have been expanded, and `cd
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from handrail.core.policy.commands.line import Redirect
+from handrail.values import dataclass
 
 
 class Environment(StrEnum):

@@ -8,7 +8,6 @@ of a failure. A call whose place is not known leads to the beginning of its docu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lsprotocol import types as lsp
 
@@ -19,6 +18,7 @@ from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.place import Place
 from handrail.lsp.documents import to_units
 from handrail.lsp.state import State
+from handrail.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from lsprotocol import types as lsp
 
@@ -20,6 +19,7 @@ from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts, turn
 from handrail.lsp.features.chat import changed, earlier, own_commands
 from handrail.lsp.state import State
+from handrail.values import dataclass, field
 
 LIMIT_PROBLEMS = 50
 LIMIT_UNKNOWN = 5  # names that are listed

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from handrail.agent.chat import slash
 from handrail.core.conversation.message import Excerpt
@@ -12,6 +11,7 @@ from handrail.core.policy.place import Place
 from handrail.lsp.features import prompts
 from handrail.lsp.state import State
 from handrail.lsp.wire import Refused
+from handrail.values import dataclass
 
 FOLDER = ".agents/commands/"
 LIMIT_CHARS = 100_000

@@ -1,0 +1,132 @@
+"""
+Dataclasses whose frozen ones are quickly defined: hundreds are before the first request of a turn.
+
+`dataclasses.dataclass` compiles six methods for each frozen class. Here only `__init__` is compiled, when the
+first instance is made, and all classes share the others. Fields, slots, `replace` and `asdict` are the
+library's, and so is all of a class that is not frozen. A method that a class defines itself stays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import field, replace
+from operator import attrgetter
+from reprlib import recursive_repr
+from typing import TYPE_CHECKING, Any
+
+__all__ = ["dataclass", "field", "replace"]
+
+Fields = tuple[dataclasses.Field[Any], ...]
+
+SHORT = {"slots", "kw_only"}  # the options of a frozen class that is defined here
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass
+else:
+
+    def dataclass(of: type | None = None, /, *, frozen: bool = False, **options: bool) -> Any:
+        """As `dataclasses.dataclass`."""
+        if of is not None or not frozen or options.keys() - SHORT:
+            return dataclasses.dataclass(of, frozen=frozen, **options)
+        return lambda plain: _freeze(plain, options)
+
+
+def _freeze(plain: Any, options: dict[str, bool]) -> Any:
+    own = set(vars(plain))
+    if vars(plain).get("__hash__", plain) is None:  # as in each class that defines `__eq__`
+        own.remove("__hash__")
+    made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(plain)
+    fields: Fields = dataclasses.fields(made)
+    if any(not each.init for each in fields):
+        raise TypeError(f"{made.__qualname__} is frozen, so each of its fields must be given.")
+    compared = [each.name for each in fields if each.compare]
+    methods = {
+        **SHARED,
+        **(STATE if options.get("slots") else {}),
+        "__init__": _make_first_init(made, fields),
+        "_compared": staticmethod(attrgetter(*compared) if compared else lambda _: ()),
+        "_shown": tuple(each.name for each in fields if each.repr),
+    }
+    for name in methods.keys() - own:
+        setattr(made, name, methods[name])
+    return made
+
+
+def _make_first_init(made: Any, fields: Fields) -> Callable[..., None]:
+    """Returns an `__init__` for the first instance, which puts the right one into its place."""
+
+    def make_first(self: Any, *positional: Any, **named: Any) -> None:
+        init = _make_init(fields)
+        if made.__init__ is make_first:
+            made.__init__ = init
+        init(self, *positional, **named)
+
+    return make_first
+
+
+def _make_init(fields: Fields) -> Callable[..., None]:
+    known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": dataclasses.MISSING}
+    positional, named, rows = ["self"], list[str](), list[str]()
+    for each in fields:
+        name = given = value = each.name
+        if each.default is not dataclasses.MISSING:
+            known[f"_default_{name}"] = each.default
+            given = f"{name}=_default_{name}"
+        elif each.default_factory is not dataclasses.MISSING:
+            known[f"_make_{name}"] = each.default_factory
+            given, value = f"{name}=_MISSING", f"_make_{name}() if {name} is _MISSING else {name}"
+        (named if each.kw_only else positional).append(given)
+        rows.append(f"  _set(self, {name!r}, {value})")
+    arguments = [*positional, "*", *named] if named else positional
+    exec(f"def __init__({', '.join(arguments)}):\n" + "\n".join(rows or ["  pass"]), known)
+    made: Callable[..., None] = known["__init__"]
+    return made
+
+
+# ---- The methods that classes share -----------------------------------------------------------------
+
+
+def _is_equal(self: Any, other: Any) -> Any:
+    if self is other:
+        return True
+    if other.__class__ is not self.__class__:
+        return NotImplemented
+    return self._compared(self) == self._compared(other)
+
+
+def _hash(self: Any) -> int:
+    return hash(self._compared(self))
+
+
+@recursive_repr()
+def _represent(self: Any) -> str:
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._shown)
+    return f"{self.__class__.__qualname__}({shown})"
+
+
+def _set(self: Any, name: str, value: object) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _delete(self: Any, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _state(self: Any) -> list[Any]:
+    return [getattr(self, each.name) for each in dataclasses.fields(self)]
+
+
+def _set_state(self: Any, state: list[Any]) -> None:
+    for each, value in zip(dataclasses.fields(self), state, strict=True):
+        object.__setattr__(self, each.name, value)
+
+
+SHARED: dict[str, Any] = {
+    "__eq__": _is_equal,
+    "__hash__": _hash,
+    "__repr__": _represent,
+    "__setattr__": _set,
+    "__delattr__": _delete,
+}
+STATE: dict[str, Any] = {"__getstate__": _state, "__setstate__": _set_state}
