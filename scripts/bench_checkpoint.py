@@ -150,6 +150,14 @@ def two_files(folder: Path) -> None:
             os.fsync(file.fileno())
 
 
+async def command(tree: Tree, name: str, repo: ShadowRepo) -> None:
+    """A snapshot before a command that changes nothing, and the end of it: until then, edits are noted."""
+    now, began = step(), time.perf_counter()
+    snapshot = await repo.before_command(now)
+    tree.seconds[name].append(time.perf_counter() - began)
+    await repo.after_command(now, snapshot)
+
+
 async def one(tree: Tree, beside: Path) -> None:
     """A checkpoint of one file, what was written, and taking it back."""
     await timed(tree, "synced", asyncio.to_thread(two_files, beside))
@@ -248,16 +256,14 @@ async def measure(trees: Sequence[Tree], base: Path) -> tuple[list[Late], list[L
     idle, busy = list[Late](), list[Late]()
     await ticking(idle, asyncio.sleep(2))
     for number, tree in itertools.product(range(FIRST_ROUNDS), trees):
-        await ticking(
-            busy, timed(tree, "first", fresh(tree, base / f"first-{number}").before_command(step()))
-        )
+        await ticking(busy, command(tree, "first", fresh(tree, base / f"first-{number}")))
     for tree in trees:
-        await tree.repo.before_command(step())
+        await command(tree, "", tree.repo)
     for _ in range(SLOW_ROUNDS):
         for tree in trees:
             await asyncio.to_thread(plain, tree)
             changing(tree.folder)
-            await ticking(busy, timed(tree, "warm", tree.repo.before_command(step())))
+            await ticking(busy, command(tree, "warm", tree.repo))
     await asyncio.to_thread(os.sync)
     beside = base / "synced"  # in the folder where the shadow repositories are
     beside.mkdir()
