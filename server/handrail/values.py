@@ -38,6 +38,8 @@ def _freeze(plain: Any, options: dict[str, bool]) -> Any:
         own.remove("__hash__")
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(plain)
     fields: Fields = dataclasses.fields(made)
+    if hasattr(made, "__post_init__"):
+        raise TypeError(f"{made.__qualname__} is frozen, so it has no __post_init__.")
     if any(not each.init for each in fields):
         raise TypeError(f"{made.__qualname__} is frozen, so each of its fields must be given.")
     compared = [each.name for each in fields if each.compare]
@@ -58,6 +60,7 @@ def _make_first_init(made: Any, fields: Fields) -> Callable[..., None]:
 
     def make_first(self: Any, *positional: Any, **named: Any) -> None:
         init = _make_init(fields)
+        init.__qualname__, init.__module__ = f"{made.__qualname__}.__init__", made.__module__
         if made.__init__ is make_first:
             made.__init__ = init
         init(self, *positional, **named)

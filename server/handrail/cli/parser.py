@@ -255,7 +255,9 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="list the layers of a workspace, newest first")
     listing.add_argument(
-        "--all", action="store_true", help="also list layers of other folders, such as caches"
+        "--all",
+        action="store_true",
+        help="also list layers of folders outside the workspace, such as package caches",
     )
     copy = actions.add_parser("copy", help="copy the contents of a layer into the folder that it covered")
     copy.add_argument("id", metavar="ID", help="an id from `handrail layer list`")

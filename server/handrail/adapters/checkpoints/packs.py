@@ -146,13 +146,6 @@ class Packs:
                     return pack.content(path, name, *extents[name])
         return None
 
-    def recall(self, name: ObjectID) -> tuple[int, bytes] | None:
-        """The same from memory, as it was written to a small pack that is still there."""
-        for path, entries in self._written.items():
-            if name in entries and path.exists():
-                return pack.content_of(entries[name])
-        return None
-
     def _read_extents(self) -> Iterator[tuple[Path, Mapping[ObjectID, tuple[int, int]]]]:
         """Yields the extents of each pack; a pack is read only if those before it were not enough."""
         yield from self._extents

@@ -287,8 +287,8 @@ class CheckpointRepository:
 
     def verify(self) -> Soundness:
         """Reads everything from the disk, and has git look at it too."""
-        with self._open(reads_disk=True) as store, self._reading():
-            checkpoints, problems = housekeeping.problems(store, Turns(store, self.memory.known))
+        with self._open() as store, self._reading():
+            checkpoints, problems = housekeeping.problems(store, Turns(store, {}))
             return Soundness(checkpoints=checkpoints, problems=tuple(problems))
 
     def tidy(self) -> None:
@@ -372,9 +372,9 @@ class CheckpointRepository:
             yield
 
     @contextmanager
-    def _open(self, *, reads_disk: bool = False) -> Iterator[Store]:
+    def _open(self) -> Iterator[Store]:
         """The repository; what the disk refuses is said as a CheckpointError."""
-        store = Store(self.home / REPOSITORY, None if reads_disk else self.memory.written)
+        store = Store(self.home / REPOSITORY, self.memory.written)
         try:
             yield store
         except OSError as error:

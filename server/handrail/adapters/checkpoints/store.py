@@ -311,7 +311,7 @@ class Store:
     def read(self, kind: type[Object], name: ObjectID) -> Object:
         """The object *name*, whole and genuine. Raises CheckpointError if it is not."""
         try:
-            number, raw = self._packs.recall(name) or self._raw(name)
+            number, raw = self._raw(name)
             found = ShaFile.from_raw_string(number, raw)
             genuine = found.id == name
         except DAMAGE as error:
