@@ -212,6 +212,72 @@ def test_whatever_is_not_frozen_is_the_library_s() -> None:
             count: int = field(init=False, default=0)
 
 
+def with_post_init(dataclass: Make) -> type:
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Value:
+        name: str
+
+        def __post_init__(self) -> None: ...
+
+    return Value
+
+
+def with_init_var(dataclass: Make) -> type:
+    @dataclass(frozen=True, kw_only=True)
+    class Value:
+        name: dataclasses.InitVar[str]
+
+    return Value
+
+
+def with_own_hash(dataclass: Make) -> type:
+    @dataclass(frozen=True, kw_only=True)
+    class Value:
+        name: str = field(hash=False)
+
+    return Value
+
+
+def with_wrong_order(dataclass: Make) -> type:
+    @dataclass(frozen=True)
+    class Value:
+        count: int = 1
+        name: str
+
+    return Value
+
+
+def with_changing_base(dataclass: Make) -> type:
+    @dataclass(kw_only=True)
+    class Base:
+        name: str
+
+    @dataclass(frozen=True, kw_only=True)
+    class Value(Base):
+        count: int = 1
+
+    return Value
+
+
+REFUSED = (with_post_init, with_init_var, with_own_hash, with_wrong_order, with_changing_base)
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_what_is_not_provided_for_is_refused_when_it_is_defined(kind: Callable[[Make], type]) -> None:
+    with pytest.raises(TypeError, match="Value is frozen, so "):
+        kind(values.dataclass)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wrong_call_is_told_like_that_of_the_library(kind: Callable[[Make], type]) -> None:
+    said = []
+    for of in both(kind):
+        with pytest.raises(TypeError) as raised:
+            of(name="a", other=1)
+        said.append(str(raised.value))
+    assert said[0] == said[1]
+
+
 def test_all_modules_use_it() -> None:
     """But for those that only tests import, and one that runs without the package."""
     others = {PACKAGE / "values.py", PACKAGE / "adapters/files/scan.py"}

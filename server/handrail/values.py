@@ -38,10 +38,8 @@ def _freeze(plain: Any, options: dict[str, bool]) -> Any:
         own.remove("__hash__")
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(plain)
     fields: Fields = dataclasses.fields(made)
-    if hasattr(made, "__post_init__"):
-        raise TypeError(f"{made.__qualname__} is frozen, so it has no __post_init__.")
-    if any(not each.init for each in fields):
-        raise TypeError(f"{made.__qualname__} is frozen, so each of its fields must be given.")
+    if reason := _why_not(made, fields):
+        raise TypeError(f"{made.__qualname__} is frozen, so {reason}.")
     compared = [each.name for each in fields if each.compare]
     methods = {
         **SHARED,
@@ -53,6 +51,29 @@ def _freeze(plain: Any, options: dict[str, bool]) -> Any:
     for name in methods.keys() - own:
         setattr(made, name, methods[name])
     return made
+
+
+def _why_not(made: Any, fields: Fields) -> str:
+    """What a frozen class declares that is not provided for here; empty if nothing."""
+    if hasattr(made, "__post_init__"):
+        return "it has no __post_init__"
+    if any(not each.init for each in fields):
+        return "each of its fields must be given"
+    if any(each.hash is not None for each in fields):
+        return "what is compared is hashed"
+    if any(
+        isinstance(each.type, str) and "InitVar" in each.type for each in made.__dataclass_fields__.values()
+    ):
+        return "it has no InitVar"
+    bases = [base for base in made.__mro__[1:] if dataclasses.is_dataclass(base)]
+    if any("_compared" not in vars(base) for base in bases):
+        return "its bases must be frozen here too"
+    required = [
+        each.default is each.default_factory is dataclasses.MISSING for each in fields if not each.kw_only
+    ]
+    if required != sorted(required, reverse=True):
+        return "fields without a default come first"
+    return ""
 
 
 def _make_first_init(made: Any, fields: Fields) -> Callable[..., None]:

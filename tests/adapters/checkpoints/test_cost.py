@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from dulwich.objects import ObjectID
 
-from adapters.kit import change, git, step, targets, user_git
+from adapters.kit import change, git, shadow, step, targets, user_git
+from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.packs import SEVERAL
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.worktrees import presence
@@ -80,6 +82,16 @@ async def test_a_checkpoint_of_one_file_makes_and_syncs_three(
         ), "what is newest"
 
 
+@pytest.mark.parametrize("size", [0, 1, 255, 256, 257, 4095, 4096, 4097, 70_000])
+async def test_contents_of_any_size_come_back(state: Path, repo: ShadowRepo, root: Path, size: int) -> None:
+    """Git can read them too, which is looked at after each test."""
+    for number, content in enumerate((b"\r\n\f" * size, os.urandom(size))):
+        (root / "a").write_bytes(content[:size])
+        await change(repo, step(turn=f"t-{number}"), root / "a", b"other")
+        (each,) = await shadow(state, root).restore_plan(f"t-{number}")
+        assert each.before.raw == content[:size]
+
+
 async def test_what_is_newest_is_not_written_into_a_copy(repo: ShadowRepo, root: Path) -> None:
     (root / "a").write_bytes(b"a")
     await change(repo, step(turn="t-1"), root / "a", b"b")
@@ -117,9 +129,13 @@ async def test_what_is_verified_is_read_from_the_disk(repo: ShadowRepo, root: Pa
     (root / "a").write_bytes(b"0")
     await change(repo, step(), root / "a", b"1")
     assert (await repo.verify()).problems == ()
-    for pack in repo.folder.glob("objects/pack/*.pack"):
-        pack.chmod(0o600)
-        pack.write_bytes(bytes(byte ^ 0xFF for byte in pack.read_bytes()))
+    newest = ObjectID(git(repo, "rev-parse", "HEAD").strip().encode())
+    for path in repo.folder.glob("objects/pack/*.pack"):
+        raw, there = bytearray(path.read_bytes()), pack.list_objects(path).extents
+        if newest in there:  # of all that is kept, only the commit
+            raw[there[newest][1] - 6] ^= 0xFF
+        path.chmod(0o600)
+        path.write_bytes(raw)
     problems = (await repo.verify()).problems
     assert any("damaged" in problem and not problem.startswith("git") for problem in problems)
 

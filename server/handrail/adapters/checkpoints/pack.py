@@ -200,23 +200,19 @@ def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, byte
     """The kind and content of the object *name*, which has its place there. Raises OSError, ValueError."""
     with pack.open("rb") as file:
         file.seek(start)
-        return content_of(Entry(name=name, raw=file.read(end - start)))
-
-
-def content_of(entry: Entry) -> tuple[int, bytes]:
-    """The kind and content of the object that an entry holds. Raises ValueError if it is not this object."""
-    at, raw = 0, entry.raw
+        raw = file.read(end - start)
+    at = 0
     while raw[at : at + 1] and raw[at] & 0x80:
         at += 1
     if not raw or raw[0] >> 4 & 7 not in WHOLE:
-        raise ValueError("The pack contains deltas.")
+        raise ValueError(f"{pack.name} contains deltas.")
     kind = raw[0] >> 4 & 7
     try:
         inflated = zlib.decompress(raw[at + 1 :])
     except zlib.error as error:
-        raise ValueError("The pack is damaged.") from error
+        raise ValueError(f"{pack.name} is damaged.") from error
     digest = hashlib.sha1(f"{WHOLE[kind]} {len(inflated)}\0".encode(), usedforsecurity=False)
     digest.update(inflated)
-    if digest.hexdigest().encode() != entry.name:
-        raise ValueError("The pack is damaged.")
+    if digest.hexdigest().encode() != name:
+        raise ValueError(f"{pack.name} is damaged.")
     return kind, inflated

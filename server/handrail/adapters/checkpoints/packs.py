@@ -20,8 +20,6 @@ from dulwich.pack import Pack
 from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE, Entry
 
-Written = dict[Path, dict[ObjectID, Entry]]
-
 SMALL_BYTES = 64_000  # of a pack that is made one with others: written again in no time
 SEVERAL = 6  # small packs: each has to be looked into for what is read
 LARGE_BYTES = 64_000_000  # of a pack that is left to git
@@ -32,7 +30,7 @@ MANY_PACKS = 40  # to open them all takes longer than to write one
 class Packs:
     """The packs in *folder*, which need not be there."""
 
-    def __init__(self, folder: Path, written: Written | None = None) -> None:
+    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
         """
         Opens nothing yet.
 
@@ -60,13 +58,14 @@ class Packs:
         whole.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
         return [(Path(path), status.st_size) for status, path in whole]
 
-    def files_of(self, entries: Mapping[ObjectID, Entry]) -> dict[Path, bytes]:
-        """The files of a pack of *entries*, by their names, the index last: with it the pack is there."""
+    def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
+        """The files of a pack of *entries*, the index last: with it the pack is there."""
         self._forget()
-        made = pack.make_pack(entries.values())
+        entries = list(entries)
+        made = pack.make_pack(entries)
         path = self._folder / f"{made.name}.pack"
         if len(made.pack) <= SMALL_BYTES:
-            self._written[path] = {**entries}
+            self._written[path] = entries
         for old in list(self._written)[:-SEVERAL]:
             del self._written[old]
         return {path: made.pack, path.with_suffix(".idx"): made.index}
@@ -92,8 +91,7 @@ class Packs:
         result: dict[Path, list[Entry]] = {}
         for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
-                known = self._written.get(path)
-                held = list(known.values()) if known else pack.read(path)
+                held = self._written.get(path) or pack.read(path)
                 left = [entry for entry in held if entry.name not in gone]
                 if takes_all or len(left) < len(held):
                     result[path] = left
@@ -139,7 +137,7 @@ class Packs:
         return result
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
-        """The kind and content of an object in one of our packs, from the disk; None if it is elsewhere."""
+        """The kind and content of an object in one of our packs; None if it is elsewhere."""
         for path, extents in self._read_extents():
             if name in extents:
                 with suppress(OSError, ValueError):

@@ -146,9 +146,9 @@ class ShadowRepo:
 
     def _repository(self) -> CheckpointRepository:
         roots = tuple(self._roots())
-        reals = real_roots(roots)
-        if (home := self._homes.get(reals[:1])) is None:
-            home = self._homes[reals[:1]] = workspace_folder(self._state, reals)
+        main = real_roots(roots[:1])  # the others are resolved in the thread: one may be on a slow disk
+        if (home := self._homes.get(main)) is None:
+            home = self._homes[main] = workspace_folder(self._state, main)
         if (memory := self._memories.get(home)) is None:
             usage = DiskUsage(folders=tuple(home / name for name in LIMITED))
             memory = self._memories[home] = Memory(room=usage)
@@ -156,7 +156,6 @@ class ShadowRepo:
             state=self._state,
             home=home,
             roots=roots,
-            reals=reals,
             clock=self._clock,
             limits=self._limits,
             memory=memory,

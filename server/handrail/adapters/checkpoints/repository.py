@@ -21,7 +21,7 @@ from dulwich.objects import ObjectID, ShaFile
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands, note_edited
 from handrail.adapters.checkpoints.limits import DiskUsage, Need, bytes_of, make_room, old_turns, used_bytes
-from handrail.adapters.checkpoints.packs import Written
+from handrail.adapters.checkpoints.pack import Entry
 from handrail.adapters.checkpoints.record import Step, StepEntries, change, join_steps, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, add_later, checkpoint_of, steps_of, unknown
@@ -62,7 +62,7 @@ class Memory:
 
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
-    written: Written = field(default_factory=dict)  # small packs, newest last
+    written: dict[Path, list[Entry]] = field(default_factory=dict)  # small packs, newest last
     is_swept: bool = False
     is_recovered: bool = False
 
@@ -74,7 +74,7 @@ class CheckpointRepository:
 
     Attributes:
         state, home: The user's state folder, and the workspace's in it.
-        roots, reals: The workspace folders, and where they really are.
+        roots: The workspace folders.
         clock: The time, with its offset.
         limits: How much is kept.
     """
@@ -82,7 +82,6 @@ class CheckpointRepository:
     state: Path
     home: Path
     roots: images.Roots
-    reals: images.Roots
     clock: Callable[[], datetime]
     limits: Limits
     memory: Memory
@@ -93,16 +92,16 @@ class CheckpointRepository:
         """Keeps the pre-images of those targets that the step has not kept yet, and what all will become."""
         with self._open() as store:
             known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
-            growing = StepEntries(known.entries if known else ())
+            growing, reals = StepEntries(known.entries if known else ()), images.real_roots(self.roots)
             spots = [
                 spot
-                for spot in images.resolve_targets(targets, self.roots, self.reals)
+                for spot in images.resolve_targets(targets, self.roots, reals)
                 if not spot.target.is_past
                 or images.identity_in(growing.last, spot, self.roots) not in growing.last
             ]
             if not spots and (known or not step_id.pinned):  # a restore's own names a place in a session
                 return
-            self._refuse_inside()
+            self._refuse_inside(reals)
             blobs: list[ShaFile] = []
             for spot, image in images.images_of(spots):
                 before, made = keep(image)
@@ -126,7 +125,7 @@ class CheckpointRepository:
             growing = StepEntries(step.entries if step else ())
             blobs: list[ShaFile] = []
             names: dict[str, str] = {}
-            for spot, image in images.images_of(images.resolve_targets(targets, self.roots, self.reals)):
+            for spot, image in images.images_of(images.resolve_targets(targets, self.roots)):
                 if (identity := images.identity_in(growing.last, spot, self.roots)) not in growing.last:
                     raise CheckpointError(f"{spot.path} was changed before a checkpoint was taken.")
                 before = growing.entries[growing.last[identity]]
@@ -153,7 +152,7 @@ class CheckpointRepository:
     def begin(self, step_id: StepId) -> None:
         """Gives a step its place among all others."""
         with self._open() as store:
-            self._refuse_inside()
+            self._refuse_inside(images.real_roots(self.roots))
             with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
                 if _step(turn, step_id) is None:
@@ -162,7 +161,7 @@ class CheckpointRepository:
     def before_command(self, step_id: StepId, since: Snapshot | None) -> Snapshot:
         """Keeps all that the folders hold."""
         with self._open() as store:
-            self._refuse_inside()
+            self._refuse_inside(images.real_roots(self.roots))
             store.make_home(self.state)
             with lock.hold(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
                 return Commands(self.home, self.roots).take_before(step_id, since.id if since else "")
@@ -383,9 +382,9 @@ class CheckpointRepository:
         finally:
             store.close()
 
-    def _refuse_inside(self) -> None:
+    def _refuse_inside(self, reals: images.Roots) -> None:
         store = identity_of(self.home / REPOSITORY)
-        for root, real in zip(self.roots, self.reals, strict=True):
+        for root, real in zip(self.roots, reals, strict=True):
             if store.startswith(os.path.join(fold_case(os.fspath(real)), "")):
                 raise CheckpointError(
                     f"Checkpoints cannot be stored: their folder {store} is inside the workspace folder "

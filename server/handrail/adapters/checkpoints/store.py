@@ -28,8 +28,8 @@ from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters.checkpoints import pack, private
-from handrail.adapters.checkpoints.pack import DAMAGE
-from handrail.adapters.checkpoints.packs import Packs, Written
+from handrail.adapters.checkpoints.pack import DAMAGE, Entry
+from handrail.adapters.checkpoints.packs import Packs
 from handrail.adapters.files import files
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError
@@ -79,7 +79,7 @@ class RefChange:
 class Store:
     """The repository in *folder*, which need not be there until something is written."""
 
-    def __init__(self, folder: Path, written: Written | None = None) -> None:
+    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
         self.folder = folder
         self._packs = Packs(folder / "objects" / "pack", written)
 
@@ -141,7 +141,7 @@ class Store:
         joined = self._packs.packs_to_join(sum(len(entry.raw) for entry in entries.values()), gone)
         for entry in (entry for each in joined.values() for entry in each):
             entries.setdefault(entry.name, entry)
-        wanted = self._packs.files_of(entries)
+        wanted = self._packs.files_of(entries.values())
         if change.is_newest:
             wanted[self.folder / NEWEST] = change.commit + b"\n"
         wanted[self.folder / change.ref] = change.commit + b"\n"
@@ -190,7 +190,7 @@ class Store:
         self._unlink(names)
         for path, left in self._packs.packs_without(names):
             if left:
-                self._write_files(self._packs.files_of({entry.name: entry for entry in left}))
+                self._write_files(self._packs.files_of(left))
             self._packs.remove(path)
 
     def _unlink(self, names: Iterable[ObjectID]) -> None:
@@ -204,11 +204,12 @@ class Store:
                 Path(base, name[:2], name[2:]).unlink(missing_ok=True)
 
     def is_sound(self, each: ShaFile) -> bool:
-        """Whether an object is on the disk, whole and genuine."""
+        """Whether an object is there, whole and genuine."""
         try:
-            return ShaFile.from_raw_string(*self._raw(each.id)).id == each.id
-        except DAMAGE:
+            self.read(type(each), each.id)
+        except CheckpointError:
             return False
+        return True
 
     def sizes(self) -> dict[ObjectID, int]:
         """All objects, and what each takes on the disk."""
