@@ -103,7 +103,7 @@ async def test_what_is_newest_is_not_written_into_a_copy(repo: ShadowRepo, root:
     assert newest.read_bytes() != before
 
 
-async def test_an_undo_looks_into_no_other_pack(
+async def test_an_undo_reads_no_index_of_a_pack_that_the_server_wrote(
     repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (root / "a").write_bytes(b"0")
@@ -121,7 +121,27 @@ async def test_an_undo_looks_into_no_other_pack(
     (each,) = await repo.restore_plan(f"t-{SEVERAL - 1}")
     assert each.after is not None
     assert (each.before.raw, each.after.raw) == (b"%d" % (SEVERAL - 2), b"%d" % (SEVERAL - 1))
-    assert len([path for path in read if path.suffix == ".idx"]) == 1
+    assert [path for path in read if path.suffix == ".idx"] == []
+
+
+async def test_an_undo_of_a_turn_whose_pack_git_has_replaced(repo: ShadowRepo, root: Path) -> None:
+    (root / "a").write_bytes(b"0")
+    await change(repo, step(), root / "a", b"1")
+    git(repo, "repack", "-a", "-d", "-f")
+    (each,) = await repo.restore_plan("t-1")
+    assert each.after is not None
+    assert (each.before.raw, each.after.raw) == (b"0", b"1")
+
+
+@pytest.mark.damage
+async def test_a_damaged_index_is_found_by_the_server_that_wrote_it(repo: ShadowRepo, root: Path) -> None:
+    (root / "a").write_bytes(b"0")
+    await change(repo, step(), root / "a", b"1")
+    for path in repo.folder.glob("objects/pack/*.idx"):
+        path.chmod(0o600)
+        path.write_bytes(path.read_bytes()[:100])
+    problems = (await repo.verify()).problems
+    assert any("damaged" in problem and not problem.startswith("git") for problem in problems)
 
 
 @pytest.mark.damage

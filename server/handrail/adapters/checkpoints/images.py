@@ -205,8 +205,8 @@ def add_unsaved(
 
 def restorations_of(store: Store, steps: Sequence[Step]) -> tuple[Restoration, ...]:
     """Returns how to restore each document that *steps* have changed."""
-    documents = by_document(steps).values()
-    found = [_with_earlier(store, each) for each in documents if change(joined_entry(each))]
+    documents = [(each, joined_entry(each)) for each in by_document(steps).values()]
+    found = [_with_earlier(store, each, joined) for each, joined in documents if change(joined)]
     shared = {_number(each) for each in found if each.is_shared}
     return tuple(replace(each, is_shared=_number(each) in shared) if shared else each for each in found)
 
@@ -221,16 +221,16 @@ def _number(each: Restoration) -> tuple[int, int] | str:
     return (status.st_dev, status.st_ino) if status else each.uri
 
 
-def _with_earlier(store: Store, entries: Sequence[Entry]) -> Restoration:
+def _with_earlier(store: Store, entries: Sequence[Entry], joined: Entry) -> Restoration:
     earlier = []
     for number in reversed(range(1, len(entries))):
         with suppress(CheckpointError):  # one that is damaged keeps no one from restoring the others
-            earlier.append(_restoration_of(store, entries[:number]))
-    return replace(_restoration_of(store, entries), earlier=tuple(earlier))
+            earlier.append(_restoration_of(store, entries[:number], joined_entry(entries[:number])))
+    return replace(_restoration_of(store, entries, joined), earlier=tuple(earlier))
 
 
-def _restoration_of(store: Store, entries: Sequence[Entry]) -> Restoration:
-    entry = joined_entry(entries)
+def _restoration_of(store: Store, entries: Sequence[Entry], entry: Entry) -> Restoration:
+    """Returns how to restore the document of *entries*, which *entry* joins."""
     return Restoration(
         uri=entry.uri,
         before=stored_image(store, entry.before),

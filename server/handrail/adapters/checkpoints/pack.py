@@ -13,7 +13,7 @@ import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from dulwich.errors import ChecksumMismatch, FileFormatException
@@ -56,12 +56,27 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """
+    The contents of a pack.
+
+    Attributes:
+        entries: In the order of the names.
+        extents: Where each entry starts and ends.
+    """
+
+    entries: Sequence[Entry]
+    extents: Mapping[ObjectID, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """The two files of a pack, and what they are called."""
+    """The two files of a pack, what they are called, and what they hold."""
 
     name: str
     pack: bytes
     index: bytes
+    held: Held
 
 
 def entry_of(each: ShaFile) -> Entry:
@@ -90,16 +105,17 @@ def _deflate(content: bytes) -> bytes:
 def make_pack(entries: Iterable[Entry]) -> Pack:
     """The pack of these entries, each of another name."""
     ordered = sorted(entries, key=lambda entry: entry.name)
-    offsets, at = [], HEADER.size
-    for entry in ordered:
-        offsets.append(at)
-        at += len(entry.raw)
+    offsets = list(accumulate((len(entry.raw) for entry in ordered), initial=HEADER.size))
     body = b"".join((HEADER.pack(b"PACK", 2, len(ordered)), *(entry.raw for entry in ordered)))
     digest = hashlib.sha1(body, usedforsecurity=False).digest()
     return Pack(
         name="pack-" + digest.hex(),
         pack=body + digest,
-        index=_index(ordered, offsets, digest),
+        index=_index(ordered, offsets[:-1], digest),
+        held=Held(
+            entries=ordered,
+            extents=dict(zip((entry.name for entry in ordered), pairwise(offsets), strict=True)),
+        ),
     )
 
 
@@ -198,7 +214,7 @@ def read(pack: Path) -> list[Entry]:
 
 def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, bytes]:
     """The kind and content of the object *name*, which has its place there. Raises OSError, ValueError."""
-    with pack.open("rb") as file:
+    with open(pack, "rb", buffering=0) as file:
         file.seek(start)
         raw = file.read(end - start)
     at = 0

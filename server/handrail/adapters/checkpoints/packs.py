@@ -18,7 +18,7 @@ from dulwich.objects import ObjectID, RawObjectID
 from dulwich.pack import Pack
 
 from handrail.adapters.checkpoints import pack
-from handrail.adapters.checkpoints.pack import DAMAGE, Entry
+from handrail.adapters.checkpoints.pack import DAMAGE, Entry, Held
 
 SMALL_BYTES = 64_000  # of a pack that is made one with others: written again in no time
 SEVERAL = 6  # small packs: each has to be looked into for what is read
@@ -30,7 +30,7 @@ MANY_PACKS = 40  # to open them all takes longer than to write one
 class Packs:
     """The packs in *folder*, which need not be there."""
 
-    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
+    def __init__(self, folder: Path, written: dict[Path, Held] | None = None) -> None:
         """
         Opens nothing yet.
 
@@ -61,11 +61,10 @@ class Packs:
     def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
         """The files of a pack of *entries*, the index last: with it the pack is there."""
         self._forget()
-        entries = list(entries)
         made = pack.make_pack(entries)
         path = self._folder / f"{made.name}.pack"
         if len(made.pack) <= SMALL_BYTES:
-            self._written[path] = entries
+            self._written[path] = made.held
         for old in list(self._written)[:-SEVERAL]:
             del self._written[old]
         return {path: made.pack, path.with_suffix(".idx"): made.index}
@@ -91,7 +90,8 @@ class Packs:
         result: dict[Path, list[Entry]] = {}
         for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
-                held = self._written.get(path) or pack.read(path)
+                known = self._written.get(path)
+                held = known.entries if known else pack.read(path)
                 left = [entry for entry in held if entry.name not in gone]
                 if takes_all or len(left) < len(held):
                     result[path] = left
@@ -138,6 +138,10 @@ class Packs:
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""
+        for path, held in reversed(self._written.items()):  # where it is need not be looked up
+            if name in held.extents:
+                with suppress(OSError, ValueError):
+                    return pack.content(path, name, *held.extents[name])
         for path, extents in self._read_extents():
             if name in extents:
                 with suppress(OSError, ValueError):

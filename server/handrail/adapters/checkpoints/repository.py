@@ -21,7 +21,7 @@ from dulwich.objects import ObjectID, ShaFile
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands, note_edited
 from handrail.adapters.checkpoints.limits import DiskUsage, Need, bytes_of, make_room, old_turns, used_bytes
-from handrail.adapters.checkpoints.pack import Entry
+from handrail.adapters.checkpoints.pack import Held
 from handrail.adapters.checkpoints.record import Step, StepEntries, change, join_steps, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, add_later, checkpoint_of, steps_of, unknown
@@ -62,7 +62,7 @@ class Memory:
 
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
-    written: dict[Path, list[Entry]] = field(default_factory=dict)  # small packs, newest last
+    written: dict[Path, Held] = field(default_factory=dict)  # small packs, newest last
     is_swept: bool = False
     is_recovered: bool = False
 
@@ -286,7 +286,7 @@ class CheckpointRepository:
 
     def verify(self) -> Soundness:
         """Reads everything from the disk, and has git look at it too."""
-        with self._open() as store, self._reading():
+        with self._open(Memory(room=self.memory.room)) as store, self._reading():
             checkpoints, problems = housekeeping.problems(store, Turns(store, {}))
             return Soundness(checkpoints=checkpoints, problems=tuple(problems))
 
@@ -371,9 +371,9 @@ class CheckpointRepository:
             yield
 
     @contextmanager
-    def _open(self) -> Iterator[Store]:
+    def _open(self, memory: Memory | None = None) -> Iterator[Store]:
         """The repository; what the disk refuses is said as a CheckpointError."""
-        store = Store(self.home / REPOSITORY, self.memory.written)
+        store = Store(self.home / REPOSITORY, (memory or self.memory).written)
         try:
             yield store
         except OSError as error:

@@ -28,7 +28,7 @@ from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters.checkpoints import pack, private
-from handrail.adapters.checkpoints.pack import DAMAGE, Entry
+from handrail.adapters.checkpoints.pack import DAMAGE, Held
 from handrail.adapters.checkpoints.packs import Packs
 from handrail.adapters.files import files
 from handrail.adapters.git import program
@@ -79,7 +79,7 @@ class RefChange:
 class Store:
     """The repository in *folder*, which need not be there until something is written."""
 
-    def __init__(self, folder: Path, written: dict[Path, list[Entry]] | None = None) -> None:
+    def __init__(self, folder: Path, written: dict[Path, Held] | None = None) -> None:
         self.folder = folder
         self._packs = Packs(folder / "objects" / "pack", written)
 
