@@ -9,6 +9,7 @@ raises ValueError, and so does one with deltas, which only git creates.
 from __future__ import annotations
 
 import hashlib
+import os
 import struct
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -124,17 +125,13 @@ def _index(ordered: Sequence[Entry], offsets: Sequence[int], digest: bytes) -> b
     counts = [0] * 256
     for name in names:
         counts[name[0]] += 1
-    fan_out, total = [], 0
-    for count in counts:
-        total += count
-        fan_out.append(total)
     large = [offset for offset in offsets if offset >= LARGE]
     short = [offset if offset < LARGE else LARGE + large.index(offset) for offset in offsets]
     sums = [zlib.crc32(entry.raw) for entry in ordered]
     count = len(ordered)
     parts = (
         INDEX_MAGIC,
-        FAN_OUT.pack(*fan_out),
+        FAN_OUT.pack(*accumulate(counts)),
         *names,
         struct.pack(f">{count}L{count}L{len(large)}Q", *sums, *short, *large),
         digest,
@@ -212,7 +209,7 @@ def read(pack: Path) -> list[Entry]:
     return entries
 
 
-def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, bytes]:
+def content(pack: Path | str, name: ObjectID, start: int, end: int) -> tuple[int, bytes]:
     """The kind and content of the object *name*, which has its place there. Raises OSError, ValueError."""
     with open(pack, "rb", buffering=0) as file:
         file.seek(start)
@@ -221,14 +218,14 @@ def content(pack: Path, name: ObjectID, start: int, end: int) -> tuple[int, byte
     while raw[at : at + 1] and raw[at] & 0x80:
         at += 1
     if not raw or raw[0] >> 4 & 7 not in WHOLE:
-        raise ValueError(f"{pack.name} contains deltas.")
+        raise ValueError(f"{os.path.basename(pack)} contains deltas.")
     kind = raw[0] >> 4 & 7
     try:
         inflated = zlib.decompress(raw[at + 1 :])
     except zlib.error as error:
-        raise ValueError(f"{pack.name} is damaged.") from error
+        raise ValueError(f"{os.path.basename(pack)} is damaged.") from error
     digest = hashlib.sha1(f"{WHOLE[kind]} {len(inflated)}\0".encode(), usedforsecurity=False)
     digest.update(inflated)
     if digest.hexdigest().encode() != name:
-        raise ValueError(f"{pack.name} is damaged.")
+        raise ValueError(f"{os.path.basename(pack)} is damaged.")
     return kind, inflated

@@ -30,7 +30,7 @@ MANY_PACKS = 40  # to open them all takes longer than to write one
 class Packs:
     """The packs in *folder*, which need not be there."""
 
-    def __init__(self, folder: Path, written: dict[Path, Held] | None = None) -> None:
+    def __init__(self, folder: Path, written: dict[str, Held] | None = None) -> None:
         """
         Opens nothing yet.
 
@@ -45,18 +45,21 @@ class Packs:
 
     def list_all(self) -> list[tuple[Path, int]]:
         """The packs, the newest first, and how many bytes each has."""
+        whole = sorted(self._statuses(), key=lambda each: each[1].st_mtime_ns, reverse=True)
+        return [(Path(path), status.st_size) for path, status in whole]
+
+    def _statuses(self) -> list[tuple[str, os.stat_result]]:
+        """The packs of which both files are there, in any order."""
         try:
             with os.scandir(self._folder) as there:
                 found = {each.name: each for each in there}
         except FileNotFoundError:
             return []
-        whole = [
-            (each.stat(), each.path)
+        return [
+            (each.path, each.stat())
             for name, each in found.items()
             if name.endswith(".pack") and name.removesuffix(".pack") + ".idx" in found
         ]
-        whole.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
-        return [(Path(path), status.st_size) for status, path in whole]
 
     def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
         """The files of a pack of *entries*, the index last: with it the pack is there."""
@@ -64,7 +67,7 @@ class Packs:
         made = pack.make_pack(entries)
         path = self._folder / f"{made.name}.pack"
         if len(made.pack) <= SMALL_BYTES:
-            self._written[path] = made.held
+            self._written[os.fspath(path)] = made.held
         for old in list(self._written)[:-SEVERAL]:
             del self._written[old]
         return {path: made.pack, path.with_suffix(".idx"): made.index}
@@ -82,19 +85,19 @@ class Packs:
         """
         if not gone and self._count() < SEVERAL:
             return {}
-        packs = sorted(self.list_all(), key=lambda each: each[1])
+        packs = sorted((status.st_size, path) for path, status in self._statuses())
         too_many = len(packs) > MANY_PACKS
         limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
-        small = [path for path, held in packs if held <= limit]
+        small = [path for held, path in packs if held <= limit]
         takes_all = too_many or len(small) >= SEVERAL
         result: dict[Path, list[Entry]] = {}
         for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
                 known = self._written.get(path)
-                held = known.entries if known else pack.read(path)
+                held = known.entries if known else pack.read(Path(path))
                 left = [entry for entry in held if entry.name not in gone]
                 if takes_all or len(left) < len(held):
-                    result[path] = left
+                    result[Path(path)] = left
         return result
 
     def _count(self) -> int:
@@ -123,7 +126,7 @@ class Packs:
     def remove(self, path: Path) -> None:
         """Removes a pack; first what says that it is there."""
         self._forget()
-        self._written.pop(path, None)
+        self._written.pop(os.fspath(path), None)
         for suffix in (".idx", ".rev", ".pack"):
             path.with_suffix(suffix).unlink(missing_ok=True)
 
@@ -138,10 +141,10 @@ class Packs:
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""
-        for path, held in reversed(self._written.items()):  # where it is need not be looked up
+        for known, held in reversed(self._written.items()):  # where it is need not be looked up
             if name in held.extents:
                 with suppress(OSError, ValueError):
-                    return pack.content(path, name, *held.extents[name])
+                    return pack.content(known, name, *held.extents[name])
         for path, extents in self._read_extents():
             if name in extents:
                 with suppress(OSError, ValueError):

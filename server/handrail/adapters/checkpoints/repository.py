@@ -62,7 +62,7 @@ class Memory:
 
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
-    written: dict[Path, Held] = field(default_factory=dict)  # small packs, newest last
+    written: dict[str, Held] = field(default_factory=dict)  # by path, small packs, newest last
     is_swept: bool = False
     is_recovered: bool = False
 

@@ -79,7 +79,7 @@ class RefChange:
 class Store:
     """The repository in *folder*, which need not be there until something is written."""
 
-    def __init__(self, folder: Path, written: dict[Path, Held] | None = None) -> None:
+    def __init__(self, folder: Path, written: dict[str, Held] | None = None) -> None:
         self.folder = folder
         self._packs = Packs(folder / "objects" / "pack", written)
 

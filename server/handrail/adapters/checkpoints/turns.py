@@ -174,7 +174,7 @@ class Turns:
         is_newest = not turn.steps or self.is_newest(turn)
         ref = RefChange(ref=_ref(changed.id.turn), commit=commits[-1], is_newest=is_newest)
         there = self._blobs_to_keep(blobs, turn)
-        wanted = [each for each in objects if each.id not in there]
+        wanted = [each for each in objects if each.id not in there] if there else objects
         self.store.write(wanted, ref, _objects(turn) - _objects(now))
         self._know(now)
 
