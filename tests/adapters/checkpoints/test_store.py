@@ -78,6 +78,40 @@ async def test_gits_own_housekeeping_does_no_harm(repo: ShadowRepo, root: Path) 
     assert modes <= {0o600, 0o400}
 
 
+@pytest.mark.parametrize(
+    "foreign",
+    [
+        ["gc", "-q", "--prune=now"],
+        ["commit-graph", "write", "--reachable", "--split"],
+        ["repack", "-q", "-adb"],
+        ["repack", "-q", "-adb", "--write-midx"],
+        ["multi-pack-index", "write"],
+        ["repack", "-q", "-d", "--geometric=2", "--write-midx"],
+        ["pack-refs", "--all"],
+    ],
+    ids=["gc", "graphs", "bitmap", "midx-of-repack", "midx", "geometric", "refs"],
+)
+async def test_what_git_keeps_about_objects_that_go_goes_too(
+    repo: ShadowRepo, root: Path, foreign: list[str]
+) -> None:
+    (root / "a").write_bytes(b"0")
+    for number in (1, 2, 3):
+        await change(repo, step(turn=f"t-{number}"), root / "a", b"%d" % number)
+    await repo.ensure(step(turn="t-4"), targets(root / "a"))
+    git(repo, *foreign)
+    (root / "a").write_bytes(b"4")
+    await repo.record(step(turn="t-4"), targets(root / "a"))  # commits the step again
+    assert (await repo.verify()).problems == ()
+    git(repo, *foreign)
+    await repo.prune(["t-1", "t-2"])
+    assert (await repo.verify()).problems == ()
+    for number in range(5, 5 + 2 * SEVERAL):
+        await change(repo, step(turn=f"t-{number}"), root / "a", b"%d" % number)
+    assert (await repo.verify()).problems == ()
+    assert git(repo, "log", "--format=%s", "refs/handrail/turns/t-4") == "Patch a file\n"
+    assert (await plan(repo, "t-3"))[uri_of(root / "a")].before.raw == b"2"
+
+
 # ---- What goes wrong --------------------------------------------------------------------------------
 
 

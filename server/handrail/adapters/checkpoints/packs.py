@@ -8,6 +8,7 @@ packs are skipped, and neither joined nor removed.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing, suppress
 from operator import sub
@@ -25,6 +26,19 @@ SEVERAL = 6  # small packs: each has to be looked into for what is read
 LARGE_BYTES = 64_000_000  # of a pack that is left to git
 READ_BYTES = 1_000_000  # of a pack whose index is read as a whole
 MANY_PACKS = 40  # to open them all takes longer than to write one
+PACK_SUFFIXES = (".idx", ".bitmap", ".rev", ".mtimes", ".pack")  # git may have added some
+# What git has made, at the user's command, to find things faster: it may name packs and commits that go.
+CACHES = ("pack/multi-pack-index", "info/commit-graph", "info/commit-graphs")
+
+
+def remove_caches(objects: Path) -> None:
+    """Removes what git keeps about all the objects in a folder; without it, git looks at them itself."""
+    for cache in CACHES:
+        path = os.path.join(objects, cache)
+        if os.path.lexists(path):
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+            for bitmap in objects.glob(f"{cache}-*"):
+                bitmap.unlink(missing_ok=True)
 
 
 class Packs:
@@ -127,8 +141,11 @@ class Packs:
         """Removes a pack; first what says that it is there."""
         self._forget()
         self._written.pop(os.fspath(path), None)
-        for suffix in (".idx", ".rev", ".pack"):
-            path.with_suffix(suffix).unlink(missing_ok=True)
+        remove_caches(self._folder.parent)
+        base = os.fspath(path.with_suffix(""))
+        for suffix in PACK_SUFFIXES:
+            with suppress(FileNotFoundError):
+                os.unlink(base + suffix)
 
     def sizes(self) -> dict[ObjectID, int]:
         """All objects in packs, and what each takes."""

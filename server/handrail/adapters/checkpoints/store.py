@@ -29,7 +29,7 @@ from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters.checkpoints import pack, private
 from handrail.adapters.checkpoints.pack import DAMAGE, Held
-from handrail.adapters.checkpoints.packs import Packs
+from handrail.adapters.checkpoints.packs import Packs, remove_caches
 from handrail.adapters.files import files
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError
@@ -200,8 +200,10 @@ class Store:
         except FileNotFoundError:
             return
         for name in map(bytes.decode, names):
-            if name[:2] in there:
-                Path(base, name[:2], name[2:]).unlink(missing_ok=True)
+            path = Path(base, name[:2], name[2:])
+            if name[:2] in there and path.exists():
+                remove_caches(Path(base))
+                path.unlink(missing_ok=True)
 
     def is_sound(self, each: ShaFile) -> bool:
         """Whether an object is there, whole and genuine."""
