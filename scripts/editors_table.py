@@ -101,7 +101,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_emacs.py::test_changes_are_typed_in_undone_commented_on_and_committed",
         "test_lsp_mode.py::test_a_selection_typing_and_comments_through_lsp_mode",
     ),
-    "a turn can be restored": (
+    "a turn can be undone": (
         "test_turn.py::test_restore_brings_every_byte_back",
         "test_prompts.py::test_a_restore_brings_the_comment_back",
         "test_vscode.py::test_a_pasted_reply_in_vscode",

@@ -327,7 +327,7 @@ def protocol_md() -> str:
         result = "`null`" if request.result is None else _linked(request.result)
         out += [f"| `{request.command}` | {_linked(request.params)} | {result} | {request.does} |"]
     out += ["", "## Server to client, only to clients that opted in", ""]
-    out += ["| method | params | result | otherwise |", "|---|---|---|---|"]
+    out += ["| method | params | result | without opting in |", "|---|---|---|---|"]
     for method, asked, result, otherwise in protocol.SERVER_MESSAGES:
         answer = "(notification)" if result is None else _linked(result)
         out += [f"| `{method}` | {_linked(asked)} | {answer} | {otherwise} |"]
@@ -400,12 +400,12 @@ Cancelling `turn.wait` does not stop the turn. Commands that the turn started in
 
 ## Commands in the background
 
-The user is asked about every background command, and can allow it for this call only. The command has its
-own id (such as `b1`) and keeps running after its tool call has a result. It runs until it ends by itself, the
+The user is asked about every background command, and can allow it for this call only. The command has its own
+id (such as `b1`) and keeps running after its tool call has a result. It runs until it ends by itself, the
 model stops it, `command.stop` does, its session is deleted, or the server ends. While its turn is running,
-the command's output is reported with the id of its tool call. Its changes are part of its turn's checkpoint;
-outcomes found after the end of the turn are reported late. The turn cannot be restored while the command is
-running.
+the command's output is reported with the id of its tool call. Its changes are part of its turn's checkpoint.
+Outcomes that are found after the end of the turn are sent in a `turn/update` after it. The turn cannot be
+undone while the command is running.
 
 ## Conversations
 
@@ -422,9 +422,9 @@ A checkpoint has the id of its turn. Each of its steps has an id of its own, and
 fixes and restores make their own checkpoints. `checkpoint.restore` with `dryRun` returns the report that a
 restore would have, and changes nothing: show its conflicts before the user decides.
 
-`checkpoint.redo` brings back what a restore undid: the turn's changes and, if it was rewound, its part of the
-conversation. Without an id it redoes the newest restore that was not redone yet. A redo is a restore too, so
-its own `checkpoint` undoes it.
+`checkpoint.redo` brings back what a restore undid: the turn's changes and, if the conversation was rewound,
+the part of it that was removed. Without an id it redoes the newest restore that was not redone yet. A redo is
+a restore too, so its own `checkpoint` undoes it.
 
 ## Files on disk
 
@@ -439,10 +439,11 @@ Several processes may change the files of one workspace: the server of each edit
 3. If the folder cannot be opened for lack of permission, or cannot be locked (some network file systems,
    Windows), create and lock a *lock file* instead. It is in `locks/` in the state folder
    (`$XDG_STATE_HOME/handrail`, or the system's usual place). Its name is the SHA-256, in hexadecimal, of the
-   resolved path of the file that you are about to change (with case folded where the system ignores it). On
-   Windows, lock byte 2^30 of the lock file. If another lock file has that name once you have the lock, start
-   again. Delete the lock file before you release the lock. It keeps out the processes of one user on one
-   machine.
+   resolved path of the file that you are about to change. On macOS and Windows, first normalise the path to
+   NFC and fold its case (Unicode case folding), because the system may ignore case. On Windows, lock byte
+   2^30 of the lock file. If another lock file has that name once you have the lock, start again. Delete the
+   lock file before you release the lock. A lock file works only between processes of the same user on the
+   same machine.
 4. Wait at most two seconds for all of these locks together, then give up and say why: never write without a
    lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
@@ -480,13 +481,13 @@ FAILURES_NOTE = "made by scripts/generate.py from server/handrail/core/failure.p
 FAILURES_INTRODUCTION = """
 This page lists every reason why an edit, or another tool call of the model, was not carried out, and what to
 do about it. The code is in the diagnostic, in the turn's report and in the result that the model reads; its
-meaning never changes. A failed edit has changed nothing unless its section says otherwise. If a section says
-how to correct an edit, this is for whoever wrote it: usually the model, which gets the same advice and tries
-again by itself.
+meaning never changes. A failed edit has changed nothing, unless the section of its code says otherwise. The
+advice on how to correct an edit is for the author of the edit. This is usually the model, which gets the same
+advice and tries again by itself.
 
 handrail shows a failure until one of these happens: the document has the edit's text, a later edit lands at
-the same place, the document is rewritten, the turn is restored, or you dismiss the failure. If the edit was
-meant to replace all occurrences of a text, the failure stays while any occurrence is left.
+the same place, the whole document is replaced or deleted, the turn is undone, or you dismiss the failure. If
+the edit was meant to replace all occurrences of a text, the failure stays while any occurrence is left.
 
 Quick fixes make the edit at a place that you choose. The title of each shows the line that it replaces and
 the new line. *Show the change* opens the whole change as a diff, and compares the search text with the

@@ -147,7 +147,7 @@ export interface TurnReport {
   usage: Usage;
   /** What all turns of the session have used so far, this one included. */
   sessionUsage: Usage;
-  /** Why the turn did not finish; null if it did, or was cancelled while it ran. */
+  /** Why the turn did not finish. null if it finished, or if it was cancelled while it was running. */
   reason?: string;
   /** Ids of the turn's changes that are neither kept nor undone yet; see `review.list`. */
   pending?: string[];

@@ -36,11 +36,12 @@ class Code(StrEnum):
     # The patch.
     BAD_PATCH = (
         "bad-patch",
-        "The patch cannot be read, or its parts contradict each other. The message names the line of "
-        "the patch and what was expected there. Other failures have this code too: an edit that would "
-        "fit was not made, or was reverted, because another edit of the same call did not land; new "
-        "lines have an indentation that cannot be adapted to the document; or the edit would merge two "
-        "line endings. Correct the patch and send it again.",
+        "The patch cannot be read, or its parts contradict each other. The message names the line of the "
+        "patch and what was expected there. Other failures have this code too: an edit that would fit was "
+        "not made, or was reverted, because another edit of the same call did not land; new lines have an "
+        "indentation that cannot be adapted to the document; or, in a document with CR and LF, the edit "
+        "would put a CR directly before an LF, so that two line endings become one. Correct the patch and "
+        "send it again.",
     )
     EMPTY_SEARCH = (
         "empty-search",
@@ -79,17 +80,17 @@ class Code(StrEnum):
     )
     OUTSIDE_WORKSPACE = (
         "outside-workspace",
-        "The path leads out of the workspace folders, directly or through `..` or a link, and the question "
-        "about it was not answered: handrail could not ask you, or it timed out. Or no folder is open in the "
-        "editor. Nothing was read or changed. Add the folder to the workspace, use a path inside "
-        "it, or allow it in the setting `handrail.approvals`.",
+        "Either the path leads out of the workspace folders, directly or through `..` or a link, and the "
+        "question about it got no answer: handrail could not ask you, or the question timed out. Or no "
+        "folder is open in the editor. In both cases, nothing was read or changed. Add the folder to the "
+        "workspace, use a path inside it, or allow it in the setting `handrail.approvals`.",
     )
     STALE_DOCUMENT = (
         "stale-document",
-        "The document is not as the edit expected it: you or another program changed these lines, or the "
-        "document is open twice. Your text is kept, unless the message says that the editor applied the "
-        "edit while you were typing: then your editor's undo brings your text back. The model has to read "
-        "the document again.",
+        "The document is different from what the edit expected: you or another program changed these lines, "
+        "or the document is open twice. Your text is kept, unless the message says that the editor applied "
+        "the edit while you were typing: then your editor's undo brings your text back. The model has to "
+        "read the document again.",
     )
     BAD_ENCODING = (
         "bad-encoding",
@@ -118,9 +119,9 @@ class Code(StrEnum):
     )
     BUSY = (
         "busy",
-        "Another program is using the file: it keeps writing the file, or has had its folder locked for two "
-        "seconds (the message names the program if the system reports its name). Nothing was changed. Try "
-        "again.",
+        "Another program is using the file: it writes the file again and again, or has locked the file's "
+        "folder for two seconds (the message names the program if the system reports its name). Nothing was "
+        "changed. Try again.",
     )
     # The call.
     BLOCKED = (
@@ -131,11 +132,12 @@ class Code(StrEnum):
     )
     DENIED = (
         "denied",
-        "handrail may run the call only with your permission. You answered no; or, for a call that concerns "
-        "no path outside the workspace (see [outside-workspace](#outside-workspace)), the question timed out "
-        "or handrail could not ask you. This does not count as a failure: no document shows a problem, and "
-        "there is nothing to dismiss. The turn's report lists the edit as denied, and `handrail run` exits "
-        "with 1, because the edit was not made.",
+        "handrail may run the call only with your permission. You answered no, or the question got no "
+        "answer: it timed out, or handrail could not ask you. (If the call concerned a path outside the "
+        "workspace, a question without an answer has the code [outside-workspace](#outside-workspace) "
+        "instead.) This does not count as a failure: no document shows a problem, and there is nothing to "
+        "dismiss. The turn's report lists the edit as denied, and `handrail run` exits with 1, because the "
+        "edit was not made.",
     )
     TIMED_OUT = (
         "timed-out",

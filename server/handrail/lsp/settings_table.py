@@ -66,12 +66,13 @@ BASE_URL = Setting(
     does=(
         "The address of the model's server, such as `http://localhost:8000/v1`. If empty, the environment "
         "variable of the provider (such as OPENAI_BASE_URL) is used, otherwise the provider's own address. "
-        "handrail sends the key of the provider of `handrail.model` to this address. The address belongs to "
-        "the provider that was chosen when you set it. For models of any other provider, handrail ignores "
-        "it and `handrail.keyName`, and uses that provider's own address and key; in VS Code, a message "
-        "offers to use both settings for the new provider too. If your settings are in a file (Neovim, "
-        "Emacs, a terminal), handrail assumes when it starts that the address belongs to the model in the "
-        "same file, and tells you if it belonged to another provider before."
+        "handrail sends the key of the provider of `handrail.model` to this address. The address is only for "
+        "the provider that was chosen when you set it. If you choose a model of another provider, handrail "
+        "ignores `handrail.baseUrl` and `handrail.keyName`, and uses the new provider's own address and key; "
+        "in VS Code, a message offers to use both settings for the new provider too. If your settings are in "
+        "a file (Neovim, Emacs, a terminal), handrail uses the address that is in the file at its start for "
+        "the model in the same file; if the address was set for another provider before, a message tells "
+        "you."
     ),
 )
 KEY_NAME = Setting(
@@ -148,8 +149,8 @@ OUTPUT_LIMIT = Setting(
     scope=Scope.WINDOW,
     bounds=(2_000, 1_000_000),
     does=(
-        "The number of characters of a tool's result that the model reads. Of a longer result it gets the "
-        "beginning (40 % of this number) and the end (60 %), and can read and search the rest."
+        "The model reads at most this many characters of a tool's result. If the result is longer, the model "
+        "gets the beginning (40 % of this number) and the end (60 %), and can read and search the rest."
     ),
 )
 SANDBOX = Setting(
@@ -173,9 +174,9 @@ TERMINAL_SAVE = Setting(
     choices=("ask", "always", "never"),
     does=(
         "Whether handrail saves documents with your unsaved changes before a command that may change files. "
-        "`ask`: it asks you first. `always`: it saves them. `never`: it leaves them unsaved, and tells the "
-        "model which these are. Documents that only the agent changed are always saved. Before a "
-        "read-only command it saves nothing."
+        "`ask`: it asks you first. `always`: it saves them. `never`: it does not save them, and tells the "
+        "model which documents are not saved. Documents that only the agent changed are always saved. Before "
+        "a read-only command it saves nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -271,19 +272,13 @@ CHECKS = Setting(
         "Commands that check the documents that a turn edits, such as "
         f"`{checks.EXAMPLE}`. "
         "They are for a terminal, and for editors that do not share the diagnostics of their language "
-        "servers. "
-        "The model is told about problems that did not exist before its edits. The command runs in the "
-        "workspace folder of the documents, and `{files}` stands for their paths in it. `format` says what "
-        "it prints: `lines` (`FILE:LINE:COLUMN: message` or `FILE(LINE,COLUMN): message`; the column may be "
-        "missing, and the message may begin with `error:`, `warning:` or `note:`) or `sarif`. `files` has "
-        "patterns, as in .gitignore, for the documents to check. A check runs in the sandbox, "
-        "where it cannot write, not even a cache; without a sandbox, a rule of `handrail.approvals` must "
-        "allow its command. "
-        "With bubblewrap it sees unsaved text. Elsewhere it sees saved documents only, unless you add the "
-        "field `stdin`: a command that reads one document, `{file}`, from its standard input, such as "
-        "`ruff check --no-cache --output-format=concise --stdin-filename={file} -`. handrail waits at most 2 "
-        "seconds for checks before it asks the model to continue. A check is stopped after 30 seconds, and "
-        "when the turn ends. In an untrusted workspace no check runs."
+        "servers. The model is told about problems that did not exist before its edits. `{files}` stands for "
+        "the paths of the documents. `format` says what the command prints: `lines` (`FILE:LINE:COLUMN: "
+        "message` and the like) or `sarif`. `files` has patterns, as in .gitignore, for the documents to "
+        "check. `stdin`, if it is given, is a command that reads one document, `{file}`, from its standard "
+        "input. A check runs in the sandbox, where it cannot write, not even a cache; without a sandbox, a "
+        "rule of `handrail.approvals` must allow its command. The page *Models* of the documentation says "
+        "more about checks."
     ),
 )
 
@@ -313,8 +308,8 @@ CHECKPOINTS_REQUIRED = Setting(
     default=True,
     scope=Scope.MACHINE,
     does=(
-        "Refuse to change a file that cannot be checkpointed first. `false`: change it, with a warning that "
-        "this cannot be undone."
+        "`true`: if handrail cannot take a checkpoint first, it does not change a file. `false`: it changes "
+        "the file, with a warning that this cannot be undone."
     ),
 )
 

@@ -130,7 +130,13 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
         "Documents that the editor does not reload by itself are changed with `workspace/applyEdit`.",
     ),
     (CLIENT_SECRET, SecretParams, SecretResult, "Keys come from the environment and the system's keyring."),
-    (CLIENT_MODEL, ModelParams, ModelResponse, "The setting `handrail.model` names another model."),
+    (
+        CLIENT_MODEL,
+        ModelParams,
+        ModelResponse,
+        "The models `editor` and `editor:NAME` are not available: a turn with one of them fails, and asks "
+        "the user to set `handrail.model` to another model.",
+    ),
     (
         CLIENT_DIAGNOSTICS,
         DiagnosticsParams,

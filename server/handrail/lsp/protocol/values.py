@@ -160,7 +160,7 @@ class TurnReport:
         checkpoint: Id of the turn's checkpoint; null if nothing was changed.
         usage: What this turn used.
         session_usage: What all turns of the session have used so far, this one included.
-        reason: Why the turn did not finish; null if it did, or was cancelled while it ran.
+        reason: Why the turn did not finish. null if it finished, or if it was cancelled while it was running.
         pending: Ids of the turn's changes that are neither kept nor undone yet; see `review.list`.
     """
 
