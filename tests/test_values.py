@@ -268,6 +268,33 @@ def test_what_is_not_provided_for_is_refused_when_it_is_defined(kind: Callable[[
         kind(values.dataclass)
 
 
+def test_a_class_that_must_not_be_hashed_is_not() -> None:
+    for dataclass in (values.dataclass, dataclasses.dataclass):
+
+        @dataclass(frozen=True, kw_only=True)
+        class Value:
+            name: str
+            __hash__ = None  # type: ignore[assignment]
+
+        with pytest.raises(TypeError):
+            hash(Value(name="a"))
+
+
+def test_a_class_that_changes_has_no_frozen_base() -> None:
+    for dataclass in (values.dataclass, dataclasses.dataclass):
+
+        @dataclass(frozen=True, kw_only=True)
+        class Base:
+            name: str
+
+        class Value(Base):
+            count: int = 1
+
+        for define in (dataclass, dataclass(kw_only=True)):
+            with pytest.raises(TypeError, match="cannot inherit non-frozen dataclass from a frozen one"):
+                define(Value)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_wrong_call_is_told_like_that_of_the_library(kind: Callable[[Make], type]) -> None:
     said = []

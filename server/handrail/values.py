@@ -27,14 +27,26 @@ else:
 
     def dataclass(of: type | None = None, /, *, frozen: bool = False, **options: bool) -> Any:
         """As `dataclasses.dataclass`."""
-        if of is not None or not frozen or options.keys() - SHORT:
-            return dataclasses.dataclass(of, frozen=frozen, **options)
-        return lambda plain: _freeze(plain, options)
+        if frozen and of is None and not options.keys() - SHORT:
+            return lambda plain: _freeze(plain, options)
+        make = dataclasses.dataclass(frozen=frozen, **options)
+        return _thaw_nothing(make) if of is None else _thaw_nothing(make)(of)
+
+
+def _thaw_nothing(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Returns *make*, for classes whose bases are not frozen here: the library would not notice."""
+
+    def make_checked(plain: Any) -> Any:
+        if any("_compared" in vars(base) for base in plain.__mro__[1:]):
+            raise TypeError("cannot inherit non-frozen dataclass from a frozen one")
+        return make(plain)
+
+    return make_checked
 
 
 def _freeze(plain: Any, options: dict[str, bool]) -> Any:
     own = set(vars(plain))
-    if vars(plain).get("__hash__", plain) is None:  # as in each class that defines `__eq__`
+    if "__eq__" in own and vars(plain)["__hash__"] is None:  # as Python has it if only `__eq__` is defined
         own.remove("__hash__")
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(plain)
     fields: Fields = dataclasses.fields(made)
