@@ -17,6 +17,7 @@ from e2e import variants
 # Where a test is not about containment, commands that may change files are asked about on every machine.
 os.environ.setdefault("HANDRAIL_SANDBOX", "off")
 os.environ["XDG_CONFIG_HOME"] = os.devnull  # what is set on this machine does not count
+ID_CHARS = 100  # of a parameter that names a test as it is
 settings.register_profile("any machine", deadline=None)  # no test reads a clock to judge speed
 settings.load_profile("any machine")
 
@@ -50,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "any_client: must come to the same with every client of handrail.testing.variations"
     )
+
+
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """A long text does not become a part of a test's name, and each worker sends all names."""
+    return f"{argname}-of-{len(val)}" if isinstance(val, (str, bytes)) and len(val) > ID_CHARS else None
 
 
 def pytest_report_header(config: pytest.Config) -> str:
