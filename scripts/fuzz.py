@@ -220,9 +220,11 @@ def _rendered(chance: random.Random, text: Text, old: Sequence[str], new: Sequen
             parts = ("".join(f"{row}\n" for row in rows) for rows in (old, new))
             patch = "<<<<<<< SEARCH\n" + "=======\n".join(parts) + ">>>>>>> REPLACE\n"
             return Patch(notation=notations.SEARCH_REPLACE, files={"a": text.raw}, patch=patch)
-        case _:
+        case "replace":
             strings = Hunk(number=1, old="\n".join(old), new="\n".join(new), whole_lines=False)
             return Replace(path="a", before=text.raw, hunks=(strings,))
+        case other:
+            raise NotImplementedError(f"scripts/fuzz.py: `_rendered` writes no patch in {other}.")
 
 
 def _strings(chance: random.Random, text: Text) -> Request:

@@ -259,15 +259,8 @@ def _hunk(old: Block, new: str, scope: tuple[str, ...] = ()) -> Hunk:
 
 
 def _parsed(case: Case) -> tuple[FilePatch, ...] | Failure:
-    source = case["patch"]
-    match case.get("patch", "notation"):
-        case "v4a":
-            return notations.parse_v4a(source)
-        case "udiff":
-            return notations.parse_unified(source)
-        case _:
-            found = notations.parse_search_replace(case.get("patch", "path", "doc"), source)
-            return found if isinstance(found, Failure) else (found,)
+    notation = notations.NOTATIONS[case.get("patch", "notation", "search_replace")]
+    return notation.read(case["patch"], case.get("patch", "path", "doc"), ())
 
 
 def _planned(case: Case, text: Text) -> Sequence[PlannedHunk | Failure] | Failure:
