@@ -42,7 +42,7 @@ async def list_grants(granted: Mapping[str, set[Grant]], grants: Grants) -> tupl
 
 
 async def remove_grant(granted: Mapping[str, set[Grant]], grants: Grants, rule: str) -> None:
-    """Removes a rule. Raises UnknownRuleError."""
+    """Removes a rule. Raises UnknownGrantError."""
     found = next((each for each in await list_grants(granted, grants) if each.id == rule), None)
     if found is None:
         raise UnknownGrantError(f"Rule {rule!r} does not exist.")
