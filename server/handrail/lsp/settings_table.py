@@ -51,12 +51,13 @@ MODEL = Setting(
     default="paste",
     scope=Scope.MACHINE,
     does=(
-        "The model that answers. `anthropic:NAME`, `openai-responses:NAME`, `openai-chat:NAME` and "
-        "`ollama:NAME` name one; `openai:NAME` uses Chat Completions if `handrail.baseUrl` is set, otherwise "
-        "Responses. `editor` or `editor:NAME` uses the editor's own models, if the editor offers them (in VS "
-        "Code, those of other extensions). `paste` uses no model: the prompt is a reply that you copied from "
-        "a chat, and its edits are applied. `scripted:FILE` reads answers from a JSON file, for tests and "
-        "demos; `record:FILE.json:MODEL` writes such a file."
+        "The model that answers: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME`, "
+        "`openai-responses:NAME` or `ollama:NAME`. OpenAI has two APIs: `openai-chat` uses Chat "
+        "Completions, and `openai-responses` uses Responses. `openai` uses Chat Completions if "
+        "`handrail.baseUrl` is set, otherwise Responses. `editor` or `editor:NAME` uses the editor's own "
+        "models, if the editor offers them (in VS Code, those of other extensions). `paste` uses no model: "
+        "the prompt is a reply that you copied from a chat, and its edits are applied. `scripted:FILE` "
+        "reads answers from a JSON file, for tests and demos; `record:FILE.json:MODEL` writes such a file."
     ),
 )
 BASE_URL = Setting(
@@ -92,8 +93,8 @@ CLOSED_DOCUMENTS = Setting(
     choices=("auto", "editor", "disk"),
     does=(
         "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: it "
-        "edits the file through the editor. `auto`: through the editor if the editor can save for handrail "
-        "and the file is plain UTF-8 with one kind of line ending, otherwise on disk."
+        "edits the file through the editor. `auto`: through the editor if the editor can save a file when "
+        "handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on disk."
     ),
 )
 MODE = Setting(
@@ -133,14 +134,13 @@ APPROVALS = Setting(
         '`{"tool": "terminal", '
         '"match": "npm *", "verdict": "allow"}`. `tool` is `*` for all tools, `read` or `edit` for all tools '
         "that read or edit files, or the name of one tool; `match` is a pattern for the path, or for one "
-        "command in a command line, such as `npm test` in `cd app && npm test`; `verdict` is `allow`, `ask` "
-        "or `block`. The last rule that matches decides. "
-        "Without rules, the agent may read and edit files in the workspace, and run commands in the "
-        "sandbox. handrail asks about protected files (keys, settings of editors and agents, CI "
-        "definitions), anything outside the workspace, commands that need more access, and commands in "
-        "the background; if bubblewrap does not contain commands, also about every command that is not "
-        "known to be read-only. No rule can unblock version control's own files or handrail's "
-        "(`.handrail`)."
+        "command in a command line, such as `npm test` in `cd app && npm test`; `verdict` is `allow`, "
+        "`ask` or `block`. The last rule that matches decides. Without rules, the agent may read and edit "
+        "files in the workspace, and run commands in the sandbox. handrail asks about protected files "
+        "(keys, settings of editors and agents, CI definitions), anything outside the workspace, commands "
+        "that need more access, and commands in the background. Without the bubblewrap sandbox (see "
+        "`handrail.sandbox`), it also asks about every command that it does not know to be read-only. No "
+        "rule can unblock version control's own files or handrail's (`.handrail`)."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -159,12 +159,14 @@ SANDBOX = Setting(
     scope=Scope.MACHINE,
     choices=("auto", "ask", "off"),
     does=(
-        "How commands are contained on Linux, with bubblewrap or, if that cannot run, with Landlock. `auto`: "
-        "read-only commands have no network and see no keys; all other commands can also write, but only in "
-        "the workspace. handrail asks before a command gets more access than that and, with Landlock, "
-        "before every command that writes. `ask`: handrail also asks before commands that are not known to "
-        "be read-only, and still contains them. `off`: commands are not contained, and handrail asks before "
-        "those that are not known to be read-only. The environment variable HANDRAIL_SANDBOX overrides this."
+        "The sandbox for commands on Linux: bubblewrap or, if that cannot run, Landlock. `auto`: in the "
+        "sandbox, commands have no network and see no keys. Read-only commands cannot write; all others can "
+        "write only in the workspace. handrail asks before a command gets more access than that. With "
+        "Landlock, it also asks before every command that it does not know to be read-only. `ask`: handrail "
+        "asks before every command that it does not know to be read-only, and still runs it in the sandbox. "
+        "`off`: there is no sandbox, and handrail asks before every command that it does not know to be "
+        "read-only. On other systems there is no sandbox, and handrail asks as with `off`. The "
+        "environment variable HANDRAIL_SANDBOX overrides this."
     ),
 )
 TERMINAL_SAVE = Setting(
@@ -187,8 +189,8 @@ CONTEXT_WINDOW = Setting(
     does=(
         "The size of the model's context in tokens, including its answer. 0: the size that its server "
         "reports (Ollama, vLLM, LM Studio, llama.cpp) or that is known for the model, otherwise 128,000. "
-        "handrail summarises a conversation before it outgrows this size. Ollama loads `ollama:NAME` with "
-        "this size; without the setting it often uses 4,096."
+        "handrail summarises a conversation before it outgrows this size. If you set a number, Ollama loads "
+        "an `ollama:NAME` model with it; with 0, Ollama chooses the size, often only 4,096."
     ),
 )
 CONTEXT_RESERVE = Setting(
@@ -255,12 +257,11 @@ TERMINAL_ENVIRONMENT = Setting(
     reads=environment.read,
     scope=Scope.MACHINE,
     does=(
-        "Names of environment variables, such as `MY_TOOL_HOME` or the pattern `MY_TOOL_*`. A command that "
-        "you have allowed inherits them in addition to the usual ones (paths, language, terminal, "
-        "toolchains). A pattern never matches a variable that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` "
-        "and the like) or that changes how programs start; write such a name in full. Read-only "
-        "commands, which run without a question, inherit none of them, and no command inherits the model's "
-        "key."
+        "Names of environment variables, such as `MY_TOOL_HOME` or the pattern `MY_TOOL_*`, for commands to "
+        "inherit in addition to the usual ones (paths, language, terminal, toolchains). All commands inherit "
+        "them except read-only ones; so do commands that run in the sandbox without a question. A pattern "
+        "never matches a variable that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` and the like) or that "
+        "changes how programs start; write such a name in full. No command inherits the model's key."
     ),
 )
 CHECKS = Setting(
@@ -318,7 +319,10 @@ QUESTIONS_TIMEOUT = Setting(
     default=60,
     scope=Scope.MACHINE,
     bounds=(1, 10_080),
-    does="The number of minutes that a question waits for your answer before it counts as a no.",
+    does=(
+        "The number of minutes that a question waits for your answer. After that, a request for permission "
+        "counts as a no, and the turn continues without an answer to a question of the model."
+    ),
 )
 DOCUMENTS = Setting(
     name="documents",
@@ -328,7 +332,8 @@ DOCUMENTS = Setting(
     does=(
         "Where handrail writes the documents that it shows, such as conversations and questions. "
         "`workspace`: in the folder `.handrail`, which git ignores and the agent cannot use. `state`: in "
-        "the state folder, where some editors do not connect the documents to the server."
+        "the state folder, which is outside the workspace (`handrail doctor` shows it). Some editors do not "
+        "connect documents there to the server, so that their code actions are missing."
     ),
 )
 
@@ -348,7 +353,8 @@ REVIEW_MARKS = Setting(
     scope=Scope.WINDOW,
     does=(
         "Show pending changes as diagnostics of severity *hint*, for editors in which diagnostics are the "
-        "only marks that you can list and step through. They are separate from failed edits."
+        "only marks that you can list and step through. The diagnostics of failed edits do not depend on "
+        "this."
     ),
 )
 PROMPTS_ON_SAVE = Setting(
