@@ -40,8 +40,9 @@ class Code(StrEnum):
         "patch and what was expected there. Other failures have this code too: an edit that would fit was "
         "not made, or was reverted, because another edit of the same call did not land; new lines have an "
         "indentation that cannot be adapted to the document; or, in a document with CR and LF, the edit "
-        "would put a CR directly before an LF, so that two line endings become one. Correct the patch and "
-        "send it again.",
+        "would put a CR directly before an LF, so that two line endings become one. Correct the patch, or the "
+        "edit that did not land, and send it again. If line endings are mixed, convert the document to one "
+        "kind first.",
     )
     EMPTY_SEARCH = (
         "empty-search",
@@ -101,15 +102,18 @@ class Code(StrEnum):
     )
     TOO_LARGE = (
         "too-large",
-        "The file, the search text or the number of changes is larger than the limit that the message names.",
+        "The file, the search text or the number of changes is larger than the limit that the message names. "
+        "For a search text or a number of changes, send a shorter search text or fewer changes. handrail "
+        "cannot edit a file that is too large: change it with a command, or by hand.",
     )
     # The editor.
     EDIT_REJECTED = (
         "edit-rejected",
         "The editor refused the edit or did not answer in time, or the file could not be written; the "
         "message says which. Check whether the document is read-only or a dialog is open, then try again. A "
-        "file that is open as a notebook is not edited, and neither is a file whose line endings the editor "
-        "would change. If the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
+        "file that is open as a notebook is not edited: open it as text. Nor is a file whose line endings "
+        "the editor would change: close it, so that handrail edits it on disk, or convert its line endings. "
+        "If the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
@@ -158,12 +162,13 @@ class Code(StrEnum):
     CUT_SHORT = (
         "cut-short",
         "The turn or the command was stopped before this call finished, handrail ended, or the model made "
-        "more calls at once than are allowed.",
+        "more calls at once than are allowed. Check what the call has changed, then send your message "
+        "again.",
     )
     TOOL_FAILED = (
         "tool-failed",
-        "The call failed for a reason that the message gives, for example because no checkpoint could be "
-        "taken; in that case nothing was changed.",
+        "The call failed; the message says why. Fix that cause, then send your message again. If the cause "
+        "was that no checkpoint could be taken, nothing was changed.",
     )
 
 
