@@ -52,7 +52,7 @@ def shell(tmp_path: Path) -> Shell:
 
 def test_it_is_listed_and_taken_over(shell: Shell) -> None:
     listed = shell.layer("list")
-    assert f"{ID}\n  2 written, 1 removed in {shell.root / 'data'}, " in listed
+    assert f"{ID}\n  2 to write, 1 to remove in {shell.root / 'data'}, " in listed
     assert f"handrail layer copy {ID} --workspace {shell.root}" in listed
     said = shell.layer("copy", ID, "--yes")
     assert len(os.listdir(shell.root / "data")) == 2
@@ -88,7 +88,7 @@ def test_a_target_that_is_no_folder_is_said_so(shell: Shell) -> None:
 def test_without_layers_it_says_so(shell: Shell, tmp_path: Path) -> None:
     other = Shell(tmp_path / "other", shell.state)
     other.root.mkdir()
-    assert "No command has written" in other.layer("list")
+    assert "There is nothing to copy" in other.layer("list")
     assert json.loads(other.layer("list", "--json")) == []
     (found,) = json.loads(other.layer("list", "--all", "--json"))
     assert found["id"] == ID

@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from handrail.adapters.state.config_file import ConfigError
@@ -25,6 +25,9 @@ from handrail.adapters.state.layers import (
 from handrail.headless import terminal
 
 SHOWN = 50  # paths of a layer that a question shows
+# The actions in words: before a layer is copied, and after.
+BEFORE = {LayerAction.WRITTEN: "to write", LayerAction.REMOVED: "to remove", LayerAction.LEFT_OUT: "left out"}
+AFTER = {action: action.value for action in LayerAction}
 
 
 def layer(options: argparse.Namespace) -> int:
@@ -55,8 +58,8 @@ def _layer(options: argparse.Namespace) -> int:
         print(json.dumps(_json(chosen, done) | {"folder": str(target)}))
         return 0
     for each in done:
-        print(_row(each))
-    print(_path(f"{_count(done) or 'nothing to do'} in {target}"))
+        print(_row(each, AFTER))
+    print(_path(f"{_count(done, AFTER) or 'nothing to do'} in {target}"))
     return 0
 
 
@@ -66,11 +69,11 @@ def _list(layers: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int
         print(json.dumps([_json(each, held[each.id]) for each in layers]))
         return 0
     if not layers:
-        print(_path(f"No command has written to a layer of {workspace}."))
+        print(_path(f"There is nothing to copy: no layer of {workspace} differs from its folder."))
     for each in layers:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
         print(_path(each.id))
-        print(_path(f"  {_count(held[each.id])} in {each.folder}, {when}"))
+        print(_path(f"  {_count(held[each.id], BEFORE)} in {each.folder}, {when}"))
         command = shlex.join(["handrail", "layer", "copy", each.id, "--workspace", str(workspace)])
         print(_path(f"  copy it with: {command}"))
     return 0
@@ -81,13 +84,13 @@ def _json(each: KeptLayer, held: Sequence[LayerChange]) -> dict[str, object]:
     return {"id": each.id, "folder": str(each.folder), "liesIn": str(each.lies_in), "paths": paths}
 
 
-def _count(held: Sequence[LayerChange]) -> str:
+def _count(held: Sequence[LayerChange], words: Mapping[LayerAction, str]) -> str:
     counts = Counter(each.action for each in held)
-    return ", ".join(f"{counts[action]} {action.value}" for action in LayerAction if counts[action])
+    return ", ".join(f"{counts[action]} {words[action]}" for action in LayerAction if counts[action])
 
 
-def _row(each: LayerChange) -> str:
-    return _path(f"{each.action.value:9} {each.path}" + (f": {each.why}" if each.why else ""))
+def _row(each: LayerChange, words: Mapping[LayerAction, str]) -> str:
+    return _path(f"{words[each.action]:9} {each.path}" + (f": {each.why}" if each.why else ""))
 
 
 def _path(text: str) -> str:
@@ -99,7 +102,7 @@ def _path(text: str) -> str:
 
 
 def _confirm(held: Sequence[LayerChange], target: Path) -> bool:
-    rows = [_row(each) for each in held[:SHOWN]]
+    rows = [_row(each, BEFORE) for each in held[:SHOWN]]
     if len(held) > SHOWN:
         rows.append(f"... and {len(held) - SHOWN:,} more")
     _ask("".join(f"{row}\n" for row in rows))

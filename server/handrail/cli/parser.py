@@ -11,17 +11,26 @@ from typing import Any
 from handrail import __version__
 
 YES = "allow everything that handrail asks permission for"
-YES_OF_TURNS = f"{YES}; questions of the model are still asked"
+YES_OF_TURNS = f"{YES}; the model can still ask you questions"
 WORKSPACE = (
     "the folder to work on (default: the repository around the current folder, or else the current folder)"
 )
 EXIT_CODES = """\
 exit codes:
-  0  every edit landed, or there were no edits
-  1  an edit did not land, was denied, or could not be saved;
+  0  every edit was made, or there were no edits
+  1  an edit failed, was denied, or could not be saved;
      the output names it
   2  the turn did not finish, or could not start
 """
+CHECKPOINTS = (
+    "A turn is a prompt and all that follows from it; a step is one answer of the model in it. handrail "
+    "takes a checkpoint before a turn changes files, and gives it the id of the turn. To restore a "
+    "checkpoint is to undo its turn."
+)
+LAYERS = (
+    "Some folders are in no checkpoint, such as ignored ones. A command in the sandbox cannot change them: "
+    "what it writes there goes into a separate copy, a layer, which only later commands see."
+)
 LISTED = 50  # sessions, unless told otherwise
 ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told otherwise
 
@@ -55,11 +64,20 @@ def parser() -> argparse.ArgumentParser:
 
     apply = _with_exit_codes(commands, "apply", "apply a pasted reply without an editor or a model")
     apply.add_argument(
-        "file", nargs="?", default="-", metavar="FILE", help="the reply; - reads standard input"
+        "file",
+        nargs="?",
+        default="-",
+        metavar="FILE",
+        help="the file with the reply; `-`, the default, reads standard input",
     )
     apply.add_argument("--partial", action="store_true", help="make edits that fit, even if others do not")
     way = apply.add_mutually_exclusive_group()
-    way.add_argument("--jsonl", action="store_true", help="answer JSON requests, one per line")
+    way.add_argument(
+        "--jsonl",
+        action="store_true",
+        help="for programs: read JSON requests from standard input, one per line, and print a JSON answer to "
+        "each",
+    )
     way.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
     _answers(apply, yes=YES)
 
@@ -80,13 +98,16 @@ def _describe(parser: argparse.ArgumentParser) -> None:
         if isinstance(action, argparse._SubParsersAction):
             for listed in action._get_subactions():
                 command, does = action.choices[listed.dest], listed.help or ""
-                command.description = f"{does[:1].upper()}{does[1:]}."
+                more = f" {command.description}" if command.description else ""
+                command.description = f"{does[:1].upper()}{does[1:]}.{more}"
                 _describe(command)
 
 
 def _serve_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     server = commands.add_parser("serve", help="serve one editor on standard input and output")
-    server.add_argument("--stdio", action="store_true", help="the only transport, and the default")
+    server.add_argument(
+        "--stdio", action="store_true", help="accepted because some editors pass it; has no effect"
+    )
     server.add_argument(
         "--answer-timeout",
         type=float,
@@ -99,25 +120,27 @@ def _serve_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         type=float,
         default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
-        help="after this many seconds, answer `null` to a command that edits, and let it continue: some "
-        "editors block until they have an answer (default: 0.5)",
+        help="some editors block until a command of the language server has an answer: if one that edits "
+        "takes longer than this, answer `null`, and let the command continue (default: 0.5)",
     )
     server.add_argument(
         "--clock",
         type=Path,
         metavar="FILE",
-        help="for tests: stop the clock of questions; only the number of seconds in FILE advances it",
+        help="for tests: questions do not use the real time; FILE has the number of seconds that have passed",
     )
 
 
 def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    checkpoint = commands.add_parser("checkpoint", help="list, show, compare, restore or remove checkpoints")
+    checkpoint = commands.add_parser(
+        "checkpoint", help="list, show, compare, restore or remove checkpoints", description=CHECKPOINTS
+    )
     actions = checkpoint.add_subparsers(dest="action", required=True, metavar="ACTION")
     listed = "an id from `checkpoint list`"
     named = f"{listed}, or the id of a step from `checkpoint show`"
     actions.add_parser("list", help="list the checkpoints of a workspace, newest first")
     actions.add_parser(
-        "show", help="show what a turn changed, all of it or from one of its steps on"
+        "show", help="show what a turn changed; with the id of a step, what it changed from that step on"
     ).add_argument("id", metavar="ID", help=named)
     diff = actions.add_parser(
         "diff",
@@ -131,7 +154,9 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         help="compare with this checkpoint, or with `now`; default: with the state after the turn",
     )
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
-    restore = actions.add_parser("restore", help="undo a turn, or only its changes from one of its steps on")
+    restore = actions.add_parser(
+        "restore", help="undo a turn; with the id of a step, undo what it changed from that step on"
+    )
     restore.add_argument("id", metavar="ID", help=named)
     restore.add_argument("--following", action="store_true", help="also undo all later turns")
     restore.add_argument(
@@ -151,7 +176,11 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         metavar="A-B",
         help="only what the turn changed in these lines of the file given with --file",
     )
-    prune = actions.add_parser("prune", help="remove the given checkpoints, or those beyond the limits")
+    prune = actions.add_parser(
+        "prune",
+        help="remove the given checkpoints; without an ID, those beyond the limits of the settings "
+        "checkpoints.maxSize and checkpoints.maxAge",
+    )
     prune.add_argument("ids", nargs="*", metavar="ID", help=listed)
     actions.add_parser("verify", help="check that every checkpoint can be read")
     for name, action in actions.choices.items():
@@ -177,7 +206,7 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     for action in (keep, undo):
         action.add_argument("--all", action="store_true", help="all of them")
     undo.add_argument(
-        "--typed", action="store_true", help="also undo what you typed in them; the checkpoint keeps it"
+        "--typed", action="store_true", help="also undo what you typed in them; a new checkpoint keeps it"
     )
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
@@ -231,7 +260,7 @@ def _config_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
     get.add_argument("name", metavar="NAME", help=name)
     for action in (listing, get):
         action.add_argument("--json", action="store_true", help="print one JSON value")
-    change = actions.add_parser("set", help="change one setting in config.toml, and nothing else")
+    change = actions.add_parser("set", help="change one setting in config.toml; the rest of the file stays")
     change.add_argument("name", metavar="NAME", help=name)
     change.add_argument("value", metavar="VALUE", help="JSON or plain text")
     actions.add_parser("path", help="show the path of config.toml")
@@ -250,7 +279,9 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 
 def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     layers = commands.add_parser(
-        "layer", help="list or copy what commands wrote to files that no checkpoint covers"
+        "layer",
+        help="list or copy what commands wrote for folders that they may not change",
+        description=LAYERS,
     )
     actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
     listing = actions.add_parser("list", help="list the layers of a workspace, newest first")
@@ -259,7 +290,9 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         action="store_true",
         help="also list layers of folders outside the workspace, such as package caches",
     )
-    copy = actions.add_parser("copy", help="copy the contents of a layer into the folder that it covered")
+    copy = actions.add_parser(
+        "copy", help="copy the files of a layer into the folder for which they were written"
+    )
     copy.add_argument("id", metavar="ID", help="an id from `handrail layer list`")
     copy.add_argument("--to", type=Path, metavar="DIR", help="copy into this folder instead")
     copy.add_argument("--yes", action="store_true", help="do not ask")
@@ -271,7 +304,7 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _turn(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of a command that runs a turn, after the session if there is one."""
     parser.add_argument(
-        "prompt", metavar="PROMPT", help="what to do, or a pasted reply; - reads it from standard input"
+        "prompt", metavar="PROMPT", help="what to do, or a pasted reply; `-` reads it from standard input"
     )
     _settings(parser)
     _common(parser, yes=YES_OF_TURNS)
@@ -285,8 +318,8 @@ def _settings(parser: argparse.ArgumentParser) -> None:
             "--model",
             "model",
             "MODEL",
-            "paste, or a model such as ollama:NAME (default: the setting model in config.toml, or "
-            "else paste)",
+            "a model such as ollama:NAME, or `paste`: no model, PROMPT is a reply that you copied from a "
+            "chat (default: the setting model in config.toml, or else paste)",
         ),
         ("--base-url", "baseUrl", "URL", "the address of the model's server"),
         (
