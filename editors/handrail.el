@@ -1974,7 +1974,7 @@ This is nil if that is not to be had at once."
         "handrail: may the turn continue?"
       (pcase (plist-get question :kind)
         ("question" "handrail: the model asks")
-        ("appeared" "handrail: may these files be put back?")
+        ("appeared" "handrail: may these new files stay?")
         ("saving" "handrail: may these documents be saved?")
         (_ (format "handrail: may the agent use %s?" (handrail--visible tool t)))))))
 

@@ -856,7 +856,7 @@ end
 
 local HEADINGS = {
   question = "The model asks",
-  appeared = "May these files be put back?",
+  appeared = "May these new files stay?",
   saving = "May these documents be saved?",
 }
 

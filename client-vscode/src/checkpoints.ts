@@ -113,11 +113,11 @@ interface Action extends Choice {
 /** The most usual first; *newer* is the number of newer checkpoints. */
 function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: false }): Action[] {
   const { id, session, paths } = checkpoint;
-  const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also undoes 1 later change"), l10n.t("also undoes {0} later changes", newer));
+  const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also undoes 1 later checkpoint"), l10n.t("also undoes {0} later checkpoints", newer));
   const these: Action = {
     icon: "discard",
-    label: l10n.t("Restore these documents"),
-    description: documents(paths.length),
+    label: l10n.t("Undo this turn only"),
+    description: newer === 0 ? documents(paths.length) : l10n.t("{0}; later turns stay", documents(paths.length)),
     take: (_, restores) => restores.restore({ checkpoint: id }, how),
   };
   const all: Action = {
@@ -135,7 +135,7 @@ function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: fal
   const words: Action = {
     icon: "comment",
     label: l10n.t("Rewind the conversation only"),
-    description: l10n.t("no document changes"),
+    description: l10n.t("the documents stay as they are"),
     take: (_, restores) => restores.restore({ checkpoint: id, files: false, conversation: true }, how),
   };
   const changes: Action = {

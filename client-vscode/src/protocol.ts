@@ -588,6 +588,8 @@ export interface Approval {
   diff?: string;
   /** Whether any other text is an answer too, as it is for the model's own questions. */
   takesText?: boolean;
+  /** Whether the tool would change the files of a `file` or `outside` question, and not only read them; null for other kinds. */
+  changesFiles?: boolean;
 }
 
 /** This request takes no params. */
@@ -1563,6 +1565,8 @@ export interface ApprovalRequestParams {
   diff?: string;
   /** Whether any other text is an answer too, as it is for the model's own questions. */
   takesText?: boolean;
+  /** Whether the tool would change the files of a `file` or `outside` question, and not only read them; null for other kinds. */
+  changesFiles?: boolean;
 }
 
 /** The user's answer. */

@@ -20,7 +20,17 @@ const HEADINGS: Partial<Record<string, string>> = {
   tool: l10n.t("May this tool be used?"),
   question: l10n.t("The model asks:"),
   saving: l10n.t("May these documents be saved?"),
-  appeared: l10n.t("May these files be put back?"),
+  appeared: l10n.t("May these new files stay?"),
+};
+
+// Older servers do not say whether a tool changes the files.
+const READS: Partial<Record<string, string>> = {
+  file: l10n.t("May the agent read these files?"),
+  outside: l10n.t("May the agent read these files outside the workspace?"),
+};
+const CHANGES: Partial<Record<string, string>> = {
+  file: l10n.t("May the agent change these files?"),
+  outside: l10n.t("May the agent change these files outside the workspace?"),
 };
 
 const SUBJECTS: Partial<Record<string, string>> = {
@@ -36,7 +46,7 @@ const SUBJECTS: Partial<Record<string, string>> = {
 const TITLES: Record<string, string> = {
   deny: l10n.t("No"),
   allow: l10n.t("Allow once"),
-  session: l10n.t("Allow for this session"),
+  session: l10n.t("Allow in this conversation"),
   always: l10n.t("Always allow here"),
 };
 
@@ -46,8 +56,9 @@ export const OURSELVES = "handrail";
 const INDENT = "    ";
 
 /** What is asked, in our own words alone. */
-export function headingOf({ kind, tool }: Approval): string {
+export function headingOf({ kind, tool, changesFiles }: Approval): string {
   if (tool === OURSELVES) return l10n.t("May the turn continue?");
+  if (typeof changesFiles === "boolean") return (changesFiles ? CHANGES : READS)[kind] ?? l10n.t("Handrail asks: {0}", makeVisible(tool));
   return HEADINGS[kind] ?? l10n.t("Handrail asks: {0}", makeVisible(tool));
 }
 
@@ -80,7 +91,7 @@ export function textTitleOf({ kind }: Approval): string {
 
 /** What stands above the rules that lasting answers add. */
 export function rulesTitleOf({ choices }: Approval): string {
-  return choices.includes("always") ? l10n.t("“Allow for this session” and “Always allow here” add:") : l10n.t("“Allow for this session” adds:");
+  return choices.includes("always") ? l10n.t("“Allow in this conversation” and “Always allow here” add:") : l10n.t("“Allow in this conversation” adds:");
 }
 
 /**

@@ -12,12 +12,12 @@ LINE = "/p\nnpm test"
 @pytest.mark.parametrize(
     ("tool", "subject", "kind", "said"),
     [
-        ("terminal", LINE, None, "terminal may run exactly this in /p: npm test"),
+        ("terminal", LINE, None, "terminal may run exactly this in /p (without a sandbox): npm test"),
         (
             "terminal",
             OPENED_MARK.join((LINE, Profile.WORK, "network")),
             None,
-            "terminal may run exactly this in /p (in the sandbox, with network): npm test",
+            "terminal may run exactly this in /p (in the sandbox, with network access): npm test",
         ),
         (
             "terminal",

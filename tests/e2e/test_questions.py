@@ -268,7 +268,7 @@ async def test_a_yes_is_given_where_the_whole_command_stands(stage: Stage, habit
     assert [each.partition(":")[0] for each in actions_of([no, allow, session, always])] == [
         "No",
         "Allow once",
-        "Allow for this session",
+        "Allow in this conversation",
         "Always allow here",
     ]
     assert "terminal may run exactly this in" in session["title"], "the rule that it adds"
@@ -470,7 +470,9 @@ async def test_rules_are_listed_in_words_and_removed(stage: Stage, habits: Habit
     editor = await stage.start(habits, settings=settings, options=OWN)
     editor.answers = ["always", "session"]
     first = await editor.turn("Do it.")
-    assert editor.questions[0]["rules"] == [f"terminal may run exactly this in {stage.root}: touch made.txt"]
+    assert editor.questions[0]["rules"] == [
+        f"terminal may run exactly this in {stage.root} (without a sandbox): touch made.txt"
+    ]
     lasting, of_session = await editor.request("rules.list")
     assert (lasting["scope"], lasting["text"]) == ("workspace", editor.questions[0]["rules"][0])
     assert (of_session["scope"], of_session["session"]) == ("session", first["session"])

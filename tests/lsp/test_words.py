@@ -6,6 +6,7 @@ import pytest
 
 from handrail.lsp.questions import words
 from handrail.ports import ALLOW, DENY, FOR_SESSION, Kind, Question
+from handrail.values import replace
 
 RULES = ("terminal may run a", "terminal may run b")
 
@@ -37,6 +38,15 @@ def test_only_what_a_tool_would_do_names_it(kind: Kind, tool: str, short: str, s
     assert words.short(asked) == short
     assert ("characters:" in words.document(asked)) == bool(size)
     assert size in words.document(asked)
+
+
+@pytest.mark.parametrize(("kind", "where"), [(Kind.FILE, ""), (Kind.OUTSIDE, " outside the workspace")])
+@pytest.mark.parametrize(("changes", "verb"), [(True, "change"), (False, "read")])
+def test_it_says_whether_files_would_be_read_or_changed(
+    kind: Kind, where: str, changes: bool, verb: str
+) -> None:
+    asked = replace(question(kind, "read_file"), changes_files=changes)
+    assert words.heading(asked) == f"May the agent {verb} these files{where}?"
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "adds this rule:\n"), (2, "adds these rules:\n")])

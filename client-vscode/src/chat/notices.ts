@@ -15,7 +15,7 @@ const SHOW = l10n.t("Show");
 const ENDED = l10n.t("Handrail: the turn has ended."); // as only a newer server ends turns
 const ENDS: Partial<Record<string, string>> = {
   finished: l10n.t("Handrail: the turn has finished."),
-  stopped: l10n.t("Handrail: the turn has ended early."),
+  stopped: l10n.t("Handrail ended the turn early. Choose Show to see why."),
   cancelled: l10n.t("Handrail: the turn was stopped."),
   failed: l10n.t("Handrail: the turn has failed."),
 };
@@ -60,7 +60,7 @@ export class Notices implements Disposable {
 function endIn(title: string): Partial<Record<string, string>> {
   return {
     finished: l10n.t("Handrail: the turn has finished in “{0}”.", title),
-    stopped: l10n.t("Handrail: the turn has ended early in “{0}”.", title),
+    stopped: l10n.t("Handrail ended the turn in “{0}” early. Choose Show to see why.", title),
     cancelled: l10n.t("Handrail: the turn was stopped in “{0}”.", title),
     failed: l10n.t("Handrail: the turn has failed in “{0}”.", title),
   };

@@ -101,7 +101,7 @@ function stepsOf(checkpoint: Checkpoint): Row[] {
 
 function groupItem({ session, title, isShown, checkpoints }: Group): TreeItem {
   const checkpointCount = counted(checkpoints.length, l10n.t("1 checkpoint"), l10n.t("{0} checkpoints", checkpoints.length));
-  const label = session === "" ? l10n.t("Quick fixes and changes undone in a review") : makeVisible(title);
+  const label = session === "" ? l10n.t("Quick fixes, and undos from a review") : makeVisible(title);
   const item = new TreeItem(label, isShown ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.Collapsed);
   item.id = `group ${session}`;
   item.description = isShown ? l10n.t("this conversation") : checkpointCount;

@@ -74,7 +74,7 @@ export class ReviewActions {
     const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
     const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
     if (typed.length === hunks.length) {
-      ways.push([l10n.t("Undo All of It"), () => this.undo({ hunks, typed: true })]);
+      ways.push([l10n.t("Undo My Edits Too"), () => this.undo({ hunks, typed: true })]);
     }
     announce(this.log, `Handrail: ${said.join(" ")}`, false, ways);
   }

@@ -128,8 +128,8 @@ async function choosePlace(prefix: string, provider: string): Promise<Place | un
   const kept = { baseUrl, keyName: isSame ? keyName : "" };
   if (baseUrl === "" || (isSame && prefix === "ollama:")) return kept;
   const places = [
-    { label: l10n.t("{0}’s own address", provider), detail: l10n.t("The setting handrail.baseUrl is cleared"), place: OWN_PLACE },
-    { label: baseUrl, detail: l10n.t("The setting handrail.baseUrl; a key of {0} is sent there", provider), place: kept },
+    { label: l10n.t("{0}’s own address", provider), detail: l10n.t("Clears the setting handrail.baseUrl"), place: OWN_PLACE },
+    { label: baseUrl, detail: l10n.t("Keeps the setting handrail.baseUrl. Your {0} key is sent to this address.", provider), place: kept },
   ];
   const chosen = await pick(places, { title: TITLE, placeholder: l10n.t("What is the address of {0}?", provider) });
   return chosen === undefined || chosen === BACK ? undefined : chosen.place;

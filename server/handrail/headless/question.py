@@ -66,7 +66,7 @@ class Question:
         if self.tool == "handrail":  # not for a tool, but whether the turn may continue
             return f"May the turn continue? {self.subject}. {self.detail}".strip()
         if self.kind == "appeared":
-            return f"May these files be put back: {self.subject}? {self.detail}".strip()
+            return f"May these new files stay: {self.subject}? {self.detail}".strip()
         if self.kind == "saving":
             return f"May these documents be saved: {self.subject}? {self.detail}".strip()
         return f"Allow {self.tool}: {self.subject}? {self.detail}".strip()
@@ -149,7 +149,7 @@ def how_it_ended(event: Mapping[str, Any]) -> str:
         case "withdrawn":
             return "question withdrawn"
         case "timedOut":
-            return "not answered in time, so not allowed" if asks_permission else "no answer in time"
+            return "not answered, so not allowed" if asks_permission else "no answer"
         case _ if choice == NO and not asks_permission:
             return "no answer"
         case _:

@@ -17,7 +17,12 @@ ALLOW, DENY = "allow", "deny"
 FOR_SESSION, ALWAYS = "session", "always"  # a yes that holds for the session, or in this workspace for good
 LEAVE = (DENY, ALLOW, FOR_SESSION, ALWAYS)
 NO = "No"
-TITLES = {DENY: NO, ALLOW: "Allow once", FOR_SESSION: "Allow for this session", ALWAYS: "Always allow here"}
+TITLES = {
+    DENY: NO,
+    ALLOW: "Allow once",
+    FOR_SESSION: "Allow in this conversation",
+    ALWAYS: "Always allow here",
+}
 LIMIT_ANSWER_CHARS = 10_000  # of an answer in the user's own words
 
 
@@ -48,6 +53,8 @@ class Question:
         folder: Where a command runs.
         rules: The rules that a lasting yes adds, in words.
         diff: What would be written, or the contents of files that have appeared.
+        changes_files: Whether the tool would change the files, and not only read them; None if it is about
+            something else.
     """
 
     id: str
@@ -62,6 +69,7 @@ class Question:
     folder: str = ""
     rules: tuple[str, ...] = ()
     diff: str = ""
+    changes_files: bool | None = None
 
     @property
     def asks_permission(self) -> bool:

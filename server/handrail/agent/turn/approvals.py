@@ -168,6 +168,7 @@ class Approvals:
             folder=request.places[0].path if request.command is not None else "",
             rules=tuple(sorted(grant.in_words(request.kind) for grant in ask.grants)) if ask.lasts else (),
             diff=diff,
+            changes_files=request.kind.changes if kind in (Kind.FILE, Kind.OUTSIDE) else None,
         )
 
     def _question(self, ready: Ready, kind: Kind, subject: str) -> Question:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from handrail.core.policy.containment import Profile
+from handrail.core.policy.containment import Need, Profile
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.tool_kind import RULE_GROUPS, ToolKind
 from handrail.values import dataclass
@@ -17,6 +17,11 @@ from handrail.values import dataclass
 SAVES = "save"  # no tool: what the user allows before commands
 WEAK_WORK = "weak-work"  # in place of the profile, where Landlock contains what the line writes
 BACKGROUND = "background"  # among what is opened: the command runs on after its call
+OPENED = {
+    BACKGROUND: "in the background",
+    Need.NETWORK: "with network access",
+    Need.REPOSITORY: "with write access to .git",
+}
 OPENED_MARK = "\0"  # between a command line, which cannot have it, how it is contained, and what is opened
 
 
@@ -53,9 +58,9 @@ class Rights:
 def _in_words(held: Sequence[str]) -> str:
     """Returns how an allowed line is contained, for people."""
     if not held:
-        return ""
+        return " (without a sandbox)"
     profile, *opened = held
     hows = {Profile.WORK: "in the sandbox", WEAK_WORK: "in the Landlock sandbox"}
     how = hows.get(profile, "read-only")
-    more = ("in the background" if each == BACKGROUND else f"with {each}" for each in opened)
+    more = (OPENED.get(each, f"with access to {each}") for each in opened)
     return f" ({', '.join((how, *more))})"

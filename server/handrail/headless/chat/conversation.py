@@ -164,7 +164,8 @@ class Conversation:
 
     def explain_answers(self, question: Question) -> None:
         """Say what can be typed."""
-        self.show.note(f"That is not an answer: type one of {question.hint}. Enter alone means no.")
+        alone = "no" if question.asks_permission else "no answer"
+        self.show.note(f"That is not an answer: type one of {question.hint}. Enter alone means {alone}.")
 
     async def end(self) -> None:
         """Let go of what still runs."""

@@ -35,6 +35,8 @@ class Approval:
         rules: The rules that `session` and `always` would add, in words.
         diff: What would be written, as a unified diff.
         takes_text: Whether any other text is an answer too, as it is for the model's own questions.
+        changes_files: Whether the tool would change the files of a `file` or `outside` question, and not only
+            read them; null for other kinds.
     """
 
     id: str
@@ -52,6 +54,7 @@ class Approval:
     rules: list[str] | None = None
     diff: str | None = None
     takes_text: bool = False
+    changes_files: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ class QuestionDocuments:
         try:
             uri, _ = await self.write(asked)
         except ServedError as error:
-            self.say(f"{error} The command handrail.approval.list returns the question.")
+            self.say(f"{error} Fix the cause, then open the question again.")
         else:
             await self.show(uri)
 

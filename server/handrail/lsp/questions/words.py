@@ -20,12 +20,12 @@ from handrail.ports.questions import NO, TITLES
 SHOW, NO_ANSWER = "Show", "No answer"
 HEADINGS = {
     Kind.COMMAND: "May this command run?",
-    Kind.FILE: "May these files be used?",
-    Kind.OUTSIDE: "May these files outside the workspace be used?",
+    Kind.FILE: "May the agent {} these files?",
+    Kind.OUTSIDE: "May the agent {} these files outside the workspace?",
     Kind.TOOL: "May this tool be used?",
     Kind.QUESTION: "The model asks:",
     Kind.SAVING: "May these documents be saved?",
-    Kind.APPEARED: "May these files be put back?",
+    Kind.APPEARED: "May these new files stay?",
 }
 CONTINUES, OURSELVES = "May the turn continue?", "handrail"  # asked by ourselves, and not for a tool
 SUBJECT_CHARS = 160  # of a subject in a message
@@ -35,7 +35,8 @@ RULE_CHARS = 100  # of a rule in the title of a code action; the document has al
 
 def heading(question: Question) -> str:
     """Returns the question, without the subject."""
-    return CONTINUES if question.tool == OURSELVES else HEADINGS[question.kind]
+    use = "change" if question.changes_files else "read"
+    return CONTINUES if question.tool == OURSELVES else HEADINGS[question.kind].format(use)
 
 
 def title_of_no(question: Question) -> str:
@@ -133,6 +134,7 @@ def approval(asked: OpenQuestion, seconds_left: float) -> protocol.Approval:
         rules=list(question.rules) or None,
         diff=question.diff or None,
         takes_text=question.takes_text,
+        changes_files=question.changes_files,
     )
 
 
@@ -152,7 +154,7 @@ def _how(question: Question) -> str:
 def _choices(question: Question) -> list[str]:
     if question.asks_permission:
         return [f"*{TITLES[choice]}*" for choice in question.choices]
-    return [f"*{NO_ANSWER}*", "or one of the answers below"]
+    return [f"*{NO_ANSWER}*, or one of the answers below"]
 
 
 def _size(subject: str) -> str:

@@ -45,7 +45,7 @@ module.exports = {
       reads: { texts: ".question pre", answers: ".question button" },
     });
     assert.equal(texts[0], "touch ran.txt");
-    assert.deepEqual(buttons, ["No", "Allow once", "Allow for this session", "Always allow here"]);
+    assert.deepEqual(buttons, ["No", "Allow once", "Allow in this conversation", "Always allow here"]);
     assert(!ran("ran.txt"));
   },
   "reloaded in the middle of the turn, it is complete again": async () => {

@@ -59,7 +59,7 @@ module.exports = {
     edit.replace(stock.uri, new vscode.Range(1, 0, 1, 7), "pears 7");
     await vscode.workspace.applyEdit(edit);
     await user({ sees: "Sell fruit.", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
-    await user({ sees: "Restore these documents", does: [ENTER] });
+    await user({ sees: "Undo this turn only", does: [ENTER] });
     await user({ sees: "1 conflict.", does: [["press", "ArrowDown"], ENTER], picture: "preview" });
     await until("the difference is shown", () => vscode.window.activeTextEditor?.document.getText().includes("-pears 7\n+pears 2"));
     assert.equal(onDisk("list.txt"), base64("one\nTWO\n"), "nothing is written");
@@ -82,7 +82,7 @@ module.exports = {
     await command("notifications.clearAll");
     await command("handrail.client.showCheckpoints");
     await user({ sees: "Before undoing a restore", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
-    await user({ sees: "Restore these documents", does: [ENTER] });
+    await user({ sees: "Undo this turn only", does: [ENTER] });
     await user({ sees: "No conflicts.", does: [ENTER], picture: "no-conflicts" });
     await until("all is restored", () => onDisk("list.txt") === scenario.disk.before["list.txt"]);
     await command("handrail.client.redo");

@@ -147,7 +147,7 @@ module.exports = {
     await withUser(
       "handrail.client.restore",
       { sees: "Bring documents back to how they were before a turn", does: [["type", "sample"], ENTER], picture: "restore" },
-      { sees: "Restore these documents", does: [ENTER] },
+      { sees: "Undo this turn only", does: [ENTER] },
     );
     assert.equal(sample.getText(), before);
   },

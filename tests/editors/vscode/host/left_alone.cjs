@@ -87,7 +87,7 @@ module.exports = {
     turn = await touching("ruled.txt");
     await until("a question waits", async () => (await waiting()).length > 0);
     await command("handrail.client.answer");
-    await user({ sees: "Allow for this session", does: [["clickText", "Allow for this session"]] });
+    await user({ sees: "Allow in this conversation", does: [["clickText", "Allow in this conversation"]] });
     await turn.report;
     assert.equal((await command("handrail.rules.list", {})).length, 1);
     const removed = command("handrail.client.removeRule");

@@ -62,7 +62,7 @@ module.exports = {
     assert(document.getText().includes(scenario.shown), document.getText());
     assert.equal(document.languageId, "handrail-text");
     const { lenses, bugs } = await user({ sees: "Always allow here", does: keys, reads: READS, picture: "question" }); // its actions come last
-    assert.deepEqual(lenses.slice(0, 4), ["No", "Allow once", "Allow for this session", "Always allow here"]);
+    assert.deepEqual(lenses.slice(0, 4), ["No", "Allow once", "Allow in this conversation", "Always allow here"]);
     assert.deepEqual(bugs, []);
     assert.equal((await waiting()).length, 1);
     assert(!ran("ran.txt"));
@@ -83,8 +83,8 @@ module.exports = {
     await user({ sees: "Show the question", does: [["clickText", "Show the question"]] });
     await until("the question is shown", shownQuestion);
     const answered = command("handrail.client.answer");
-    await user({ sees: "Allow for this session", does: [["type", "allow"]], picture: "answers" });
-    await user({ sees: "Allow for this session", does: [["press", "Enter"]] });
+    await user({ sees: "Allow in this conversation", does: [["type", "allow"]], picture: "answers" });
+    await user({ sees: "Allow in this conversation", does: [["press", "Enter"]] });
     await answered;
     await turn.report;
     assert(!ran("allowed.txt"));

@@ -41,7 +41,7 @@ module.exports = {
     const report = await withUser(
       "handrail.client.restore",
       { sees: "Raise it all.", does: [ENTER] },
-      { sees: "Restore these documents", does: [ENTER] },
+      { sees: "Undo this turn only", does: [ENTER] },
     );
     assert.deepEqual(names(report.restored), ["list.txt", "stock.txt"]);
     assert.equal(onDisk("stock.txt"), scenario.disk.before["stock.txt"]);
@@ -52,7 +52,7 @@ module.exports = {
     const report = await withUser(
       "handrail.client.restore",
       { sees: "Raise again.", does: [ENTER] },
-      { sees: "Restore these documents", does: [["click", "button", "Back"]] },
+      { sees: "Undo this turn only", does: [["click", "button", "Back"]] },
       { sees: "Bring documents back to how they were before a turn", does: [ENTER] },
       { sees: "one document only", does: [["type", "list.txt"], ENTER] },
     );
@@ -124,7 +124,7 @@ module.exports = {
     await vscode.workspace.applyEdit(edit);
     const done = command("handrail.client.restore");
     await user({ sees: "Buy.", does: [ENTER] });
-    await user({ sees: "Restore these documents", does: [ENTER] });
+    await user({ sees: "Undo this turn only", does: [ENTER] });
     await user({ sees: "Nothing can be restored.", does: [ENTER], picture: "conflict" });
     const document = await shown("handrail-text");
     assert.match(document.getText(), /^-apples 12\n\+apples 10$/m);
@@ -139,7 +139,7 @@ module.exports = {
     const report = await withUser(
       "handrail.client.restore",
       { sees: "Bring documents back", does: [["type", "Begin the day"], ENTER] },
-      { sees: "later changes", does: [["type", "Go back to before"], ENTER] },
+      { sees: "later checkpoints", does: [["type", "Go back to before"], ENTER] },
     );
     assert.deepEqual([report.conflicts, report.conversation], [[], undefined]);
     assert(await stock.save());

@@ -176,7 +176,7 @@ module.exports = {
     await command("handrail.client.undoChange");
     const { document } = editor;
     assert.equal(document.getText(), "ONE and more\ntwo\n");
-    await user({ sees: "A change in list.txt was not undone.", picture: "conflict", does: [["click", "button", "Undo All of It"]] });
+    await user({ sees: "A change in list.txt was not undone.", picture: "conflict", does: [["click", "button", "Undo My Edits Too"]] });
     await until("all of it is undone", () => document.getText() === "one\ntwo\n");
   },
   "the rest is kept, and the view is empty": async () => {

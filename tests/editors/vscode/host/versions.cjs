@@ -56,7 +56,7 @@ module.exports = {
     await user({ sees: "Handrail", does: [["look", false]] });
     await until("the window knows", () => !vscode.window.state.focused);
     await command("handrail.turn.start", { prompt: "Nothing is in it." });
-    await user({ sees: "Handrail: the turn has ended early.", does: [["look", true]], picture: "older-end" });
+    await user({ sees: "Handrail ended the turn early.", does: [["look", true]], picture: "older-end" });
   },
   "one that does not say what it can do is asked, and its refusal is told in the same words": async () => {
     await restartAs({ lacks: OLDER, silent: true });
