@@ -36,8 +36,8 @@ TOOL = call.Tool(
     offer=call.offer(
         "ask_user",
         "Ask the user for a decision that only they can make, or for something that you cannot find out. "
-        "Read-only calls do not wait for the answer. Do not ask for permission to use a tool: handrail "
-        "asks where it is needed.",
+        "Later calls wait for the answer, unless they only read. Do not ask for "
+        "permission to use a tool: handrail asks where it is needed.",
         {
             "question": {"type": "string"},
             "choices": {

@@ -244,9 +244,9 @@ TOOL = call.Tool(
                 "type": "array",
                 "items": {"type": "string"},
                 "description": (
-                    "Only after the command failed because it lacked one of these: `network`, `repository` "
-                    "(to change .git), a path outside the workspace, or `machine` (no sandbox). The user is "
-                    "asked."
+                    "What it needs beyond the sandbox: `network`, `repository` (to change .git), a path "
+                    "outside the workspace, or `machine` (no sandbox). Only after the command failed "
+                    "without it. The user is asked."
                 ),
             },
             "why": {"type": "string", "description": "Why it needs that; the user sees this."},

@@ -22,17 +22,17 @@ def too_often() -> Failure:
 
 def no_match(text: Text, wanted: Sequence[str], near: tuple[Candidate, ...]) -> Failure:
     """`no-match` for rows *wanted*: the nearest place, the first line that differs there, and what to do."""
-    steps = [
-        "Read the document again; it may have changed since.",
-        "Send the exact current lines as search text.",
-    ]
+    steps = ["Read the document again: it may have changed. Then send its exact lines as search text."]
     message = "The search text is not in the document."
     if near:
         best = near[0]
         message += f" The nearest match is line {best.line + 1} ({best.score:.0%} similar)"
         differing = _first_difference(text, wanted, best)
         message += f"; {differing}" if differing else "."
-        steps.insert(0, f"Compare with line {best.line + 1} and send the lines exactly as they are there.")
+        steps = [
+            f"If you mean line {best.line + 1}, send the lines exactly as they are there.",
+            "Otherwise, read the document again: it may have changed. Then send its exact lines.",
+        ]
     return Failure(code=Code.NO_MATCH, message=message, steps=tuple(steps), near=near)
 
 

@@ -91,8 +91,8 @@ def _by_step(text: Text, hunk: Hunk, there: Hunk) -> Hunk | Failure:
     return Failure(
         code=Code.BAD_PATCH,
         message=(
-            "All context lines are one column further right in the document. Either they lack their leading "
-            "space, or the new lines are also too far left."
+            "All context lines of the hunk are one column further right in the document. Either these lines "
+            "lack their leading space, or all lines of the hunk are one column too far left."
         ),
         steps=("Send the hunk again, with a space before each context line.",),
     )
