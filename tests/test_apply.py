@@ -83,6 +83,7 @@ def test_unless_all_of_it_fits_nothing_is_changed(desk: Desk) -> None:
     ended = desk.apply(GOOD + BAD)
     assert (ended.code, desk.files()) == (1, BEFORE)
     assert "a.txt:1: warning[bad-patch] This edit fits, but another edit of the reply does not" in ended.out
+    assert "To make the edits that fit, give --partial." in ended.out
     assert "b.txt:1: warning[no-match]" in ended.out
     assert "copy the failures to the chat" in ended.out, "a person reads what is meant for a model"
     assert "Correct that one, then apply the reply again" in ended.out

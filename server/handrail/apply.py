@@ -29,6 +29,7 @@ from handrail.adapters.workspace.folders import Folders
 from handrail.agent import restoring
 from handrail.agent.host import Host
 from handrail.agent.restore.restore import RestoreRequest
+from handrail.agent.turn.edit.plan import FITS
 from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Outcome
@@ -48,6 +49,7 @@ STDIN = "-"
 WAY_ON = (
     "To have this corrected, copy the failures to the chat that wrote the reply, and apply its new answer."
 )
+TO_MAKE_THE_REST = "To make the edits that fit, give --partial."
 # What a new reply can correct; of the others, the machine or the user is the cause.
 OF_THE_REPLY = frozenset(
     {
@@ -148,13 +150,16 @@ class _Applying:
         if code == ALL_LANDED:
             return code
         why = (
-            "This edit fits, but another edit of the reply does not. Nothing was changed. Correct that one, "
-            "then apply the reply again; or give --partial."
+            f"{FITS}, but another edit of the reply does not. Nothing was changed. Correct that one, then "
+            "apply the reply again; or give --partial."
         )
         for event in turn.events:
             self._tell(_hold_back(event, why) if isinstance(event, Outcome) else event)
         outcomes = tuple(_hold_back(outcome, why) for outcome in report.outcomes)
-        return self._end(replace(report, outcomes=outcomes, checkpoint=None), code)
+        ended = self._end(replace(report, outcomes=outcomes, checkpoint=None), code)
+        if any(each.failure is not None and each.failure.message.startswith(FITS) for each in outcomes):
+            self.show.line(TO_MAKE_THE_REST)
+        return ended
 
     async def _take_back(self, turn: _Turn, report: TurnReport) -> TurnReport:
         assert report.checkpoint is not None

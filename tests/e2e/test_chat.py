@@ -432,7 +432,7 @@ async def test_wrong_requests_are_told(stage: Stage, habits: Habits) -> None:
     other = stage.put("a.txt", "x\n")
     with expect_error(REQUEST_FAILED, "a.txt is not the document of a conversation"):
         await editor.request("chat.send", uri=other.as_uri())
-    with expect_error(-32803, "No conversation has the ID"):
+    with expect_error(-32803, "has no conversation with the session ID"):
         await editor.request("chat.open", session="s-none")
     await says(editor, uri, "Say yes.\n")
     with expect_error(-32803, "no turn 't-none'"):

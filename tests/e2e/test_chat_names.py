@@ -161,7 +161,7 @@ async def test_of_a_deleted_conversation_no_words_are_left(stage: Stage, habits:
     await editor.request("session.delete", session=deleted["session"])
     assert that_have(stage, PROMPT.strip()) == []
     assert that_have(stage, "Keep it.")
-    with expect_error(REQUEST_FAILED, "No conversation has the ID"):
+    with expect_error(REQUEST_FAILED, "has no conversation with the session ID"):
         await editor.request("chat.open", session=deleted["session"])
 
 

@@ -134,7 +134,7 @@ def running(stage: Stage) -> list[str]:
 
 
 FAULTY = {
-    "no-such-checker {files}": "could not be run in the sandbox (exit code 127) (",
+    "no-such-checker {files}": "could not be run (exit code 127 in the sandbox): ",
     "yes nothing of use": "printed more than 2,000,000 characters and was stopped",
     "kill -9 $$": "was terminated by signal 9",
     "echo What a day; exit 1": "ended with exit code 1, and its output names no line of a file (What a day)",
@@ -142,7 +142,7 @@ FAULTY = {
     "seq 100": "printed something other than problems (1)",
     "cat blob": "printed something other than problems (",
     "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems in one",
-    "ask-about-me": "was not run: a rule of handrail.approvals asks about it, and a check cannot ask",
+    "ask-about-me": "was not run: a rule of handrail.approvals asks about it, and a check cannot ask; add",
     "block-me {files}": "was not run: The user's settings ",
 }
 RULES = [

@@ -305,7 +305,7 @@ async def test_what_is_changed_in_a_layer_is_told(stage: Stage) -> None:
     editor, _ = await turn(stage, "echo changed > data/kept.txt")
     notices = [each["event"]["text"] for each in editor.updates if each["event"]["kind"] == "notice"]
     (notice,) = [each for each in notices if "layer" in each]
-    assert notice.startswith("data")
+    assert notice.startswith("The command did not change data, ")
 
 
 @pytest.mark.parametrize("saved", ["one\r\n", ""], ids=["a-line", "empty"])

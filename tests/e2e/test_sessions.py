@@ -79,7 +79,7 @@ async def test_a_session_is_summarised(stage: Stage, habits: Habits) -> None:
         asked = json.dumps(server.asked[-1]["messages"])
         assert "All was long." in asked
         assert "Question 1?" not in asked
-        with expect_error(REQUEST_FAILED, "No conversation has the ID 's-9'."):
+        with expect_error(REQUEST_FAILED, "This workspace has no conversation with the session ID 's-9'."):
             await editor.request("session.compact", session="s-9")
 
 

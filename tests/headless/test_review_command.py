@@ -92,6 +92,7 @@ def test_what_was_typed_in_a_change_is_a_conflict_with_both_texts(shell: Shell) 
     said = shell.handrail("review", "undo", "--all", code=1)
     assert "You edited lines that the agent wrote" in said
     assert "-TWO, typed\n+two\n" in said
+    assert "give --typed" in said
     assert shell.text == "one\nTWO, typed\nthree\nfour\nfive\n"
     (left,) = shell.listed()
     assert left["editedByUser"] is True

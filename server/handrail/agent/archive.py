@@ -176,8 +176,9 @@ class Archive:
             self.journals.append(session, [wanted])
             if wanted not in await self._entries(session):
                 raise UnknownSession(
-                    f"The conversation (session {session}) was not rewound, because that cannot be stored. "
-                    "Check the free space and the permissions of the state folder (see `handrail doctor`)."
+                    f"The conversation (session {session}) was not rewound, because the change cannot be "
+                    "stored. Check the free space and the permissions of the state folder (see `handrail "
+                    "doctor`)."
                 )
         return await self.resume(session, ports)
 
@@ -211,7 +212,8 @@ class Archive:
         try:
             if not await self.journals.remove(session):
                 raise UnknownSession(
-                    f"The conversation (session {session}) was not deleted: its journal cannot be removed."
+                    f"The conversation (session {session}) was not deleted, because its file cannot be "
+                    "removed. Check the permissions of the state folder (see `handrail doctor`)."
                 )
             self._written.pop(session, None)
             self._known.pop(session, None)
@@ -236,7 +238,7 @@ class Archive:
     async def _entries(self, session: str) -> tuple[Entry, ...]:
         entries = await self.journals.load(session)
         if entries is None:
-            raise UnknownSession(f"No conversation has the ID {session!r}.")
+            raise UnknownSession(f"This workspace has no conversation with the session ID {session!r}.")
         return entries
 
 

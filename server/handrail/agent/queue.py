@@ -77,7 +77,7 @@ class Waiting:
                 return await self.begin()
             stopped = ended.state is State.CANCELLED
             how = "was stopped" if stopped else STATE_WORDS.get(ended.state, ended.state)
-            reason = f"The turn before it {how}, so this one did not start."
+            reason = f"The previous turn {how}, so this one did not start. Send its message again."
         except asyncio.CancelledError:
             reason = "It was stopped before it started."
         except HandrailError as error:  # another process has the session, or it cannot be written

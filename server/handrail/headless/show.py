@@ -125,7 +125,7 @@ class Show:
         if has_more:
             self.line("Older sessions are not shown; to list them, give --limit N or --all.", DIM)
         if not sessions:
-            self.line("This workspace has no sessions yet; each `handrail run` starts one.")
+            self.line("This workspace has no sessions yet. `handrail run` and `handrail chat` start one.")
 
     def turns(self, turns: Iterable[values.Turn]) -> None:
         """Show the turns of a session, and what was asked in each."""
@@ -169,6 +169,8 @@ class Show:
             self._diff(diff)
         for uri, reason, diff in report.conflicts:
             self.line(f"conflict   {self.name(uri)}: {reason}", YELLOW)
+            if diff:
+                self.line("This was not done; it would bring back the earlier text:", DIM)
             self._diff(diff)
         undo: tuple[str, ...] = ()
         if report.conversation is not None:

@@ -31,6 +31,8 @@ from handrail.core.ledger.report import (
 from handrail.ports import ProviderDown
 from handrail.testing import answer, call, lay_out
 
+EMPTY = "The model's answer was empty twice in a row. Send your message again, or choose another model."
+
 
 @dataclass
 class Told:
@@ -104,7 +106,7 @@ async def test_text_that_was_cut_is_one_answer(bench: Bench) -> None:
 async def test_two_empty_answers_end_the_turn(bench: Bench) -> None:
     bench.provider = Told([said(""), said("")])
     report = await bench.turn()
-    assert (report.state, report.reason) == (State.STOPPED, "The model's answer was empty twice in a row.")
+    assert (report.state, report.reason) == (State.STOPPED, EMPTY)
 
 
 async def test_ids_that_are_missing_or_come_twice_do_not_mix_results_up(bench: Bench) -> None:

@@ -153,7 +153,8 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
         session = re.findall(r"s-[\w-]+", talk.shown.rpartition("/sessions")[0])[-1]
         await talk.say(f"/sessions {session}", "turns: 2")
         await talk.say(
-            "/sessions s-none", "No conversation has the ID 's-none'. /sessions lists the sessions."
+            "/sessions s-none",
+            "This workspace has no conversation with the session ID 's-none'. /sessions lists the sessions.",
         )
 
 
@@ -212,7 +213,7 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
             "a.txt:1\n-one\n+ONE\n\na.txt:2\n-two\n+TWO\n```"
         )
         await talk.until("/help")
-        await talk.say("/review", "Keep or undo them with: /review keep|undo all")
+        await talk.say("/review", "Keep or undo them with: /review keep all, /review undo all")
         rows = re.sub(r"\x1b\[[0-9;]*m", "", talk.shown)
         first, second = re.findall(r"(h-\w+)  a\.txt:\d  \+1 -1  t-\w+\n-(?:one|two)\n\+(?:ONE|TWO)\n", rows)
         await talk.say(f"/review undo {first}", f"undone     {first}")

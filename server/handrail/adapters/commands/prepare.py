@@ -74,7 +74,7 @@ class _LostError(Exception):
     """Only a shell can tell in which folder, or with which files, a command runs; the text says why."""
 
     def __init__(self, changes: str, *, what: str = "folder is") -> None:
-        super().__init__(f"`{changes}`, after which the {what} not known")
+        super().__init__(f"`{changes}`: after it, the {what} not known")
 
 
 @dataclass(kw_only=True)

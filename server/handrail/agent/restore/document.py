@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Sequence
 
 from handrail.agent.restore.compare import identity
-from handrail.agent.restore.reasons import CHANGED_AGAIN, KILLED, LINK_CHANGED, NOT_IN_PART, OPEN
+from handrail.agent.restore.reasons import CHANGED_AGAIN, KILLED, LINK_CHANGED, NOT_IN_PART, OPEN, of_text
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
@@ -249,9 +249,7 @@ async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
         tally.unchanged.append(each.uri)
         return
     if each.after is not None and each.after.raw is not None:
-        tally.conflicts.append(
-            Conflict(uri=each.uri, reason="The file has been deleted since. It was not restored.")
-        )
+        tally.conflicts.append(Conflict(uri=each.uri, reason="The file has been deleted since."))
         return
     failure = await ports.editor.put(each.uri, None, raw, each.before.mode)
     if failure is not None:
@@ -305,8 +303,7 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         tally.restored.append(each.uri)
     if is_back and len(tally.conflicts) > conflicts:
         left = tally.conflicts.pop()
-        reason = f"The file was restored, but the text in the editor was not. {left.reason}"
-        tally.partial.append(PartialRestore(uri=left.uri, reason=reason, diff=left.diff))
+        tally.partial.append(PartialRestore(uri=left.uri, reason=of_text(left.reason), diff=left.diff))
 
 
 async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, Text], tally: Tally) -> None:

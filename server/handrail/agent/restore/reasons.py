@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-CHANGED_AGAIN = "Lines that the turn changed have changed again since. The document was left unchanged."
+LEFT_UNCHANGED = " The document was left unchanged."
+CHANGED_AGAIN = f"Lines that the turn changed have changed again since.{LEFT_UNCHANGED}"
 OPEN = (
     "This file is not text. Close it, then try again. (Some editors keep a file open for a few minutes after "
     "you close its tab.)"
@@ -16,5 +17,12 @@ NOT_IN_PART = (
     "restored in part."
 )
 LINK_CHANGED = (
-    "A link can only be restored as a whole, and it has been changed or removed since. Nothing was restored."
+    "A link can only be restored as a whole, and this one has been changed or removed since. It was left "
+    "as it is."
 )
+
+
+def of_text(reason: str) -> str:
+    """Returns the reason for a document whose file was restored, but not its text in the editor."""
+    why = reason.removesuffix(LEFT_UNCHANGED)
+    return f"The file on disk was restored, but not the text in the editor. {why}"

@@ -30,11 +30,11 @@ KINDS = {
     Kind.WHOLE: " · not a text file",
 }
 ENDS = {
-    "": "is being answered by",
-    "finished": "was answered by",
-    "cancelled": "was sent to a turn that was stopped,",
-    "stopped": "was sent to a turn that ended early,",
-    "failed": "was sent to a turn that failed,",
+    "": "is being answered by {turn}",
+    "finished": "was answered by {turn}",
+    "cancelled": "was sent to the turn {name}, which was stopped",
+    "stopped": "was sent to the turn {name}, which ended early",
+    "failed": "was sent to the turn {name}, which failed",
 }
 
 
@@ -158,7 +158,8 @@ def _add_sent(page: View, sent: Iterable[Sent], labels: Mapping[str, str], *, na
         on = ""
         if named and subject is not None:
             on = f"On {code(f'{subject.path}:{subject.line_numbers}')}:\n\n"
-        end = f"This {ENDS.get(each.state, ENDS['failed'])} {_turn(each.turn, labels)}."
+        turn, name = _turn(each.turn, labels), code(labels.get(each.turn) or each.turn)
+        end = f"This {ENDS.get(each.state, ENDS['failed']).format(turn=turn, name=name)}."
         page.add(each.key, on + said, end)
 
 

@@ -240,9 +240,7 @@ async def _finish(
     if said := [*parameters.steered(), *filter(None, [await executor.feedback.at_end()])]:
         return session.steer(said)
     vain = session.tried if not (session.done or _changing_calls(executor)) else 0
-    calls = "the call" if vain == 1 else f"the {vain} calls"
-    why = f"{calls} that should have changed something failed or did not run"
-    nothing = f"Nothing was changed in this turn: {why}." if vain else ""
+    nothing = "Nothing was changed in this turn: no edit or command succeeded." if vain else ""
     for remark in filter(None, (decision.remark, nothing)):
         executor.observe(Notice(call="", text=remark, is_warning=False))
     return decision

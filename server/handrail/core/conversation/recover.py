@@ -60,6 +60,7 @@ CUT = (
     "The model's answers were cut off by its output limit {count} times in a row. Ask for less at once, or "
     "raise handrail.output.maxTokens if you have set it."
 )
+WAY_ON = "Send your message again, or choose another model."
 TABLE: Mapping[Trouble, Rule] = {
     Trouble.CUT_CALLS: Rule(
         bound=5,
@@ -77,19 +78,20 @@ TABLE: Mapping[Trouble, Rule] = {
     Trouble.EMPTY: Rule(
         bound=1,  # agent-resilience 2
         nudge="Your last answer was empty. Say what you found or did, or call a tool.",
-        reason="The model's answer was empty twice in a row.",
+        reason=f"The model's answer was empty twice in a row. {WAY_ON}",
     ),
     Trouble.MALFORMED: Rule(
         bound=3,
-        reason="The arguments of the model's tool calls were not valid JSON, {count} times in a row.",
+        reason=f"The arguments of the tool calls were not valid JSON, {{count}} times in a row. {WAY_ON}",
     ),
     Trouble.UNKNOWN_TOOL: Rule(
-        bound=3, reason="The model called only tools that do not exist, {count} times in a row."
+        bound=3,
+        reason=f"The model called only tools that do not exist, {{count}} times in a row. {WAY_ON}",
     ),
     Trouble.NOT_OFFERED: Rule(
         bound=1,
         nudge="No tools are available for this answer, so nothing was run. Answer briefly, in words.",
-        reason="The model kept calling tools that were not available.",
+        reason=f"The model kept calling tools that were not available. {WAY_ON}",
     ),
     Trouble.NO_CALL: Rule(
         bound=2,
@@ -124,9 +126,14 @@ TABLE: Mapping[Trouble, Rule] = {
         reason="",
         remark=NO_CALL,
     ),
-    Trouble.REFUSED: Rule(bound=0, reason="The model declined to answer."),
+    Trouble.REFUSED: Rule(
+        bound=0,
+        reason="The model declined to answer. Write your message in other words, or choose another model.",
+    ),
     Trouble.CONTEXT_FULL: Rule(
-        bound=1, reason="The conversation does not fit into the model's context, even when it is summarised."
+        bound=1,
+        reason="The conversation does not fit into the model's context, even when it is summarised. Start a "
+        "new one.",
     ),
 }
 LIMIT_TROUBLES = 8  # of all classes in a row: two classes that alternate must end as well
@@ -256,9 +263,9 @@ def _end(response: Response, rule: Rule, streak: Streak, text: str) -> Finish | 
         return Finish(answer=text, remark=rule.remark)
     if response.reason:
         return GiveUp(reason=response.reason, answer=text)
-    reason = rule.reason or "The model wanted to call a tool, but no call arrived."
+    reason = rule.reason or f"The model wanted to call a tool, but no call arrived. {WAY_ON}"
     if streak.count <= rule.bound:
-        reason = f"{streak.total} answers of the model in a row could not be used."
+        reason = f"{streak.total} answers of the model in a row could not be used. {WAY_ON}"
     return GiveUp(reason=reason.format(count=streak.count), answer=text)
 
 

@@ -201,7 +201,7 @@ def why_not_read_only(
         return "It redirects its output to a file."
     if command.needs_shell == NOTHING:
         return "It contains no command."
-    return f"Only a shell can run it, because of {command.needs_shell}."
+    return f"handrail cannot tell what the command does, because of {command.needs_shell}."
 
 
 # ---- What is known ----------------------------------------------------------------------------------

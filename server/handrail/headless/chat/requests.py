@@ -18,7 +18,7 @@ LIMIT_CHANGES = 50  # that are shown with their rows
 LIMIT_ROWS = 40  # of one change
 ALL = "all"
 REVIEW_WISHES = ("keep", "undo")
-HOW_TO_REVIEW = "Keep or undo them with: /review keep|undo all, or with the ids of some of them."
+HOW_TO_REVIEW = "Keep or undo them with: /review keep all, /review undo all, or /review keep ID ID."
 HOW_TO_CONTINUE = "Continue one with: /sessions ID"
 
 

@@ -109,7 +109,7 @@ def help_lines(own: Iterable[str] = ()) -> list[str]:
     lines += ["Keys:"]
     for key, does in KEYS:
         lines += [f"  {key}", f"    {does}"]
-    return [*lines, "Shown to the model:", *(f"  {each}" for each in MENTIONS)]
+    return [*lines, "In a message, this shows something to the model:", *(f"  {each}" for each in MENTIONS)]
 
 
 def _takes(name: str) -> str:

@@ -20,6 +20,7 @@ from handrail.headless.show import Show
 from handrail.values import dataclass
 
 LINE_END = re.compile("\r\n|\n|\r")
+TYPED = "To undo the text that you typed in these changes too, give --typed. A checkpoint keeps it."
 NONE, NONE_OF_THESE = "No changes are pending.", "None of these changes are pending."
 Params = dict[str, object]  # which changes, as the request's params have it
 
@@ -93,11 +94,15 @@ async def _keep(options: Options, params: Params, stage: Stage) -> int:
 async def _undo(options: Options, params: Params, stage: Stage) -> int:
     async with client_of(options, stage) as client:
         json = await stage.interrupts.guard(ask(client, "undo", params))
+        left = await stage.interrupts.guard(ask(client, "list", {})) if json.get("conflicts") else []
+        typed = {each.get("id") for each in left if each.get("editedByUser")}
         is_dirty = client.workspace.is_dirty
     if options.as_json:
         stage.show.json(json)
     else:
         tell_undone(stage.show, json)
+        if not params.get("typed") and any(each["hunk"] in typed for each in json.get("conflicts", [])):
+            stage.show.line(TYPED)
     return SOMETHING_FAILED if json.get("conflicts") or is_dirty else ALL_LANDED
 
 

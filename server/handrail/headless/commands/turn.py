@@ -99,7 +99,7 @@ async def _take_turn(client: Client, asked: dict[str, Any], stage: Stage) -> Any
     try:
         return await guard(asyncio.shield(waiting))
     except InterruptedByUserError:
-        stage.show.note("stopping the turn; interrupt again to stop waiting for it")
+        stage.show.note("stopping the turn; press Ctrl-C again to quit at once")
         await guard(client.request("handrail/turn/cancel", turn, timeout_s=CANCEL_TIMEOUT_S))
         ended, _ = await guard(asyncio.wait((waiting,), timeout=CANCEL_TIMEOUT_S))
         if not ended:

@@ -18,7 +18,7 @@ from handrail.core.policy.place import ASKED, Place
 from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError, Document, Ports
 
-APPEARED = "These files appeared while a command was running. They were moved away until you answer."
+APPEARED = "They appeared while a command was running, and were moved away until you answer."
 NOTHING_CHANGED = CommandEffects()
 
 
@@ -44,9 +44,13 @@ def tell_layers(printed: CommandReport, ports: Ports, console: Console) -> tuple
         paths.append(path)
         if layer not in console.named:
             console.named.add(layer)
-            said = f"{path} is not covered by checkpoints, so commands write there to a separate layer"
-            kept = "which handrail keeps for a week after the server ends (see `handrail layer list`)"
-            console.notice(f"{said}, {kept}: {layer}", False)
+            said = (
+                f"The command did not change {path}, because checkpoints do not include it. What the "
+                "command wrote there is in a separate copy, a layer, which only later commands see: "
+                f"{layer}. `handrail layer list` shows how to copy it into the folder. handrail deletes it "
+                "a week after the server has ended."
+            )
+            console.notice(said, False)
     return tuple(paths)
 
 
@@ -70,12 +74,14 @@ def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]
     notes = []
     if printed.unsearched:
         notes.append(
-            f"handrail could not check for new files that run later, such as git hooks: {printed.unsearched}."
+            "handrail could not check whether files appeared that other programs run by themselves, such as "
+            f"git hooks: {printed.unsearched}. Check this before you use git or open the folder in an editor."
         )
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
         notes.append(
-            "These files contain keys, or other programs may run them later, but they could not be moved "
-            f"away: {', '.join(stuck)}."
+            "These files appeared while the command was running. They may hold keys, or other programs may "
+            f"run them. handrail could not move them away: {', '.join(stuck)}. Look at them, and delete what "
+            "should not be there."
         )
     if printed.left:
         paths = ", ".join(_path(uri, ports) for uri in printed.left)
@@ -101,7 +107,7 @@ async def ask(
     paths = ", ".join(_path(each.uri, ports) for each in moved)
     content = "".join(_content(each, ports) for each in moved)
     away: Sequence[Appeared] = moved
-    if await console.keeps(paths, f"{_why(moved, ports)} {APPEARED}", content):
+    if await console.keeps(paths, f"{APPEARED} {_why(moved, ports)}", content):
         again, away = await _return(moved, ports, step)
         changes = (*effects.changes, *again.changes)
         effects = replace(effects, changes=changes, checkpoint=again.checkpoint or effects.checkpoint)

@@ -75,7 +75,7 @@ def edited_note(paths: Sequence[str]) -> str:
 
 def layered_note(paths: Sequence[str]) -> str:
     """Names what was changed only in layers."""
-    said = f"Changed in a layer that later commands see, but not in the workspace: {_some(paths)}."
+    said = f"Changes in these folders are not in the workspace; only later commands see them: {_some(paths)}."
     return said if paths else ""
 
 

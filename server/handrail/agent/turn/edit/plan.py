@@ -29,6 +29,7 @@ from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 from handrail.values import dataclass, replace
 
+FITS = "This edit fits"  # begins the failure of each edit that was held back for another one
 LIMIT_DIFF_CHARS = 100_000  # a longer diff does not help people
 LIMIT_CANDIDATES = 10  # of one failure; more would help no one
 
@@ -198,7 +199,7 @@ def _hold_back(part: Part, bad: Part) -> Part:
         return part
     if not part.planned.edits and part.mutation.hunk is not None:
         return part
-    hunk = f"hunk {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
+    hunk = f"edit {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
     failure = fits_alone(part, f"{hunk}{bad.mutation.path}")
     return replace(part, planned=replace(failure, near=candidates_of(part, part.text)))
 
@@ -208,7 +209,7 @@ def fits_alone(part: Part, bad: str) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
-        message=f"This edit fits, but {bad}, which was sent with it, does not, so nothing was changed.",
+        message=f"{FITS}, but another one does not: {bad}. So nothing was changed.",
         steps=("Fix the edit that does not fit, then send the call again.", "Or send this edit alone."),
     )
 

@@ -234,6 +234,7 @@ class _Once:
             return f"was not run: {judged.failure.message.rstrip('.')}"
         if isinstance(judged, verdict.Allow):
             return ""
+        example = f'such as {{"tool": "terminal", "match": "{self.check.program} *", "verdict": "allow"}}'
         parts = (
             rules.decision_for_part(rights.rules, TOOL, ToolKind.COMMAND, each) for each in line_.parsed.parts
         )
@@ -241,12 +242,15 @@ class _Once:
             rules.decision_for_line(rights.rules, TOOL, ToolKind.COMMAND, line_.parsed),
             *parts,
         ):
-            return "was not run: a rule of handrail.approvals asks about it, and a check cannot ask"
+            return (
+                "was not run: a rule of handrail.approvals asks about it, and a check cannot ask; add a "
+                f"rule below it that allows the check, {example}"
+            )
         if request.looks:
             return ""
         return (
             "was not run: no sandbox contains commands here, so a rule of handrail.approvals must allow it, "
-            f'such as {{"tool": "terminal", "match": "{self.check.program} *", "verdict": "allow"}}'
+            f"{example}"
         )
 
     async def _read(
@@ -284,7 +288,8 @@ class _Once:
                 return self.unknown(f"took longer than {limit_s:g} s and was stopped", is_final=True)
             case End.EXITED if code in NOT_RUN:
                 where = " in the sandbox" if self.available.by else ""
-                why = f"could not be run{where} (exit code {code})" + _quote_output(ran.output)
+                said = _first_row(ran.output)
+                why = f"could not be run (exit code {code}{where}){f': {said}' if said else ''}"
                 return self.unknown(why, is_final=True)
             case End.EXITED if code < 0 or code > SIGNALLED:
                 return self.unknown(f"was terminated by signal {-code if code < 0 else code - SIGNALLED}")
@@ -331,5 +336,11 @@ def _by_document(
 
 def _quote_output(output: str) -> str:
     """Returns the beginning of the output in parentheses; empty if there is none."""
+    row = _first_row(output)
+    return f" ({row})" if row else ""
+
+
+def _first_row(output: str) -> str:
+    """Returns the beginning of the output; empty if there is none."""
     row = next((row.strip() for row in output.split("\n") if row.strip()), "")
-    return f" ({sanitize.clean(row, SAID_CHARS)})" if row else ""
+    return sanitize.clean(row, SAID_CHARS) if row else ""

@@ -46,7 +46,8 @@ def find_command(words: Sequence[str], text: str) -> Known | str:
         return known
     said = " ".join(text.split())
     said = said if len(said) <= SHOWN_CHARS else said[: SHOWN_CHARS - 1] + "…"
-    return f"`{said}` is not known to be read-only{f', because of {known}' if known else ''}."
+    why = f", because {'' if known.startswith('it ') else 'of '}{known}" if known else ""
+    return f"`{said}` is not known to be read-only{why}."
 
 
 def _find_command(words: Sequence[str]) -> Known | str:
@@ -79,7 +80,7 @@ def _git(arguments: Sequence[str]) -> Known:
         if ":" in each and not git.IN_TREE.fullmatch(each):
             raise UnknownError(f"`{each}`")
     if name == "cat-file" and "-p" in meant.given and not all(":" in each for each in meant.objects):
-        raise UnknownError("an object without a path")
+        raise UnknownError("it may show a protected file")
     shows = git.shows_content(row, meant.given)
     return Known(
         arguments=(*git.options(), *before, *name.split(), *row.added, *rest),
@@ -96,4 +97,4 @@ def _subcommand(rest: list[str]) -> tuple[str, Row, list[str]]:
         name = " ".join(rest[:count])
         if name in git.SUBCOMMANDS:
             return name, git.SUBCOMMANDS[name], rest[count:]
-    raise UnknownError(f"`{rest[0]}`" if rest else "the missing subcommand")
+    raise UnknownError(f"`{rest[0]}`" if rest else "it names no subcommand")
