@@ -25,10 +25,10 @@ from handrail.ports import CheckpointError
 TIMEOUT_S = 10.0
 
 GIT = "git"  # started in one place
-# Programs that features use, and what is missing without them.
+# Programs that features use, and what is worse without them.
 PROGRAMS: tuple[tuple[str, str], ...] = (
-    (GIT, "checkpoints of what commands change in larger folders"),
-    ("rg", "fast search in large workspaces (a slower search is built in)"),
+    (GIT, "handrail cannot undo what commands change in larger folders"),
+    ("rg", "search in large workspaces is slower"),
 )
 
 
@@ -55,10 +55,10 @@ def report(
         f"handrail {__version__}",
         f"{_mark(sound)} Python {platform.python_version()} ({sys.executable})",
     ]
-    for program, purpose in PROGRAMS:
+    for program, lack in PROGRAMS:
         version = _version(program)
         lines.append(
-            f"{_mark(True)} {version}" if version else f"-  {program} is missing; needed for {purpose}"
+            f"{_mark(True)} {version}" if version else f"-  {program} is missing. Without it, {lack}."
         )
     folder, usable = _state_folder(state)
     lines += [
@@ -129,4 +129,5 @@ def _state_folder(state: Callable[[], Path]) -> tuple[str, bool]:
         there = there.parent
     with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=there):
         return str(folder), True
-    return f"{folder} (not writable: no checkpoints can be taken, so edits will be refused)", False
+    wrong = "not writable, so handrail takes no checkpoints and refuses edits"
+    return f"{folder} ({wrong}; make it writable, or set XDG_STATE_HOME to another folder)", False

@@ -451,7 +451,7 @@ async def test_a_model_that_cannot_be_prepared_for_a_reason_of_ours_ends_the_tur
         preparing.append(threading.current_thread())
         raise ZeroDivisionError
 
-    with pytest.raises(ProviderError, match="See handrail's log"):
+    with pytest.raises(ProviderError, match=r"could not be set up\. The details are in its log"):
         await anext(Remote(address).complete(HELLO, []))
     preparing[0].join()
     assert [each.exc_type for each in logged] == [ZeroDivisionError]

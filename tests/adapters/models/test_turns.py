@@ -210,7 +210,7 @@ def test_which_provider_a_setting_names(tmp_path: Path) -> None:
     kept = ModelChoice(model="ollama:m")
     assert choose(kept) is choose(kept)
     for wrong in ("nonsense", "", "record:x", "scripted:"):
-        with pytest.raises(ProviderError, match="is not a model"):
+        with pytest.raises(ProviderError, match="does not name a provider and its model"):
             choose(ModelChoice(model=wrong))
 
 

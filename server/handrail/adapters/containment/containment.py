@@ -114,9 +114,8 @@ class Containment:
         by = f"bubblewrap {version} ({found.program})"
         why = self._no_work()
         if not why and not found.overlays:
-            return Available(
-                by=by, works=True, why_not="it has no overlays, so ignored folders are read-only"
-            )
+            why = f"commands cannot write in folders that git ignores, because {found.why_no_overlays}"
+            return Available(by=by, works=True, why_not=why)
         return Available(by=by, works=not why, why_not=why)
 
     def _container(self) -> tuple[Bubblewrap | Landlock | None, str]:

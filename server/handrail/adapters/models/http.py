@@ -138,7 +138,8 @@ def _what(body: bytes) -> str:
     """Describes a response, for people."""
     kind = "a web page" if body.startswith(b"<") else "a response that is not a stream"
     said = " ".join(TAG.sub(" ", body[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
-    return f"The server sent {kind} instead of an answer: {said!r}. Check the address (handrail.baseUrl)."
+    where = "Check the address (handrail.baseUrl)."
+    return f"The model's server sent {kind} instead of an answer: {said!r}. {where}"
 
 
 def client(base_url: str) -> Client:

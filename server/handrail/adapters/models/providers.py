@@ -78,7 +78,8 @@ def unknown_model(model: str) -> str:
     if model == "paste" or is_remote or (model.startswith(SCRIPTED) and model != SCRIPTED):
         return ""
     return (
-        f"{model!r} is not a model. In the setting handrail.model, or as --model in a terminal, use 'paste', "
-        "'editor', 'editor:NAME', 'scripted:FILE', 'record:FILE.json:MODEL', or a model such as "
-        "'openai-chat:NAME', 'openai-responses:NAME', 'anthropic:NAME' or 'ollama:NAME'."
+        f"{model!r} does not name a provider and its model. In the setting handrail.model, or as --model "
+        "in a terminal, write PROVIDER:NAME: 'openai:NAME', 'openai-chat:NAME', 'openai-responses:NAME', "
+        "'anthropic:NAME' or 'ollama:NAME'. Or write 'paste', 'editor', 'editor:NAME', 'scripted:FILE' or "
+        "'record:FILE.json:MODEL'."
     )

@@ -19,7 +19,7 @@ from handrail.adapters.models.address import Address
 from handrail.adapters.models.worker.parent import ModelWorker
 from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import Message, Piece, ToolOffer
-from handrail.ports.errors import ProviderError
+from handrail.ports.errors import SEE_LOG, ProviderError
 
 if TYPE_CHECKING:
     from handrail.adapters.models.stream import Engine
@@ -118,7 +118,7 @@ async def _in_thread(call: Callable[[], T]) -> T:
     opened: asyncio.Future[T] = loop.create_future()
 
     def work() -> None:
-        result: T | ProviderError = ProviderError("The model could not be set up. See handrail's log.")
+        result: T | ProviderError = ProviderError(f"The model could not be set up. {SEE_LOG}")
         try:
             result = call()
         except ProviderError as error:
