@@ -224,13 +224,13 @@ async def test_a_picture_is_shown_to_a_model_that_sees(stage: Stage, door: Door)
 
 
 UNKNOWN = {
-    "Ask @someone about @no_such_symbol.": "@someone, @no_such_symbol: the file does not exist, so only the "
-    "name was sent to the model.",
-    "Fix the @selction and @Problems.": "@selction, @Problems: the file does not exist, so only the name was "
+    "Ask @someone about @no_such_symbol.": "@someone, @no_such_symbol: no such files exist, so only "
+    "their names were sent to the model.",
+    "Fix the @selction and @Problems.": "@selction, @Problems: no such files exist, so only their names were "
     "sent to the model. Did you mean @selection or @problems?",
     " ".join(
         f"@n{number}" for number in range(9)
-    ): "@n0, @n1, @n2, @n3, @n4 and 4 more: the file does not exist, so only the name was sent to the model.",
+    ): "@n0, @n1, @n2, @n3, @n4 and 4 more: no such files exist, so only their names were sent to the model.",
     "/usr is full, why?": "`/usr` is not a command, so the message was sent to the model unchanged.",
     "/undo\nand try again": "`/undo` was sent to the model as text. To run the command, write it alone on "
     "one line.",
@@ -263,7 +263,7 @@ async def test_of_many_names_that_stand_for_nothing_some_are_said(stage: Stage, 
     async with scene(stage, 1) as here:
         await door(here.editor, " ".join(f"@no/{number}.py" for number in range(30)))
         assert len(here.told) == 11
-        assert here.told[-1].endswith("not shown to the model, and are not listed: 20.")
+        assert here.told[-1].endswith("20 more mentions match nothing, or are not shown to the model.")
 
 
 @every_door

@@ -46,7 +46,7 @@ async def test_a_denied_edit_is_no_failure(
     assert (stage.root / "a.txt").read_text() == "one\n"
     assert [each for each in editor.published if each["diagnostics"]] == []
     assert await editor.request("failure.list") == []
-    assert editor.progressed[-1]["message"] == f"1 landed, {len(denied)} denied"
+    assert editor.progressed[-1]["message"] == f"1 edit landed, {len(denied)} denied"
     assert not [each for each in editor.traffic if "window/logMessage" in each and "denied" in each]
 
 
@@ -59,7 +59,7 @@ async def test_a_denied_command_is_no_failure(stage: Stage, habits: Habits) -> N
     assert report["outcomes"] == []
     assert not (stage.root / "made.txt").exists()
     assert editor.published == []
-    assert editor.progressed[-1]["message"] == "0 landed"
+    assert editor.progressed[-1]["message"] == "0 edits landed"
 
 
 @vscode

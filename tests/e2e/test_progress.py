@@ -46,7 +46,7 @@ async def test_progress_of_a_turn_that_edits(stage: Stage, editor: Editor) -> No
     if shown:
         assert (shown[0]["title"], shown[0]["message"]) == ("handrail", "a.txt")
         assert "a.txt" in shown[1]["message"]
-        assert shown[-1]["message"] == "1 landed, 1 did not"
+        assert shown[-1]["message"] == "1 edit landed, 1 did not"
 
 
 async def test_what_a_command_changed_is_not_counted_as_edits(stage: Stage, habits: Habits) -> None:
@@ -56,7 +56,7 @@ async def test_what_a_command_changed_is_not_counted_as_edits(stage: Stage, habi
     model = stage.script(answer("", patch("a.txt", "one", "1")), answer("", command), answer("Done."))
     editor = await stage.start(habits, settings={**model, **allowed})
     shown = await sound(editor, (await editor.turn("Go."))["turn"])
-    assert not shown or shown[-1]["message"] == "1 landed, commands changed 2 files"
+    assert not shown or shown[-1]["message"] == "1 edit landed, commands changed 2 files"
 
 
 async def test_progress_ends_on_every_path(stage: Stage, habits: Habits) -> None:

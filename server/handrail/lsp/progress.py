@@ -267,7 +267,9 @@ def _counts(state: _Shown) -> str:
     changed = (Status.LANDED, True)
     of = Counter(status for status, is_command in state.outcomes.values() if (status, is_command) != changed)
     by_commands = list(state.outcomes.values()).count(changed)
-    counts = [f"{of[Status.LANDED] + of[Status.ALREADY]} landed"] if of or not by_commands else []
+    landed = of[Status.LANDED] + of[Status.ALREADY]
+    edits = "1 edit landed" if landed == 1 else f"{landed} edits landed"
+    counts = [edits] if of or not by_commands else []
     counts += [f"{of[Status.FAILED]} did not"] if of[Status.FAILED] else []
     counts += [f"{of[Status.DENIED]} denied"] if of[Status.DENIED] else []
     files = "file" if by_commands == 1 else "files"

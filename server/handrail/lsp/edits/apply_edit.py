@@ -139,8 +139,8 @@ class ApplyEdit:
             code=Code.EDIT_REJECTED,
             message=f"{why} Nothing was changed.",
             steps=(
-                "Ask the user to close the document; unless handrail.edits.closedDocuments is editor, "
-                "handrail then edits the file on disk.",
+                "Ask the user to close the document. handrail then edits the file on disk, unless the "
+                "setting handrail.edits.closedDocuments is `editor`.",
                 "Or convert its line endings.",
             ),
         )

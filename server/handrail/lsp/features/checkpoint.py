@@ -100,9 +100,13 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
     for conflict in report.conflicts[:CONFLICTS_SHOWN]:
         state.say(f"{state.show_path(conflict.uri)} was not restored: {conflict.reason}")
     if more := len(report.partial[CONFLICTS_SHOWN:]):
-        state.say(f"Documents restored in part that are not listed: {more}.")
+        state.say(f"{_more_documents(more)} restored only in part.")
     if more := len(report.conflicts[CONFLICTS_SHOWN:]):
-        state.say(f"Documents not restored that are not listed: {more}.")
+        state.say(f"{_more_documents(more)} not restored.")
+
+
+def _more_documents(count: int) -> str:
+    return "1 more document was" if count == 1 else f"{count} more documents were"
 
 
 def tidy_later(state: State) -> None:

@@ -18,8 +18,11 @@ TIMEOUT_S = 5.0
 SETTLE_S = 90.0  # a turn goes on with what is known if the client has not told its settings by then
 POLL_S = 0.1  # how soon it is seen that the user has stopped waiting
 SETS_MODELS = "chat"  # the service of clients in which models and addresses are chosen from lists
-KNOWN = "handrail keeps the last known settings."
-STRICTLY = "handrail uses the defaults, and asks before every edit and command."
+KNOWN = "Until it does, handrail keeps the last known settings."
+STRICTLY = (
+    "Until it does, handrail uses the defaults, and asks before every edit and command. Restart the "
+    "editor. If that does not help, check how its configuration starts handrail."
+)
 
 
 async def wait_for_settings(state: State) -> None:
@@ -37,7 +40,7 @@ async def wait_for_settings(state: State) -> None:
         waiting.cancel()
         timer.cancel()
     if not state.settled.is_set():
-        give_up(state, "has not answered workspace/configuration")
+        give_up(state, "has not sent handrail's settings")
 
 
 def give_up(state: State, why: str) -> None:
@@ -65,10 +68,10 @@ async def pull(state: State) -> None:
             lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items=items)
         )
     except JsonRpcException as error:
-        give_up(state, f"did not send its settings ({error.message})")
+        give_up(state, f"did not send handrail's settings ({error.message})")
         return
     if not isinstance(answer, list | tuple) or not answer:
-        give_up(state, "sent an empty answer to workspace/configuration")
+        give_up(state, "did not send handrail's settings (its answer was empty)")
     elif number > state.pulled:
         state.pulled = number
         settle(state, answer[0], answer[1] if len(answer) > 1 else None)

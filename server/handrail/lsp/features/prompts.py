@@ -38,8 +38,8 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
     if not here:
         where = f"line {params.line + 1} of {surfaces.line(place.path)}"
         raise Refused(
-            f"No comment at {where} begins with `handrail:`. It may have been changed or removed. Choose a "
-            f"line of such a comment, or write one there."
+            f"No comment at {where} begins with `handrail:`. You may have changed or removed it. Choose a "
+            "line of such a comment, or write one there."
         )
     return await _send(state, place, content, here[0])
 

@@ -99,7 +99,7 @@ def tell_undone(state: State, undone: protocol.ReviewUndone) -> None:
         texts = f"Now: {_short(each.now)}\nWithout the change: {_short(each.before)}"
         state.say(f"A change in {path} was not undone. {each.reason}\n{texts}")
     if more := len(undone.conflicts[CONFLICTS_SHOWN:]):
-        state.say(f"Changes not undone that are not listed: {more}.")
+        state.say(f"{'1 more change was' if more == 1 else f'{more} more changes were'} not undone.")
     if undone.why is not None:
         review_page.show_comment_line(state, undone.why)
 

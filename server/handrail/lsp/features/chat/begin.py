@@ -73,4 +73,5 @@ def _tell(state: State, pointed: mentioned.ResolvedMentions) -> None:
     for problem in pointed.problems[:LIMIT_TOLD]:
         state.say(problem)
     if more := len(pointed.problems[LIMIT_TOLD:]):
-        state.say(f"Mentions that match nothing or are not shown to the model, and are not listed: {more}.")
+        them = "mention matches nothing, or is" if more == 1 else "mentions match nothing, or are"
+        state.say(f"{more} more {them} not shown to the model.")

@@ -87,7 +87,13 @@ def _unknown(names: Sequence[str]) -> str:
     if more := len(names[LIMIT_UNKNOWN:]):
         listed += f" and {more} more"
     hint = f" Did you mean {' or '.join(meant)}?" if meant else ""
-    return f"{listed}: the file does not exist, so only the name was sent to the model.{hint}"
+    one = not names[1:]
+    why = (
+        "the file does not exist, so only its name was"
+        if one
+        else "no such files exist, so only their names were"
+    )
+    return f"{listed}: {why} sent to the model.{hint}"
 
 
 async def _document(state: State, named: Mention, pointed: ResolvedMentions) -> str:
