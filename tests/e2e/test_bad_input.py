@@ -125,7 +125,7 @@ async def test_a_protected_file_is_asked_for(stage: Stage, habits: Habits, answe
     assert statuses(report) == ["landed" if answered == "allow" else "denied"]
     (question,) = editor.questions
     assert ".env" in question["message"]
-    assert "secrets of an environment" in question["message"], "why it is asked"
+    assert "secrets such as passwords" in question["message"], "why it is asked"
     assert [each["title"] for each in question["actions"]] == ["No", "Show"]
     now = editor.desk.documents.get(path.as_uri())
     assert (now.text if now else path.read_text()) == f"KEY={'two' if answered == 'allow' else 'one'}\n"
@@ -144,7 +144,7 @@ async def test_a_client_that_opted_in_is_asked_by_our_own_request(
     (question,) = editor.questions
     assert question["turn"] == report["turn"]
     assert (question["tool"], question["subject"]) == ("patch", ".env")
-    assert "secrets of an environment" in question["detail"]
+    assert "secrets such as passwords" in question["detail"]
     assert question["choices"] == ["deny", "allow", "session", "always"]
     asked = [each["event"] for each in editor.updates if each["event"]["kind"] == "approval"]
     assert [each.get("choice") for each in asked] == [None, "allow" if answered == "allow" else "deny"]

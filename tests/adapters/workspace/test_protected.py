@@ -87,7 +87,10 @@ def test_the_strictest_of_both_ends_of_a_link_holds(tmp_path: Path) -> None:
 def test_the_first_class_decides() -> None:
     found = protection_of(Path(".env"))
     assert found is not None
-    assert found.reason == "It may hold the secrets of an environment, and programs that run there read it."
+    assert (
+        found.reason
+        == "It may hold secrets such as passwords, which programs read when they start in this folder."
+    )
     assert protection_of(Path("src/a.py")) is None
     assert len({each.reason for each in PROTECTIONS}) == len(PROTECTIONS)
 

@@ -53,7 +53,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         is_secret=True,
     ),
     Protection(
-        reason="It may hold the secrets of an environment, and programs that run there read it.",
+        reason="It may hold secrets such as passwords, which programs read when they start in this folder.",
         patterns=".env* !.env*.example !.env*.sample !.env*.template",
         is_read=True,
         is_secret=True,
