@@ -40,9 +40,9 @@ class Code(StrEnum):
         "patch and what was expected there. Other failures have this code too: an edit that would fit was "
         "not made, or was reverted, because another edit of the same call did not land; new lines have an "
         "indentation that cannot be adapted to the document; or, in a document with CR and LF, the edit "
-        "would put a CR directly before an LF, so that two line endings become one. Correct the patch, or the "
-        "edit that did not land, and send it again. If line endings are mixed, convert the document to one "
-        "kind first.",
+        "would put a CR directly before an LF, so that two line endings become one. Correct the patch, or "
+        "the edit that did not land, and send it again. If line endings are mixed, convert the document to "
+        "one kind first.",
     )
     EMPTY_SEARCH = (
         "empty-search",
