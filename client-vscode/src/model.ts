@@ -15,7 +15,7 @@ const REFUSALS: Record<string, string> = {
   NoPermissions: vscode.l10n.t(
     "VS Code was not allowed to use its language model for Handrail. Start the turn again and allow it, or manage the access in the Accounts menu.",
   ),
-  Blocked: vscode.l10n.t("The editor's language model is blocked for now, by a quota or a filter."),
+  Blocked: vscode.l10n.t("The editor's language model did not answer, because of a quota or a filter. Send your message again later or in other words, or choose another model."),
   NotFound: vscode.l10n.t("The editor's language model is no longer available. Choose another one in handrail.model, or send your message again if it is “editor”."),
 };
 

@@ -31,7 +31,7 @@ const send = (message: FromView) => {
 };
 
 const list = h("div", { id: "items", role: "log", "aria-live": "off", "aria-label": l10n.t("Conversation") });
-const empty = h("p", { class: "remark empty" }, l10n.t("Ask about the workspace, or say what to change. You can keep, undo or restore every change."));
+const empty = h("p", { class: "remark empty" }, l10n.t("Ask about the workspace, or say what to change. You can keep or undo every change, and go back to before each turn."));
 const log = h("main", { tabindex: "0", "aria-label": l10n.t("Conversation") }, empty, list);
 const title = h("h1", {}, "");
 const server = h("div", { class: "remark", role: "status" });

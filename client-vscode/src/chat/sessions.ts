@@ -55,7 +55,7 @@ export class Sessions {
 
   /** Deletes a conversation for good, if the person confirms that. */
   async remove({ session, title }: Named): Promise<void> {
-    const placeholder = l10n.t("Delete “{0}” permanently? Changes to files stay, and can still be restored.", title || l10n.t("New conversation"));
+    const placeholder = l10n.t("Delete “{0}” permanently? Its changes to files stay, and you can still undo them.", title || l10n.t("New conversation"));
     const answers = [{ label: l10n.t("Keep it"), isYes: false }, { label: l10n.t("Delete"), isYes: true }];
     const chosen = await pick(answers, { title: l10n.t("Handrail: Delete Conversation"), placeholder });
     if (chosen === undefined || chosen === BACK || !chosen.isYes) return;

@@ -120,8 +120,8 @@ def _serve_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         type=float,
         default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
-        help="some editors block until a command of the language server has an answer: if one that edits "
-        "takes longer than this, answer `null`, and let the command continue (default: 0.5)",
+        help="seconds after which a command that edits is answered with `null`, while it continues; some "
+        "editors block until they have an answer (default: 0.5)",
     )
     server.add_argument(
         "--clock",

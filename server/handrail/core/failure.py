@@ -131,8 +131,9 @@ class Code(StrEnum):
     BLOCKED = (
         "blocked",
         "The path belongs to version control's own files, or to handrail's (`.handrail`), which no answer or "
-        "setting can unblock. Or a rule in your setting `handrail.approvals` blocks the call, or the mode "
-        "(`ask`, `plan`) or a workspace that you have not trusted allows no changes.",
+        "setting can unblock. Or your settings do not allow the call: to make it possible, change the rule "
+        "in `handrail.approvals` that blocks it, choose the mode `edit` instead of `ask` or `plan`, or trust "
+        "the workspace. Then send your message again.",
     )
     DENIED = (
         "denied",

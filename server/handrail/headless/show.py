@@ -68,7 +68,10 @@ class Show:
         if not isinstance(event, dict):
             return
         if params.get("seq") != self._next_seq:
-            self.note(f"updates are missing: got number {params.get('seq')}, expected {self._next_seq}")
+            self.note(
+                f"what is shown of this turn has gaps: the server's update {self._next_seq} did not arrive, "
+                f"but {params.get('seq')}"
+            )
         self._next_seq = params["seq"] + 1 if isinstance(params.get("seq"), int) else self._next_seq
         try:
             self._event(event, line_text)

@@ -70,10 +70,10 @@ BASE_URL = Setting(
         "handrail sends the key of the provider of `handrail.model` to this address. The address is only for "
         "the provider that was chosen when you set it. If you choose a model of another provider, handrail "
         "ignores `handrail.baseUrl` and `handrail.keyName`, and uses the new provider's own address and key; "
-        "in VS Code, a message offers to use both settings for the new provider too. If your settings are in "
-        "a file (Neovim, Emacs, a terminal), handrail uses the address that is in the file at its start for "
-        "the model in the same file; if the address was set for another provider before, a message tells "
-        "you."
+        "in VS Code, a message offers to use both settings for the new provider too. There is one exception: "
+        "if your settings are in a file (Neovim, Emacs, a terminal), handrail takes the address in it, when "
+        "it starts, to be meant for the model in it. A message tells you if the address was set for another "
+        "provider before."
     ),
 )
 KEY_NAME = Setting(
@@ -258,10 +258,11 @@ TERMINAL_ENVIRONMENT = Setting(
     scope=Scope.MACHINE,
     does=(
         "Names of environment variables, such as `MY_TOOL_HOME` or the pattern `MY_TOOL_*`, for commands to "
-        "inherit in addition to the usual ones (paths, language, terminal, toolchains). All commands inherit "
-        "them except read-only ones; so do commands that run in the sandbox without a question. A pattern "
-        "never matches a variable that may hold a key (`*KEY*`, `*TOKEN*`, `*PASS*` and the like) or that "
-        "changes how programs start; write such a name in full. No command inherits the model's key."
+        "inherit in addition to the usual ones (paths, language, terminal, toolchains). Commands that "
+        "handrail knows to be read-only do not inherit them. All other commands do, even if they run in the "
+        "sandbox without a question. A pattern never matches a variable that may hold a key (`*KEY*`, "
+        "`*TOKEN*`, `*PASS*` and the like) or that changes how programs start; write such a name in full. No "
+        "command inherits the model's key."
     ),
 )
 CHECKS = Setting(
@@ -276,10 +277,11 @@ CHECKS = Setting(
         "servers. The model is told about problems that did not exist before its edits. `{files}` stands for "
         "the paths of the documents. `format` says what the command prints: `lines` (`FILE:LINE:COLUMN: "
         "message` and the like) or `sarif`. `files` has patterns, as in .gitignore, for the documents to "
-        "check. `stdin`, if it is given, is a command that reads one document, `{file}`, from its standard "
-        "input. A check runs in the sandbox, where it cannot write, not even a cache; without a sandbox, a "
-        "rule of `handrail.approvals` must allow its command. The page *Models* of the documentation says "
-        "more about checks."
+        "check. `stdin` is optional: a command that reads the text of one document from its standard input, "
+        "so that unsaved text can be checked without bubblewrap too; `{file}` in it stands for the path of "
+        "the document. A check runs in the sandbox, where it cannot write, not even a cache; without a "
+        "sandbox, a rule of `handrail.approvals` must allow its command. The page *Models* of the "
+        "documentation says more about checks."
     ),
 )
 
@@ -344,7 +346,9 @@ REVIEW_MODE = Setting(
     choices=("pending", "keep", "off"),
     does=(
         "What happens to the agent's changes. `pending`: you can keep or undo each one at its place, at any "
-        "time. `keep`: they count as kept at once. `off`: changes are not tracked."
+        "time. `keep`: all of them count as kept at once, those that are pending when you choose it "
+        "too. `off`: handrail tracks no new changes, and hides those that are pending until you choose "
+        "`pending` again."
     ),
 )
 REVIEW_MARKS = Setting(

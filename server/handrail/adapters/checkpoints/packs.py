@@ -158,7 +158,7 @@ class Packs:
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""
-        for known, held in reversed(self._written.items()):  # where it is need not be looked up
+        for known, held in reversed(tuple(self._written.items())):  # where it is need not be looked up
             if name in held.extents:
                 with suppress(OSError, ValueError):
                     return pack.content(known, name, *held.extents[name])

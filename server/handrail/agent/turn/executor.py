@@ -157,7 +157,7 @@ class Executor:
         self._tools = {call.id: call.name for call in calls}
         done = output.failed_results(calls[output.LIMIT_CALLS :], output.SURPLUS)
         if done:
-            self._notice(calls[output.LIMIT_CALLS], f"{len(done):,} calls of the answer were over the limit.")
+            self._notice(calls[output.LIMIT_CALLS], output.surplus_notice(len(done)))
         try:
             await self._run(calls[: output.LIMIT_CALLS], order, done)
         except asyncio.CancelledError:

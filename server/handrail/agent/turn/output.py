@@ -85,6 +85,14 @@ class Live:
             self._held = ""
 
 
+def surplus_notice(count: int) -> str:
+    """What the user is told if an answer has *count* more calls than are run."""
+    return (
+        f"The model made more than {LIMIT_CALLS:,} tool calls in one answer. The others ({count:,}) were not "
+        "run, and the model is told so."
+    )
+
+
 def notice(call: ToolCall, text: str, ports: Ports, *, is_warning: bool) -> Notice:
     """Returns a notice about a call, without keys."""
     return Notice(call=call.id, text=redact.redact(text, ports.secrets()), is_warning=is_warning)

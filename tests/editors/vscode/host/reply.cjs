@@ -111,7 +111,7 @@ module.exports = {
     });
     const ended = await turn.report;
     assert.equal(ended.state, "failed");
-    assert.match(ended.reason, /blocked for now, by a quota or a filter\. Parrot says: .*Your quota is used up\./);
+    assert.match(ended.reason, /because of a quota or a filter\. .* or choose another model\. Parrot says: .*Your quota is used up\./);
     assert.equal(model.asked.length, 1);
   },
   "Stop ends a model's answer": async () => {

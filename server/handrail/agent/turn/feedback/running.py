@@ -249,8 +249,8 @@ class _Once:
         if request.looks:
             return ""
         return (
-            "was not run: no sandbox contains commands here, so a rule of handrail.approvals must allow it, "
-            f"{example}"
+            "was not run: commands do not run in a sandbox here, so a rule of handrail.approvals must allow "
+            f"it, {example}"
         )
 
     async def _read(
