@@ -140,7 +140,9 @@ APPROVALS = Setting(
         "(keys, settings of editors and agents, CI definitions), anything outside the workspace, commands "
         "that need more access, and commands in the background. Without the bubblewrap sandbox (see "
         "`handrail.sandbox`), it also asks about every command that it does not know to be read-only. No "
-        "rule can unblock version control's own files or handrail's (`.handrail`)."
+        "rule lets the agent's file tools read or edit version control's own files (such as `.git`) or "
+        "handrail's (`.handrail`). But a rule can allow a command that changes version control's files, such "
+        "as `git commit`."
     ),
 )
 OUTPUT_LIMIT = Setting(
@@ -165,8 +167,8 @@ SANDBOX = Setting(
         "Landlock, it also asks before every command that it does not know to be read-only. `ask`: handrail "
         "asks before every command that it does not know to be read-only, and still runs it in the sandbox. "
         "`off`: there is no sandbox, and handrail asks before every command that it does not know to be "
-        "read-only. On other systems there is no sandbox, and handrail asks as with `off`. The "
-        "environment variable HANDRAIL_SANDBOX overrides this."
+        "read-only. On macOS there is no sandbox, and handrail asks as with `off`. On Windows, it asks "
+        "before every command. The environment variable HANDRAIL_SANDBOX overrides this."
     ),
 )
 TERMINAL_SAVE = Setting(
