@@ -788,6 +788,8 @@ export interface ReviewConflict {
   now: string;
   /** The text that would be there without the change. */
   before: string;
+  /** Whether text that the user typed is the reason; `typed` removes that text too. */
+  editedByUser?: boolean;
 }
 
 /** The result of an undo. */

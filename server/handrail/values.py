@@ -29,15 +29,17 @@ else:
         """As `dataclasses.dataclass`."""
         if frozen and of is None and not options.keys() - SHORT:
             return lambda plain: _freeze(plain, options)
-        make = dataclasses.dataclass(frozen=frozen, **options)
-        return _thaw_nothing(make) if of is None else _thaw_nothing(make)(of)
+        make = _checked(dataclasses.dataclass(frozen=frozen, **options), frozen=frozen)
+        return make if of is None else make(of)
 
 
-def _thaw_nothing(make: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def _checked(make: Callable[[Any], Any], *, frozen: bool) -> Callable[[Any], Any]:
     """Returns *make*, for classes whose bases are not frozen here: the library would not notice."""
 
     def make_checked(plain: Any) -> Any:
         if any("_compared" in vars(base) for base in plain.__mro__[1:]):
+            if frozen:
+                raise TypeError(f"{plain.__qualname__} has a base that is frozen without these options.")
             raise TypeError("cannot inherit non-frozen dataclass from a frozen one")
         return make(plain)
 

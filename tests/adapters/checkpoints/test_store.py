@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import stat
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from handrail.adapters.checkpoints.packs import SEVERAL
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.checkpoints.record import SCHEMA
 from handrail.adapters.files.disk import uri_of
+from handrail.core.checkpoint import Limits
 from handrail.ports import CheckpointError
 
 
@@ -87,9 +89,8 @@ async def test_gits_own_housekeeping_does_no_harm(repo: ShadowRepo, root: Path) 
         ["repack", "-q", "-adb", "--write-midx"],
         ["multi-pack-index", "write"],
         ["repack", "-q", "-d", "--geometric=2", "--write-midx"],
-        ["pack-refs", "--all"],
     ],
-    ids=["gc", "graphs", "bitmap", "midx-of-repack", "midx", "geometric", "refs"],
+    ids=["gc", "graphs", "bitmap", "midx-of-repack", "midx", "geometric"],
 )
 async def test_what_git_keeps_about_objects_that_go_goes_too(
     repo: ShadowRepo, root: Path, foreign: list[str]
@@ -108,8 +109,53 @@ async def test_what_git_keeps_about_objects_that_go_goes_too(
     for number in range(5, 5 + 2 * SEVERAL):
         await change(repo, step(turn=f"t-{number}"), root / "a", b"%d" % number)
     assert (await repo.verify()).problems == ()
+    there = {path.name for path in (repo.folder / "objects" / "pack").iterdir()}
+    assert {Path(name).stem + ".pack" for name in there} <= there, "nothing is left of a pack that is gone"
     assert git(repo, "log", "--format=%s", "refs/handrail/turns/t-4") == "Patch a file\n"
     assert (await plan(repo, "t-3"))[uri_of(root / "a")].before.raw == b"2"
+
+
+async def test_a_graph_that_cannot_be_removed_keeps_nothing_from_being_written(
+    repo: ShadowRepo, root: Path, tmp_path: Path
+) -> None:
+    (root / "a").write_bytes(b"0")
+    await repo.ensure(step(), targets(root / "a"))
+    (repo.folder / "objects" / "info" / "commit-graphs").symlink_to(tmp_path)
+    (root / "a").write_bytes(b"1")
+    await repo.record(step(), targets(root / "a"))
+    for number in range(2, 2 + 2 * SEVERAL):
+        await change(repo, step(turn=f"t-{number}"), root / "a", b"%d" % number)
+    assert len(list(repo.folder.glob("objects/pack/*.pack"))) <= SEVERAL
+
+
+async def test_packing_for_room_leaves_no_graph_of_what_went(repo: ShadowRepo, root: Path) -> None:
+    chance = random.Random(1)
+    (root / "a").write_bytes(chance.randbytes(300_000))
+    for number in range(1, 9):
+        await change(repo, step(turn=f"t-{number}"), root / "a", chance.randbytes(300_000))
+    git(repo, "gc", "-q", "--prune=now")
+    assert (repo.folder / "objects" / "info" / "commit-graph").exists()
+    repo.set_limits(Limits(max_bytes=1_500_000))
+    assert (await repo.prune(())).removed
+    assert (await repo.verify()).problems == ()
+
+
+@pytest.mark.damage
+@pytest.mark.parametrize("left", [None, 100], ids=["gone", "cut"])
+async def test_a_large_document_is_kept_again_if_only_this_server_could_find_it(
+    repo: ShadowRepo, state: Path, root: Path, left: int | None
+) -> None:
+    for name in ("a", "b"):
+        (root / name).write_bytes(b"x" * 200_000)
+    await change(repo, step(turn="t-1"), root / "a", b"1")
+    for path in repo.folder.glob("objects/pack/*.idx"):
+        raw = path.read_bytes()
+        path.unlink()
+        if left is not None:
+            path.write_bytes(raw[:left])
+    await change(repo, step(turn="t-2"), root / "b", b"2")
+    (each,) = await shadow(state, root).restore_plan("t-2")
+    assert each.before.raw == b"x" * 200_000
 
 
 # ---- What goes wrong --------------------------------------------------------------------------------

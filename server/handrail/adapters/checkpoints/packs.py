@@ -7,6 +7,7 @@ packs are skipped, and neither joined nor removed.
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -21,6 +22,8 @@ from dulwich.pack import Pack
 from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE, Entry, Held
 
+logger = logging.getLogger(__name__)
+
 SMALL_BYTES = 64_000  # of a pack that is made one with others: written again in no time
 SEVERAL = 6  # small packs: each has to be looked into for what is read
 LARGE_BYTES = 64_000_000  # of a pack that is left to git
@@ -28,17 +31,29 @@ READ_BYTES = 1_000_000  # of a pack whose index is read as a whole
 MANY_PACKS = 40  # to open them all takes longer than to write one
 PACK_SUFFIXES = (".idx", ".bitmap", ".rev", ".mtimes", ".pack")  # git may have added some
 # What git has made, at the user's command, to find things faster: it may name packs and commits that go.
-CACHES = ("pack/multi-pack-index", "info/commit-graph", "info/commit-graphs")
+CACHES = (
+    "pack/multi-pack-index",
+    "pack/multi-pack-index.d",
+    "info/commit-graph",
+    "info/commit-graphs",
+)
 
 
 def remove_caches(objects: Path) -> None:
-    """Removes what git keeps about all the objects in a folder; without it, git looks at them itself."""
+    """
+    Removes what git keeps about all the objects in a folder; without it, git looks at them itself.
+
+    What cannot be removed stays: only git uses it, and `verify` tells.
+    """
     for cache in CACHES:
         path = os.path.join(objects, cache)
         if os.path.lexists(path):
-            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
-            for bitmap in objects.glob(f"{cache}-*"):
-                bitmap.unlink(missing_ok=True)
+            try:
+                shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+                for bitmap in objects.glob(f"{cache}-*"):
+                    bitmap.unlink(missing_ok=True)
+            except OSError as error:
+                logger.warning("%s, which names objects that go, could not be removed: %s", path, error)
 
 
 class Packs:

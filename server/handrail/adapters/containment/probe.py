@@ -90,7 +90,7 @@ class Bubblewrap:
     def why_no_overlays(self) -> str:
         """Why it has no layers here, and what to do, as words for the end of a sentence."""
         if self.version >= WITH_OVERLAYS:
-            return "the kernel does not let ordinary users make overlays"
+            return "overlays do not work here; mostly, the kernel does not let ordinary users make them"
         return "this bubblewrap has no overlays; install bubblewrap 0.11 or newer"
 
 

@@ -42,6 +42,7 @@ class Conflict:
     Attributes:
         now: The current text.
         before: The text without the hunk.
+        is_typed: Whether text that the user typed is the reason.
     """
 
     hunk: str
@@ -49,6 +50,7 @@ class Conflict:
     reason: str
     now: str
     before: str
+    is_typed: bool
 
 
 @dataclass(kw_only=True)
@@ -238,5 +240,10 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
 def _conflict(pending: Pending, hunk: Hunk, reason: str) -> Conflict:
     now = pending.document.rows if pending.is_new else hunk.rows
     return Conflict(
-        hunk=hunk.id, uri=pending.uri, reason=reason, now="".join(now), before="".join(hunk.before)
+        hunk=hunk.id,
+        uri=pending.uri,
+        reason=reason,
+        now="".join(now),
+        before="".join(hunk.before),
+        is_typed=reason is TYPED,
     )

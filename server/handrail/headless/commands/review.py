@@ -94,14 +94,12 @@ async def _keep(options: Options, params: Params, stage: Stage) -> int:
 async def _undo(options: Options, params: Params, stage: Stage) -> int:
     async with client_of(options, stage) as client:
         json = await stage.interrupts.guard(ask(client, "undo", params))
-        left = await stage.interrupts.guard(ask(client, "list", {})) if json.get("conflicts") else []
-        typed = {each.get("id") for each in left if each.get("editedByUser")}
         is_dirty = client.workspace.is_dirty
     if options.as_json:
         stage.show.json(json)
     else:
         tell_undone(stage.show, json)
-        if not params.get("typed") and any(each["hunk"] in typed for each in json.get("conflicts", [])):
+        if any(each.get("editedByUser") for each in json.get("conflicts", [])):
             stage.show.line(TYPED)
     return SOMETHING_FAILED if json.get("conflicts") or is_dirty else ALL_LANDED
 

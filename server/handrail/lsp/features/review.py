@@ -84,6 +84,7 @@ async def undo(state: State, params: protocol.ReviewUndoParams) -> protocol.Revi
                 reason=each.reason,
                 now=each.now,
                 before=each.before,
+                edited_by_user=each.is_typed,
             )
             for each in result.conflicts
         ],

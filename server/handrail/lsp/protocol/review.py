@@ -164,6 +164,7 @@ class ReviewConflict:
         reason: Why it was not undone, in a sentence.
         now: The text that is there now.
         before: The text that would be there without the change.
+        edited_by_user: Whether text that the user typed is the reason; `typed` removes that text too.
     """
 
     hunk: str
@@ -171,6 +172,7 @@ class ReviewConflict:
     reason: str
     now: str
     before: str
+    edited_by_user: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
