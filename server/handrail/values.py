@@ -29,11 +29,11 @@ else:
         """As `dataclasses.dataclass`."""
         if frozen and of is None and not options.keys() - SHORT:
             return lambda plain: _freeze(plain, options)
-        make = _checked(dataclasses.dataclass(frozen=frozen, **options), frozen=frozen)
+        make = _check_bases(dataclasses.dataclass(frozen=frozen, **options), frozen=frozen)
         return make if of is None else make(of)
 
 
-def _checked(make: Callable[[Any], Any], *, frozen: bool) -> Callable[[Any], Any]:
+def _check_bases(make: Callable[[Any], Any], *, frozen: bool) -> Callable[[Any], Any]:
     """Returns *make*, for classes whose bases are not frozen here: the library would not notice."""
 
     def make_checked(plain: Any) -> Any:
