@@ -229,7 +229,10 @@ async def test_uncontained_a_check_needs_a_rule(stage: Stage) -> None:
     )
     await editor.turn("Write.")
     (told,) = results(stage)
-    assert "whether the edit caused problems in poem.txt. The check `python3` was not run: no sandbox" in told
+    assert (
+        "whether the edit caused problems in poem.txt. The check `python3` was not run: commands do not"
+        in told
+    )
     (notice,) = notices(editor)
     assert '{"tool": "terminal", "match": "python3 *", "verdict": "allow"}' in notice
 
