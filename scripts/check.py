@@ -43,7 +43,7 @@ def main() -> int:
     """Run every step; stop at the first that fails."""
     options, rest = _parser().parse_known_args()
     python = environment.ensure(("test",) if options.core else EXTRAS, is_own=options.own)
-    # Tests start thousands of processes: without these files, each of them would compile all modules again.
+    # Tests start thousands of processes. Without .pyc files, each of them would compile all modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PATH"] = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
     if options.all:

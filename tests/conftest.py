@@ -54,7 +54,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
-    """A long text does not become a part of a test's name, and each worker sends all names."""
+    """Keeps long texts out of the names of tests, all of which each worker sends."""
     return f"{argname}-of-{len(val)}" if isinstance(val, (str, bytes)) and len(val) > ID_CHARS else None
 
 

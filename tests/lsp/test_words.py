@@ -41,9 +41,9 @@ def test_only_what_a_tool_would_do_names_it(kind: Kind, tool: str, short: str, s
 
 
 @pytest.mark.parametrize(("kind", "where"), [(Kind.FILE, ""), (Kind.OUTSIDE, " outside the workspace")])
-@pytest.mark.parametrize(("changes", "verb"), [(True, "change"), (False, "read")])
+@pytest.mark.parametrize(("changes", "verb"), [(True, "change"), (False, "read"), (None, "use")])
 def test_it_says_whether_files_would_be_read_or_changed(
-    kind: Kind, where: str, changes: bool, verb: str
+    kind: Kind, where: str, changes: bool | None, verb: str
 ) -> None:
     asked = replace(question(kind, "read_file"), changes_files=changes)
     assert words.heading(asked) == f"May the agent {verb} these files{where}?"

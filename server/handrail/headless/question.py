@@ -15,12 +15,12 @@ NO = "deny"
 QUESTION = "question"  # the kind of the model's own questions
 # The choices of a question for leave, by letter; the last one is what an empty line means.
 LETTERS = (("y", "allow"), ("s", "session"), ("a", "always"), ("N", NO))
-MEANING = {"session": "s: yes, for this session", "always": "a: always, in this workspace"}
+MEANING = {"session": "s: yes, in this conversation", "always": "a: always, in this workspace"}
 # How a question has ended, by the choice; that a question by the model has no answer denies nothing.
 ANSWERED = {
     NO: "denied",
     "allow": "allowed",
-    "session": "allowed for this session",
+    "session": "allowed in this conversation",
     "always": "always allowed",
 }
 

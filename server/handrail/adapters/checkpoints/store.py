@@ -151,7 +151,7 @@ class Store:
                 self._packs.remove(path)
             self._unlink(loose)
         except OSError:  # what is written counts; what is left over takes room, and a later step tries again
-            logger.warning("Not everything that is no longer needed could be removed", exc_info=True)
+            logger.warning("Packs that are no longer needed could not be removed", exc_info=True)
 
     def show_first(self, commit: ObjectID) -> None:
         """Has git show *commit* unless it is told what to show."""

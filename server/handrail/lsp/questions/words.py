@@ -35,7 +35,7 @@ RULE_CHARS = 100  # of a rule in the title of a code action; the document has al
 
 def heading(question: Question) -> str:
     """Returns the question, without the subject."""
-    use = "change" if question.changes_files else "read"
+    use = {True: "change", False: "read", None: "use"}[question.changes_files]
     return CONTINUES if question.tool == OURSELVES else HEADINGS[question.kind].format(use)
 
 
