@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+ROOT = Path(__file__).resolve().parent.parent
+SCRIPTS = ROOT / "scripts"
 VERSION = ".".join(map(str, sys.version_info[:2]))
 SHOW = "import json, os, sys; sys.path.insert(0, sys.argv[1]); import environment, interpreters"
 # `check.py --all`, whose other Python is never ready and holds a pipe, and whose first step fails meanwhile.
@@ -71,6 +73,17 @@ def test_only_what_tools_need_is_kept_of_the_environment() -> None:
         "HANDRAIL_FILE_MUTATION_VERIFIER": "0",
     }
     assert said("environment.clean(dict(os.environ))", **kept, **others) == {**kept, "PIP_USER": "0"}
+
+
+def test_what_tells_tests_how_much_to_try_is_kept_of_the_environment() -> None:
+    """Each variable that `tests/README.md` names or a test reads can be given to `check.py`."""
+    page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\bHANDRAIL_[A-Z_]+", page))
+    modules = [path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    read = {name for each in modules for name in re.findall(r'environ\.get\("(HANDRAIL_[A-Z_]+)"', each)}
+    assert "HANDRAIL_ACTS" in named & read
+    given = dict.fromkeys(named | read, "1")
+    assert said("environment.clean(dict(os.environ))", **given) == {**given, "PIP_USER": "0"}
 
 
 @pytest.mark.parametrize("name", ["http_proxy", "HTTPS_PROXY"])
