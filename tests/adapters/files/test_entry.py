@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from adapters.kit import update
-from handrail.adapters.files import disk, entry, files, lock
+from handrail.adapters.files import disk, entry, files, folders, lock
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.files.files import uri_of
 from handrail.core.checkpoint import LINK, Image
@@ -138,8 +138,8 @@ async def test_folders_are_not_made_through_a_link(root: Path, monkeypatch: pyte
         swap(root)
         return real(path, **how)
 
-    change, before, real = changes(root, "src")[3], held(root.parent / "theirs"), files.folders_for
-    monkeypatch.setattr(files, "folders_for", late)
+    change, before, real = changes(root, "src")[3], held(root.parent / "theirs"), folders.make_missing
+    monkeypatch.setattr(folders, "make_missing", late)
     (landing,) = await Disk(roots=lambda: [root]).apply([change], "")
     assert not isinstance(landing, Applied)
     assert held(root.parent / "theirs") == before

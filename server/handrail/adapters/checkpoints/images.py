@@ -27,7 +27,7 @@ from handrail.adapters.checkpoints.record import (
 )
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.tree import stored_path, untitled_path
-from handrail.adapters.files import files, links
+from handrail.adapters.files import files, folders, links
 from handrail.adapters.files.failure import reason
 from handrail.adapters.files.paths import fold_case, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
@@ -179,7 +179,7 @@ def entry_of(spot: ResolvedTarget, before: StoredImage) -> Entry:
         path=spot.path,
         stored=spot.stored,
         link=os.readlink(path) if path is not None and is_link else None,
-        made_folders=tuple(map(files.uri_of, files.missing_folders(spot.real))) if spot.real else (),
+        made_folders=tuple(map(files.uri_of, folders.list_missing(spot.real))) if spot.real else (),
         before=before,
     )
 
@@ -226,7 +226,8 @@ def _with_earlier(store: Store, entries: Sequence[Entry], joined: Entry) -> Rest
     for number in reversed(range(1, len(entries))):
         with suppress(CheckpointError):  # one that is damaged keeps no one from restoring the others
             earlier.append(_restoration_of(store, entries[:number], joined_entry(entries[:number])))
-    return replace(_restoration_of(store, entries, joined), earlier=tuple(earlier))
+    whole = _restoration_of(store, entries, joined)
+    return replace(whole, earlier=tuple(earlier)) if earlier else whole
 
 
 def _restoration_of(store: Store, entries: Sequence[Entry], entry: Entry) -> Restoration:

@@ -224,8 +224,13 @@ def content(pack: Path | str, name: ObjectID, start: int, end: int) -> tuple[int
         inflated = zlib.decompress(raw[at + 1 :])
     except zlib.error as error:
         raise ValueError(f"{os.path.basename(pack)} is damaged.") from error
-    digest = hashlib.sha1(f"{WHOLE[kind]} {len(inflated)}\0".encode(), usedforsecurity=False)
-    digest.update(inflated)
+    return genuine(name, kind, inflated)
+
+
+def genuine(name: ObjectID, kind: int, raw: bytes) -> tuple[int, bytes]:
+    """The kind and content of an object, if that is its *name*. Raises ValueError if it is not."""
+    digest = hashlib.sha1(f"{WHOLE[kind]} {len(raw)}\0".encode(), usedforsecurity=False)
+    digest.update(raw)
     if digest.hexdigest().encode() != name:
-        raise ValueError(f"{os.path.basename(pack)} is damaged.")
-    return kind, inflated
+        raise ValueError(f"The content of {name.decode('ascii', 'replace')} is damaged.")
+    return kind, raw

@@ -208,5 +208,5 @@ class Packs:
                 closing(Pack(os.fspath(path.with_suffix("")), object_format=SHA1)) as read,
                 suppress(*DAMAGE),  # before it is closed: an error on its way still looks into it
             ):
-                return read.get_raw(wanted)
+                return pack.genuine(name, *read.get_raw(wanted))
         return None

@@ -129,6 +129,8 @@ def join_steps(steps: Sequence[Step]) -> tuple[Entry, ...]:
 
 def joined_entry(entries: Sequence[Entry]) -> Entry:
     """One document as it was before the first of *entries*, and as the last one left it."""
+    if len(entries) == 1:
+        return entries[0]
     last = next((entry for entry in reversed(entries) if entry.left), entries[0])
     return replace(_with_traces_of_commands(entries), after=last.after, intended=last.intended)
 

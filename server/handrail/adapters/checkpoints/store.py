@@ -322,27 +322,26 @@ class Store:
         """The object *name*, whole and genuine. Raises CheckpointError if it is not."""
         try:
             number, raw = self._raw(name)
-            found = ShaFile.from_raw_string(number, raw)
-            genuine = found.id == name
+            found = ShaFile.from_raw_string(number, raw, name)
         except DAMAGE as error:
             raise self._damage_error(name) from error
-        if not isinstance(found, kind) or not genuine:
+        if not isinstance(found, kind):
             raise self._damage_error(name)
         return found
 
     def _raw(self, name: ObjectID) -> tuple[int, bytes]:
-        """The kind and content of an object; a damaged pack does not hide what others hold."""
+        """The kind and content of an object, genuine; a damaged pack does not hide what others hold."""
         if (found := self._packs.find(name)) is not None:
             return found
         try:
-            return self._objects.get_raw(name)
+            return pack.genuine(name, *self._objects.get_raw(name))
         except DAMAGE:
             if (found := self._packs.search(name)) is not None:
                 return found
             loose = self._objects._get_loose_object(name)
             if loose is None:
                 raise
-            return loose.type_num, loose.as_raw_string()
+            return pack.genuine(name, loose.type_num, loose.as_raw_string())
 
     def _damage_error(self, name: bytes) -> CheckpointError:
         shown = name.decode("ascii", "replace")

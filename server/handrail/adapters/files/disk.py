@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from handrail.adapters.files import entry, failure, files, links, lock
+from handrail.adapters.files import entry, failure, files, folders, links, lock
 from handrail.adapters.files.editor_config import named_encoding
 from handrail.adapters.files.entry import Entry
 from handrail.adapters.files.files import path_of, uri_of
@@ -136,7 +136,7 @@ class Disk:
         """Remove those of the folders *uris*, in this order, that are empty by then."""
         for path in map(path_of, uris):
             if path is not None:
-                await files.in_thread(files.remove_empty_folder, path)
+                await files.in_thread(folders.remove_empty, path)
 
 
 def _resolve(uri: str) -> Path | Failure:
@@ -219,8 +219,8 @@ def _lock(path: Path, stand_ins: Path | None, *, is_new: bool) -> Iterator[Entry
 
     Folders that a new one needs are made, and go again if the block fails.
     """
-    folders = files.folders_for(path, through_links=False) if is_new else nullcontext()
-    with folders, lock.hold(path, stand_ins), entry.hold(path) as file:
+    needed = folders.make_missing(path, through_links=False) if is_new else nullcontext()
+    with needed, lock.hold(path, stand_ins), entry.hold(path) as file:
         entry.sweep(file)
         yield file
 

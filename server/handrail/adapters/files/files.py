@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 from urllib.parse import quote, unquote_to_bytes
 
-from handrail.adapters.files import entry
+from handrail.adapters.files import entry, folders
 from handrail.adapters.files.entry import Entry
 from handrail.core.documents.text import LIMIT_BYTES
 from handrail.values import dataclass
@@ -44,6 +44,10 @@ Stamp = tuple[int, int, int, int, int]
 
 class NotPlainError(OSError):
     """It is a pipe, a socket or a device."""
+
+
+class OwnerError(OSError):
+    """A new file cannot be given the owner of the one that it is to replace."""
 
 
 class TooLargeError(OSError):
@@ -182,12 +186,15 @@ def replace(path: Path | Entry, raw: bytes, state: FileState, mode: int | None =
     file, mode = _entry(path), state.mode if mode is None else mode
     if state.links > 1:
         return _overwrite(file, raw, state, mode)
-    with _temporary(file, raw, 0o600) as temporary:
-        if not _take_after(temporary, file, mode):
-            return _overwrite(file, raw, state, mode)
-        if not is_at(file, state):
-            return False
-        file.replace(temporary)
+    try:
+        with _temporary(file, raw, 0o600, partial(_take_after, file, mode)) as temporary:
+            if sys.platform == "win32":
+                temporary.set_mode(mode)
+            if not is_at(file, state):
+                return False
+            file.replace(temporary)
+    except OwnerError:
+        return _overwrite(file, raw, state, mode)
     sync_folder(file)
     return True
 
@@ -213,32 +220,33 @@ def _overwrite(file: Entry, raw: bytes, state: FileState, mode: int) -> bool:
 
 def fill(handle: int, raw: bytes) -> None:
     """Make an open file hold *raw* and nothing else, on the disk."""
-    view = memoryview(raw)
-    while view:
-        view = view[os.write(handle, view) :]
+    _write(handle, raw)
     os.ftruncate(handle, len(raw))
     os.fsync(handle)
 
 
-def _take_after(temporary: Entry, file: Entry, mode: int) -> bool:
-    """Give *temporary* the owner, attributes and *mode* of *file*; False if the owner cannot be kept."""
-    if sys.platform == "win32":
-        temporary.set_mode(mode)
-        return True
-    ours, theirs = temporary.open(os.O_RDONLY), file.open(os.O_RDONLY)
+def _write(handle: int, raw: bytes) -> None:
+    view = memoryview(raw)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _take_after(file: Entry, mode: int, ours: int) -> None:
+    """Give the open file *ours* the owner, attributes and *mode* of *file*; OwnerError if it cannot be."""
+    if sys.platform == "win32":  # what there is of it takes a path
+        return
+    theirs = file.open(os.O_RDONLY)
     try:
         now, wanted = os.fstat(ours), os.fstat(theirs)
         if (now.st_uid, now.st_gid) != (wanted.st_uid, wanted.st_gid):
             try:
                 os.fchown(ours, wanted.st_uid, wanted.st_gid)
-            except PermissionError:
-                return False
+            except PermissionError as error:
+                raise OwnerError from error
         _copy_attributes(theirs, ours)
         os.fchmod(ours, mode)
     finally:
-        os.close(ours)
         os.close(theirs)
-    return True
 
 
 def _copy_attributes(theirs: int, ours: int) -> None:
@@ -259,8 +267,8 @@ def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:
         mode: Its permission bits; None for what a new file gets.
     """
     file = _entry(path)
-    folders = folders_for(file.path) if file.folder is None else nullcontext()
-    with folders, _temporary(file, raw, 0o666) as temporary:
+    needed = folders.make_missing(file.path) if file.folder is None else nullcontext()
+    with needed, _temporary(file, raw, 0o666) as temporary:
         if mode is not None:
             temporary.set_mode(mode)
         _put(temporary, file, raw)
@@ -274,38 +282,6 @@ def mode_of(uri: str | None) -> int | None:
         return None if path is None else stat.S_IMODE(os.stat(path).st_mode)
     except OSError:
         return None
-
-
-@contextmanager
-def folders_for(path: Path, *, through_links: bool = True) -> Iterator[None]:
-    """Make the folders that a file needs; those that the block leaves empty are removed again."""
-    made = missing_folders(path)
-    try:
-        _make_folders(path.parent, through_links=through_links)
-        yield
-    finally:
-        for folder in made:
-            remove_empty_folder(folder)
-
-
-def missing_folders(path: Path) -> tuple[Path, ...]:
-    """The folders above *path* that do not exist, innermost first."""
-    missing = []
-    for folder in path.parents:
-        if os.path.lexists(folder):
-            break
-        missing.append(folder)
-    return tuple(missing)
-
-
-def _make_folders(folder: Path, *, through_links: bool) -> None:
-    try:
-        if through_links:
-            os.makedirs(folder, exist_ok=True)
-        else:
-            entry.make_folders(folder)
-    except FileExistsError as error:  # would read as if the file itself were there
-        raise NotADirectoryError(errno.ENOTDIR, "A part of the path is not a folder") from error
 
 
 def _put(temporary: Entry, file: Entry, raw: bytes) -> None:
@@ -327,16 +303,21 @@ def _put(temporary: Entry, file: Entry, raw: bytes) -> None:
 
 
 @contextmanager
-def _temporary(file: Entry, raw: bytes, mode: int) -> Iterator[Entry]:
+def _temporary(
+    file: Entry, raw: bytes, mode: int, finish: Callable[[int], None] | None = None
+) -> Iterator[Entry]:
     """
     Yields a temporary file next to *file*, complete and synced to the disk; removes it at the end if it still
-    exists.
+    exists. *finish* gets it open, with all its content: to write takes some permission bits away.
     """
     temporary = file.sibling(f"{TEMPORARY}{secrets.token_hex(8)}")
     handle = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     try:
         try:
-            fill(handle, raw)
+            _write(handle, raw)
+            if finish is not None:
+                finish(handle)
+            os.fsync(handle)
         finally:
             os.close(handle)
         yield temporary
@@ -353,21 +334,6 @@ def remove(path: Path | Entry, state: FileState) -> bool:
     file.unlink()
     sync_folder(file)
     return True
-
-
-def remove_empty_folder(folder: Path) -> bool:
-    """Remove a folder if it is there and holds nothing, or only folders that hold nothing; whether it was."""
-    folders = list[str]()
-    try:
-        for at, below, others in os.walk(folder):
-            if others or any(map(os.path.islink, (at, *(os.path.join(at, name) for name in below)))):
-                return False
-            folders.append(at)
-        for each in reversed(folders):
-            os.rmdir(each)
-    except OSError:  # someone has just put something there: it stays
-        return False
-    return bool(folders)
 
 
 def sync_folder(file: Path | Entry) -> None:

@@ -92,6 +92,9 @@ class Rebased:
 
 def rebase_update(update: Update, now: str) -> Rebased:
     """Carries *update* over to *now*, a later text of its document."""
+    if now == update.base.content:
+        edits = update.edits
+        return Rebased(edits=edits, kept=(True,) * len(edits), conflicts=())
     moved = rebase(update.base, update.edits, now)
     blocked = {old for old, new in zip(update.edits, moved, strict=True) if new.conflict}
     lost = [hunk for hunk in update.hunks if blocked.intersection(hunk.edits)]
