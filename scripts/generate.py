@@ -404,8 +404,8 @@ The user is asked about every background command, and can allow it for this call
 id (such as `b1`) and keeps running after its tool call has a result. It runs until it ends by itself, the
 model stops it, `command.stop` does, its session is deleted, or the server ends. While its turn is running,
 the command's output is reported with the id of its tool call. Its changes are part of its turn's checkpoint.
-Outcomes that are found after the end of the turn are sent in a `turn/update` after it. The turn cannot be
-undone while the command is running.
+Outcomes that become known only after the end of the turn are sent then, in another `turn/update`. The turn
+cannot be undone while the command is running.
 
 ## Conversations
 
@@ -419,8 +419,8 @@ HTML, no `command:` links, no remote pictures.
 ## Checkpoints
 
 A checkpoint has the id of its turn. Each of its steps has an id of its own, and can be restored too. Quick
-fixes and restores make their own checkpoints. `checkpoint.restore` with `dryRun` returns the report that a
-restore would have, and changes nothing: show its conflicts before the user decides.
+fixes, restores and undos in a review have checkpoints of their own. `checkpoint.restore` with `dryRun`
+returns the report that a restore would have, and changes nothing: show its conflicts before the user decides.
 
 `checkpoint.redo` brings back what a restore undid: the turn's changes and, if the conversation was rewound,
 the part of it that was removed. Without an id it redoes the newest restore that was not redone yet. A redo is

@@ -1405,7 +1405,7 @@ export interface ToolResultEvent {
   call: string;
   /** The first line of the result. */
   summary: string;
-  /** Whether the call failed; null if it did not. */
+  /** True if the call failed; null if it did not. */
   failed?: boolean;
 }
 
@@ -1809,7 +1809,7 @@ export const FAILURE_APPLY = "handrail/failure/apply";
 /** Shows what a failed edit would change at its candidates. */
 export const FAILURE_DIFF = "handrail/failure/diff";
 
-/** Lists checkpoints, those of the newest turn first. */
+/** Lists checkpoints, newest first. */
 export const CHECKPOINT_LIST = "handrail/checkpoint/list";
 
 /** Compares a checkpoint with what its turn left, with another checkpoint, or with the current state. */

@@ -348,9 +348,9 @@ REVIEW_MODE = Setting(
     choices=("pending", "keep", "off"),
     does=(
         "What happens to the agent's changes. `pending`: you can keep or undo each one at its place, at any "
-        "time. `keep`: all of them count as kept at once, those that are pending when you choose it "
-        "too. `off`: handrail tracks no new changes, and hides those that are pending until you choose "
-        "`pending` again."
+        "time. `keep`: each change counts as kept immediately; so do the changes that are pending when you "
+        "choose `keep`. `off`: handrail tracks no new changes, and hides those that are pending until you "
+        "choose `pending` again."
     ),
 )
 REVIEW_MARKS = Setting(

@@ -176,7 +176,7 @@ CHECKPOINT_LIST = Request(
     name="checkpoint.list",
     params=CheckpointListParams,
     result=list[Checkpoint],
-    does="Lists checkpoints, those of the newest turn first.",
+    does="Lists checkpoints, newest first.",
 )
 CHECKPOINT_DIFF = Request(
     name="checkpoint.diff",

@@ -95,7 +95,7 @@ class ToolResultEvent:
     Attributes:
         call: The tool call's id.
         summary: The first line of the result.
-        failed: Whether the call failed; null if it did not.
+        failed: True if the call failed; null if it did not.
     """
 
     kind: Literal["toolResult"]
