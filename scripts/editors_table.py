@@ -120,7 +120,7 @@ FEATURES: Mapping[str, tuple[str, ...]] = {
         "test_neovim.py::test_a_new_error_is_told_to_the_model_and_mended",
         "test_emacs_servers.py::test_a_new_error_is_told_to_the_model_and_mended",
     ),
-    "the session continues after `kill -9`": (
+    "the session continues after the server was killed (`kill -9`)": (
         "test_killed.py::",
         "test_chat.py::",
         "test_vscode.py::test_the_server_is_killed_and_is_of_another_version_in_vscode",
