@@ -24,8 +24,10 @@ def test_of_a_flood_the_end_is_kept_and_the_rest_is_counted() -> None:
     unread.add("defgh")
     unread.add("i")
     assert unread.take() == "[5 earlier characters were not stored]\nfghi"
-    unread.add("jk")
-    assert unread.take() == "jk"
+    unread.add("jklmn")
+    assert unread.take() == "[1 earlier character was not stored]\nklmn"
+    unread.add("op")
+    assert unread.take() == "op"
 
 
 @given(st.lists(st.text(max_size=9), max_size=20), st.integers(1, 12))
@@ -34,5 +36,6 @@ def test_kept_and_counted_are_all_that_was_printed(parts: list[str], limit: int)
     for part in parts:
         unread.add(part)
     lost = len(whole) - min(len(whole), limit)
-    said = f"[{lost:,} earlier characters were not stored]\n" if lost else ""
+    count = "1 earlier character was" if lost == 1 else f"{lost:,} earlier characters were"
+    said = f"[{count} not stored]\n" if lost else ""
     assert unread.take() == said + whole[lost:]

@@ -38,7 +38,13 @@ def test_what_a_command_prints_is_shown_line_by_line(stage: Stage) -> None:
         reported("finished"),
     ]
     shown = stage.run(play, prompt="p").out
-    lines = ["    one", "    (7 characters are not shown)", "    two", "    rest\\x1b[31m", "  Exit code 3."]
+    lines = [
+        "    one",
+        "    (characters that are not shown: 7)",
+        "    two",
+        "    rest\\x1b[31m",
+        "  Exit code 3.",
+    ]
     assert "\n".join(lines) in shown
     assert "printed nothing" not in shown
     assert "● todo: a call that cannot be used\n" in shown, "its name is said once"

@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from handrail.counts import count_of
 from handrail.headless import failure_lines, question, summary, values
 from handrail.headless.disk import path_of
 from handrail.headless.errors import EditRefusedError, ServerGarbledError
@@ -123,8 +124,7 @@ class Show:
     def sessions(self, sessions: Sequence[values.Session], *, has_more: bool) -> None:
         """Show sessions, one line each."""
         for each in sessions:
-            turns = f"{each.turns} turn{'' if each.turns == 1 else 's'}"
-            self.line(f"{each.session}  {_local(each.time)}  {turns}  {each.title}")
+            self.line(f"{each.session}  {_local(each.time)}  {count_of(each.turns, 'turn')}  {each.title}")
         if has_more:
             self.line("Older sessions are not shown; to list them, give --limit N or --all.", DIM)
         if not sessions:
@@ -178,8 +178,7 @@ class Show:
         undo: tuple[str, ...] = ()
         if report.conversation is not None:
             session, turns = report.conversation
-            now = "1 turn" if turns == 1 else f"{turns} turns"
-            self.line(f"session    {session} now has {now}", GREEN)
+            self.line(f"session    {session} now has {count_of(turns, 'turn')}", GREEN)
             undo = ("--conversation",)
         elif not report.count:
             self.line("nothing to restore: the checkpoint has no changed documents", DIM)
@@ -204,7 +203,7 @@ class Show:
         for problem in wrong:
             self.line(problem, RED)
         if not wrong:
-            self.line(f"{count} checkpoint{'' if count == 1 else 's'}, none damaged", GREEN)
+            self.line(f"{count_of(count, 'checkpoint')}, none damaged", GREEN)
 
     def message(self, params: Json) -> None:
         """Show a `window/showMessage` if a person must see it."""
@@ -320,7 +319,7 @@ class Show:
         call = str(event.get("call"))
         if event.get("kind") == "toolOutput":
             if event.get("skipped"):
-                self.line(f"    ({event.get('skipped')} characters are not shown)", DIM)
+                self.line(f"    (characters that are not shown: {event.get('skipped')})", DIM)
             *lines, rest = (self._outputs.get(call, "") + str(event.get("text", ""))).split("\n")
             self._outputs[call] = rest
             for line in lines:

@@ -7,6 +7,7 @@ Only what is shown or decided upon is read; unknown fields are ignored, a missin
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from handrail.counts import count_of
 from handrail.headless.errors import ServerGarbledError
 from handrail.values import dataclass
 
@@ -160,7 +161,7 @@ def _describe_usage(json: Any) -> str:
     price = f", {cost:.3f} USD" if isinstance(cost, int | float) else ""
     cached = fields.number("cachedTokens")
     kept = f" ({cached:,} of them from the cache)" if cached else ""
-    return f"{steps} step{'' if steps == 1 else 's'}, {read:,} tokens read{kept}, {written:,} written{price}"
+    return f"{count_of(steps, 'step')}, {count_of(read, 'token')} read{kept}, {written:,} written{price}"
 
 
 def outcome(json: Any) -> Outcome:

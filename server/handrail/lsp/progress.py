@@ -22,6 +22,7 @@ from handrail.core.ledger import report
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import screen
+from handrail.counts import count_of
 from handrail.lsp import protocol, wire
 from handrail.lsp.client import Client
 from handrail.lsp.convert import Converter
@@ -268,10 +269,9 @@ def _counts(state: _Shown) -> str:
     of = Counter(status for status, is_command in state.outcomes.values() if (status, is_command) != changed)
     by_commands = list(state.outcomes.values()).count(changed)
     landed = of[Status.LANDED] + of[Status.ALREADY]
-    edits = "1 edit landed" if landed == 1 else f"{landed} edits landed"
+    edits = f"{count_of(landed, 'edit')} landed"
     counts = [edits] if of or not by_commands else []
     counts += [f"{of[Status.FAILED]} did not"] if of[Status.FAILED] else []
     counts += [f"{of[Status.DENIED]} denied"] if of[Status.DENIED] else []
-    files = "file" if by_commands == 1 else "files"
-    counts += [f"commands changed {by_commands} {files}"] if by_commands else []
+    counts += [f"commands changed {count_of(by_commands, 'file')}"] if by_commands else []
     return ", ".join(counts)

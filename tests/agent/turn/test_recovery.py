@@ -85,7 +85,7 @@ async def test_a_call_that_was_cut_off_is_not_run_and_the_model_is_told(bench: B
     assert not (bench.root / "a.txt").exists()
     nudge = told.asked[1][0][-1]
     assert isinstance(nudge, UserMessage)
-    assert "write_file (36 characters arrived)" in nudge.text
+    assert "write_file (characters that arrived: 36)" in nudge.text
 
 
 async def test_after_three_cut_answers_tools_are_withheld_for_one_call(bench: Bench) -> None:

@@ -10,6 +10,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 
+from handrail.counts import count_of
 from handrail.values import dataclass, field
 
 HEAD_CHARS, TAIL_CHARS = 4_000_000, 6_000_000  # of the output that is kept
@@ -49,7 +50,9 @@ class Output:
 
     def text(self) -> str:
         """All that is kept."""
-        lost = f"\n[{self.lost:,} characters of this output were not stored]\n" if self.lost else ""
+        were = "was" if self.lost == 1 else "were"
+        note = f"\n[{count_of(self.lost, 'character')} of this output {were} not stored]\n"
+        lost = note if self.lost else ""
         return "".join(self.head) + lost + "".join(self.tail)
 
 

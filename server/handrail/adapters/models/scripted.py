@@ -24,6 +24,7 @@ from handrail.core.conversation.message import (
     ToolOffer,
 )
 from handrail.core.failure import why_not_json
+from handrail.counts import count_of
 from handrail.ports.errors import ProviderError
 
 
@@ -48,7 +49,8 @@ class Scripted:
         self._given = number + 1
         if number >= len(answers):
             raise ProviderError(
-                f"The script {self._script} has {len(answers)} messages, and the session needs one more."
+                f"The script {self._script} has only {count_of(len(answers), 'message')}, and the session "
+                "needs one more."
             )
         response = self._response(answers[number], number)
         if response.text:

@@ -19,6 +19,7 @@ from pathlib import Path
 from handrail.adapters.files.files import in_thread
 from handrail.core.review import pending
 from handrail.core.review.pending import Pending
+from handrail.counts import count_of
 
 logger = logging.getLogger(__name__)
 
@@ -52,8 +53,7 @@ class ReviewFolder:
             return ()
         pending, bad = await in_thread(self._news)
         if bad:
-            documents = "1 document" if bad == 1 else f"{bad} documents"
-            self.damaged(LOST.format(documents=documents, folder=self._of))
+            self.damaged(LOST.format(documents=count_of(bad, "document"), folder=self._of))
         return pending
 
     async def write(self, documents: Sequence[Pending | str]) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from handrail.core.conversation.journal import Entry, Said, TurnBegun, TurnEnded, drop_rewound
 from handrail.core.conversation.message import AssistantMessage, UserMessage
+from handrail.counts import count_hidden
 from handrail.values import dataclass, replace
 
 LIMIT_PART_CHARS = 4_000  # of a prompt, or of an answer
@@ -73,6 +74,7 @@ def _text(one: _QuotedTurn, redact: Callable[[str], str]) -> str:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= LIMIT_PART_CHARS:
+    more = len(text) - LIMIT_PART_CHARS
+    if more <= 0:
         return text
-    return f"{text[:LIMIT_PART_CHARS]}\n({len(text) - LIMIT_PART_CHARS:,} more characters are not shown.)"
+    return f"{text[:LIMIT_PART_CHARS]}\n({count_hidden(more, 'character')}.)"

@@ -30,6 +30,7 @@ from handrail.core.documents.page import Part
 from handrail.core.ledger.report import STATE_WORDS
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
+from handrail.counts import count_of
 from handrail.values import dataclass, field
 
 ASK = "ask"  # the part below which the user writes
@@ -195,7 +196,7 @@ class View:
                     f"> {surfaces.inert(surfaces.visible(row))}".rstrip() for row in rows[:LIMIT_ROWS]
                 )
                 if len(rows) > LIMIT_ROWS:
-                    yield f"> … {len(rows) - LIMIT_ROWS} more lines"
+                    yield f"> … {count_of(len(rows) - LIMIT_ROWS, 'more line')}"
             case Call():
                 yield from self._call(item)
             case PendingQuestion():
@@ -229,12 +230,12 @@ class View:
         hidden = text.count("\n") + 1 - len(shown)
         yield ""
         if hidden and is_end:
-            yield f"  … {hidden} lines before these"
+            yield f"  … {count_of(hidden, 'line')} before these"
             yield ""
         yield from (f"  {row}" for row in surfaces.block("\n".join(shown), "text").split("\n"))
         if hidden and not is_end:
             yield ""
-            yield f"  … {hidden} more lines"
+            yield f"  … {count_of(hidden, 'more line')}"
 
     def _render_question(self, item: PendingQuestion) -> Iterator[str]:
         document = self.question(item.question) if not item.end else None

@@ -8,6 +8,7 @@ from handrail.core import surfaces
 from handrail.core.documents.page import Part
 from handrail.core.review.comments import Sent, Status, Subject
 from handrail.core.review.pending import Kind
+from handrail.counts import count_hidden, count_of
 from handrail.values import dataclass, field
 
 LIMIT_SHOWN = 1_000  # changes; editors get slow with more
@@ -92,7 +93,7 @@ def view(
     page.add("top", "# Review", _count(pending, is_on=is_on), *((HOW,) if subjects else ()))
     for turn in dict.fromkeys(turn for each in pending for turn in each.turns):
         own = [each for each in pending if turn in each.turns]
-        page.add(f"turn:{turn}", f"- {_turn(turn, labels)}: {_changes(len(own))}")
+        page.add(f"turn:{turn}", f"- {_turn(turn, labels)}: {count_of(len(own), 'change')}")
     below = dict[str, list[Sent]]()
     for each in sent:
         below.setdefault(each.subject.key if each.subject is not None else "", []).append(each)
@@ -105,7 +106,7 @@ def view(
         _add(page, subject, labels)
         _add_sent(page, below.pop(subject.key, ()), labels, named=False)
     if more := len(subjects) - len(shown):
-        page.add("more", f"{_changes(more, 'more ')} not shown: keep or undo some of these to see them.")
+        page.add("more", f"{count_hidden(more, 'change')}: keep or undo some of these to see them.")
     answered = [each for others in below.values() for each in others][-LIMIT_ANSWERED:]
     if answered:
         page.add("answered", "## Comments that were sent")
@@ -119,13 +120,8 @@ def _count(pending: Sequence[Subject], *, is_on: bool) -> str:
     if not pending:
         return "No changes are pending."
     documents = len({each.path for each in pending})
-    where = "one document" if documents == 1 else f"{documents:,} documents"
-    return f"{_changes(len(pending))} in {where}."
-
-
-def _changes(count: int, more: str = "") -> str:
-    verb = (" is" if count == 1 else " are") if more else ""
-    return f"{count:,} {more}{'change' if count == 1 else 'changes'}{verb}"
+    where = "one document" if documents == 1 else count_of(documents, "document")
+    return f"{count_of(len(pending), 'change')} in {where}."
 
 
 def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:

@@ -19,6 +19,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.matching import indent
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
+from handrail.counts import count_hidden, count_of
 from handrail.ports import Ports
 from handrail.values import dataclass
 
@@ -64,7 +65,7 @@ class ReadFile:
             if self.start_line <= len(rows):
                 yield f"end_line={self.end_line} is before start_line={self.start_line}; no lines are shown."
             else:
-                yield f"The file has no line {self.start_line}; it has {_count(rows)}."
+                yield f"The file has no line {self.start_line}; it has {count_of(len(rows), 'line')}."
             return
         last = min(wanted, self.start_line - 1 + LIMIT_LINES)
         for number in range(self.start_line, last + 1):
@@ -76,11 +77,12 @@ class ReadFile:
             if room < 0:
                 last = number
                 yield line[:room]
-                yield f"Line {number} is too long: its last {-room:,} characters are not shown."
+                yield f"Line {number} is too long: {count_hidden(-room, 'character')}."
                 break
             yield line
         if last < wanted:
-            yield f"Lines {last + 1} to {len(rows)} are not shown; continue with start_line={last + 1}."
+            left = f"Lines {last + 1} to {len(rows)} are" if last + 1 < len(rows) else f"Line {last + 1} is"
+            yield f"{left} not shown; continue with start_line={last + 1}."
 
 
 async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
@@ -115,7 +117,8 @@ def _describe_encoding(path: str, text: Text) -> str:
     eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line endings, mostly {EOL_NAMES[text.eol]}"
     mark = " with byte order mark" if text.bom else ""
     final = "" if not text.rows or text.eols[-1] else ", no final newline"
-    return f"{path}: {_count(text.rows)}, {text.encoding}{mark}, {eols}{final}{_indentation(text)}"
+    lines = count_of(len(text.rows), "line")
+    return f"{path}: {lines}, {text.encoding}{mark}, {eols}{final}{_indentation(text)}"
 
 
 def _indentation(text: Text) -> str:
@@ -124,10 +127,6 @@ def _indentation(text: Text) -> str:
         return ""
     unit = indent.unit(text.rows)
     return ", indented by tabs" if unit == "\t" else f", indented by {len(unit)} spaces"
-
-
-def _count(rows: Sequence[str]) -> str:
-    return f"{len(rows)} line{'' if len(rows) == 1 else 's'}"
 
 
 def parse(arguments: call.Arguments) -> ReadFile | Failure:

@@ -59,7 +59,7 @@ class Skills:
         if self.unreadable:
             named = ", ".join(self.unreadable[:LIMIT_NAMED])
             if more := len(self.unreadable[LIMIT_NAMED:]):
-                named += f" and {more:,} more skills"
+                named += f" and {more:,} more"
             sentences.append(
                 f"The model is not told about these skills, because their files are not in UTF-8: {named}. "
                 "Save them in UTF-8."

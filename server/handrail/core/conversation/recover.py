@@ -273,7 +273,7 @@ def _nudge(rule: Rule, streak: Streak, response: Response, tools: Set[str]) -> s
     if streak.trouble is Trouble.CUT_TEXT and not response.text.strip():
         return "Your whole output limit was used before any answer arrived. Think less, and answer briefly."
     return rule.nudge.format(
-        calls=", ".join(f"{c.name} ({len(c.arguments):,} characters arrived)" for c in response.calls),
+        calls=", ".join(f"{c.name} (characters that arrived: {len(c.arguments):,})" for c in response.calls),
         smaller=SMALLER[min(streak.count, len(SMALLER)) - 1],
         tool=_prose_call(response.text, tools),
     )

@@ -15,6 +15,7 @@ from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import OpenFailure
 from handrail.core.planning import plan
+from handrail.counts import count_of
 from handrail.values import dataclass
 
 ROW = 40  # characters of a line in a title; menus are not wider
@@ -108,7 +109,8 @@ def _in_short(shown: str) -> str:
         return f"− {gone}{_more(old)}"
     if not old:
         return f"+ {comes}{_more(new)}"
-    both = f" ({len(old)} lines become {len(new)})" if len(old) + len(new) > 2 else ""
+    becomes = "becomes" if len(old) == 1 else "become"
+    both = f" ({count_of(len(old), 'line')} {becomes} {len(new):,})" if len(old) + len(new) > 2 else ""
     return f"{gone} → {comes}{both}"
 
 

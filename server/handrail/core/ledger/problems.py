@@ -16,6 +16,7 @@ from enum import StrEnum
 from handrail.core.documents import edit
 from handrail.core.documents.text import split_lines
 from handrail.core.results import sanitize
+from handrail.counts import count_hidden
 from handrail.values import dataclass
 
 LIMIT_TOLD = 20  # of one block
@@ -153,8 +154,8 @@ def report_new(listed: Sequence[DocumentProblems], unknown: Mapping[str, Sequenc
     if rows:
         what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
         texts += [f"After this edit there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
-    if len(rows) > LIMIT_TOLD:
-        texts.append(f"{len(rows) - LIMIT_TOLD:,} more are not shown; the problems tool lists them.")
+    if more := len(rows[LIMIT_TOLD:]):
+        texts.append(f"{count_hidden(more)}; the problems tool lists {'it' if more == 1 else 'them'}.")
     for why, paths in unknown.items():
         names = ", ".join(_line(path, PATH_CHARS) for path in paths[:LIMIT_TOLD])
         texts.append(f"It is unknown whether the edit caused problems in {names}. {why}")
@@ -165,8 +166,8 @@ def report_all(listed: Sequence[DocumentProblems], unknown: Sequence[str] = ()) 
     """Returns all known problems, as text for the model."""
     rows = [row(each.path, problem) for each in listed for problem in each.problems]
     texts = rows[:LIMIT_LISTED]
-    if len(rows) > LIMIT_LISTED:
-        texts.append(f"{len(rows) - LIMIT_LISTED:,} more are not shown.")
+    if more := len(rows[LIMIT_LISTED:]):
+        texts.append(f"{count_hidden(more)}.")
     texts += [f"{_line(path, PATH_CHARS)}: unknown; no report came in time." for path in unknown]
     return "\n".join(texts) or "No problems are reported."
 

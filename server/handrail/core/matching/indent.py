@@ -17,6 +17,7 @@ from itertools import pairwise
 from math import gcd
 
 from handrail.core.failure import Code, Failure
+from handrail.counts import count_of
 from handrail.values import dataclass
 
 INDENT = " \t\u00a0\u2007\u202f\u3000"
@@ -85,7 +86,9 @@ class Reindent:
         nearest = min(self.pairs, key=lambda known: abs(width(known) - width(indent)))
         columns = (width(indent) - width(nearest)) * scale
         if columns.denominator > 1 or (scale != 1 and columns % width(self.document_step)):
-            return _refuse(f"an indentation of {width(indent)} columns is not a whole number of steps")
+            return _refuse(
+                f"an indentation of {count_of(width(indent), 'column')} is not a whole number of steps"
+            )
         return self._move(self.pairs[nearest], int(columns))
 
     def _scale(self) -> Fraction | None:

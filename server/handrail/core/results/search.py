@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from handrail.core.policy.place import Place
+from handrail.counts import count_of
 from handrail.values import dataclass
 
 LIMIT_LINES = 300
@@ -76,7 +77,7 @@ def show_lines(matching: Lines, if_more: str = NARROWER) -> str:
     for path, lines in groupby(matching.lines, key=lambda line: line.path):
         parts += [path, *(f"  {line.line_number}|{line.row}" for line in lines)]
     files = len({line.path for line in matching.lines})
-    parts[0] = f"{_count(len(matching.lines), 'line')} in {_count(files, 'file')}"
+    parts[0] = f"{count_of(len(matching.lines), 'line')} in {count_of(files, 'file')}"
     parts[0] += f"; {if_more}." if matching.more else "."
     return "\n".join(parts)
 
@@ -90,13 +91,13 @@ def list_paths(paths: Sequence[str], limit: int = LIMIT_PATHS) -> str:
     if not paths:
         return "No files."
     if len(paths) <= limit:
-        return "\n".join((f"{_count(len(paths), 'file')}.", *paths))
+        return "\n".join((f"{count_of(len(paths), 'file')}.", *paths))
     rows = list(_fold(paths, 1))
     depth = 2
     while len(deeper := list(_fold(paths, depth))) <= limit:
         rows, depth = deeper, depth + 1
     rest = f"\n… and {len(rows) - limit:,} more" if len(rows) > limit else ""
-    head = f"{_count(len(paths), 'file')}; list a folder, or give a glob, to see the files below it."
+    head = f"{count_of(len(paths), 'file')}; list a folder, or give a glob, to see the files below it."
     return "\n".join((head, *rows[:limit])) + rest
 
 
@@ -107,10 +108,6 @@ def _fold(paths: Sequence[str], depth: int) -> list[str]:
         parts = path.split("/")
         counts["/".join(parts[:depth]) + ("/" if len(parts) > depth else "")] += 1
     return [
-        f"{path} ({_count(count, 'file')})" if path.endswith("/") else path
+        f"{path} ({count_of(count, 'file')})" if path.endswith("/") else path
         for path, count in sorted(counts.items())
     ]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

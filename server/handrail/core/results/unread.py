@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 
+from handrail.counts import count_of
 from handrail.values import dataclass, field
 
 LIMIT_CHARS = 200_000
@@ -51,4 +52,8 @@ class Unread:
         text, lost = "".join(self._parts), self._lost
         self._parts.clear()
         self._chars = self._lost = 0
-        return f"[{lost:,} earlier characters were not stored]\n{text}" if lost else text
+        return (
+            f"[{count_of(lost, 'earlier character')} {'was' if lost == 1 else 'were'} not stored]\n{text}"
+            if lost
+            else text
+        )

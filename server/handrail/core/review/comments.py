@@ -13,6 +13,7 @@ from handrail.core.documents.edit import Block, opcodes
 from handrail.core.documents.remarks import Remark
 from handrail.core.review.hunks import Hunk, Rows
 from handrail.core.review.pending import Kind, Pending
+from handrail.counts import count_of
 from handrail.values import dataclass, replace
 
 BEGINNING = (
@@ -88,7 +89,7 @@ class Subject:
         else:
             rows = [row for block in self._blocks for row in self._block(block)]
         more = len(rows) - LIMIT_ROWS
-        return "\n".join(rows if more <= 0 else [*rows[:LIMIT_ROWS], f"… and {more:,} more lines"])
+        return "\n".join(rows if more <= 0 else [*rows[:LIMIT_ROWS], f"… and {count_of(more, 'more line')}"])
 
     @property
     def size(self) -> str:

@@ -6,6 +6,7 @@ Each takes a running server. Input, scheduling and sessions are handled elsewher
 
 from collections.abc import Sequence
 
+from handrail.counts import count_of
 from handrail.headless import values
 from handrail.headless.client import Client
 from handrail.headless.commands import review
@@ -115,7 +116,7 @@ async def _show_changes(client: Client, show: Show) -> None:
         rows = each.diff.split("\n")
         show.diff("\n".join(rows[:LIMIT_ROWS]))
         if cut := rows[LIMIT_ROWS:]:
-            show.line(f"  … {len(cut)} more lines: handrail review show {each.id}", DIM)
+            show.line(f"  … {count_of(len(cut), 'more line')}: handrail review show {each.id}", DIM)
     if left_out := hunks[LIMIT_CHANGES:]:
-        show.line(f"… {len(left_out)} more changes: handrail review list", DIM)
+        show.line(f"… {count_of(len(left_out), 'more change')}: handrail review list", DIM)
     show.line(f"  {HOW_TO_REVIEW}" if hunks else "No changes are pending.", DIM if hunks else "")

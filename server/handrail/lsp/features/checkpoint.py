@@ -10,6 +10,7 @@ from handrail.agent.restore.compare import compare, read_kept, select_document
 from handrail.agent.restore.restore import RestoreRequest
 from handrail.agent.restoring import Redo
 from handrail.core.documents.text import Text
+from handrail.counts import count_of
 from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import virtual
 from handrail.lsp.state import State
@@ -94,7 +95,7 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
     """Say which documents were not restored, and where the session is: editors drop a command's result."""
     if report.conversation is not None:
         turns = len(report.conversation.turns)
-        state.say(f"The conversation now has {'1 turn' if turns == 1 else f'{turns} turns'}.")
+        state.say(f"The conversation now has {count_of(turns, 'turn')}.")
     for part in report.partial[:CONFLICTS_SHOWN]:
         state.say(f"Only a part of {state.show_path(part.uri)} was restored: {part.reason}")
     for conflict in report.conflicts[:CONFLICTS_SHOWN]:
@@ -106,7 +107,7 @@ def tell(state: State, report: protocol.RestoreReport) -> None:
 
 
 def _more_documents(count: int) -> str:
-    return "1 more document was" if count == 1 else f"{count} more documents were"
+    return f"{count_of(count, 'more document')} {'was' if count == 1 else 'were'}"
 
 
 def tidy_later(state: State) -> None:

@@ -19,6 +19,7 @@ from handrail.core import surfaces
 from handrail.core.review.comments import Status
 from handrail.core.review.hunks import Hunk, base_of
 from handrail.core.review.pending import Kind, Pending
+from handrail.counts import count_of
 from handrail.lsp import protocol, settings
 from handrail.lsp.features import actions, review_page
 from handrail.lsp.features.actions import action
@@ -100,7 +101,7 @@ def tell_undone(state: State, undone: protocol.ReviewUndone) -> None:
         texts = f"Now: {_short(each.now)}\nWithout the change: {_short(each.before)}"
         state.say(f"A change in {path} was not undone. {each.reason}\n{texts}")
     if more := len(undone.conflicts[CONFLICTS_SHOWN:]):
-        state.say(f"{'1 more change was' if more == 1 else f'{more} more changes were'} not undone.")
+        state.say(f"{count_of(more, 'more change')} {'was' if more == 1 else 'were'} not undone.")
     if undone.why is not None:
         review_page.show_comment_line(state, undone.why)
 

@@ -16,6 +16,7 @@ from handrail.core.documents import binary
 from handrail.core.failure import Failure
 from handrail.core.patches import reply
 from handrail.core.results.redact import redact
+from handrail.counts import count_hidden
 from handrail.lsp import convert, model_settings, protocol
 from handrail.lsp.features import checkpoint, configuration
 from handrail.lsp.state import State
@@ -188,7 +189,7 @@ def _redact_excerpts(state: State, excerpts: Sequence[Excerpt]) -> tuple[Excerpt
     for each in excerpts:
         text = redact(each.text, secrets)
         if (missing := len(text) - room) > 0:
-            text = f"{text[:room].rstrip()}\n({missing:,} more characters are not shown.)\n".lstrip("\n")
+            text = f"{text[:room].rstrip()}\n({count_hidden(missing, 'character')}.)\n".lstrip("\n")
         room = max(0, room - len(text))
         shown.append(replace(each, text=text))
     return tuple(shown)

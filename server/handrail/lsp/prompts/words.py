@@ -12,6 +12,7 @@ from handrail.core import surfaces
 from handrail.core.conversation.message import Excerpt
 from handrail.core.documents.in_code.prompts import Prompt
 from handrail.core.documents.text import split_lines
+from handrail.counts import count_hidden
 from handrail.lsp.protocol.turns import PromptDiagnostic
 
 AROUND = 30  # rows before and after
@@ -43,7 +44,7 @@ def of_diagnostics(path: str, diagnostics: Sequence[PromptDiagnostic]) -> str:
     what = "this problem" if len(diagnostics) == 1 else f"these {len(diagnostics)} problems"
     texts = [_diagnostic(number, each) for number, each in enumerate(shown, 1)]
     if more := len(diagnostics) - len(shown):
-        texts.append(f"{more} more are not shown.")
+        texts.append(f"{count_hidden(more)}.")
     return "\n\n".join(
         (
             f"{name}:{shown[0].range.start.line + 1}: fix {_label(shown[0].message)}",

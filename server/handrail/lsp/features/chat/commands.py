@@ -13,6 +13,7 @@ from handrail.agent.chat.view import Answer
 from handrail.core import surfaces
 from handrail.core.checkpoint import Checkpoint
 from handrail.core.conversation.prompt import Mode
+from handrail.counts import count_of
 from handrail.lsp import model_settings, protocol, settings
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import checkpoint, review_page, session, turn
@@ -106,7 +107,7 @@ async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
 def _row(checkpoint: Checkpoint) -> str:
     """A checkpoint as a line."""
     count = len(checkpoint.paths)
-    documents = surfaces.code(checkpoint.paths[0].path) if count == 1 else f"{count} documents"
+    documents = surfaces.code(checkpoint.paths[0].path) if count == 1 else count_of(count, "document")
     return f"- {_local(checkpoint.time)}: {surfaces.code(checkpoint.label, LABEL_CHARS)} ({documents})"
 
 
@@ -123,7 +124,7 @@ async def _sessions(state: State, page: ChatPage, argument: str) -> list[Answer]
         return [Answer(text="There are no other conversations.")]
     answers = [Answer(text=GO_ON), Answer(text="")]
     for each in others:
-        turns = "1 turn" if each.turns == 1 else f"{each.turns} turns"
+        turns = count_of(each.turns, "turn")
         row = f"- {_local(each.time)}: {surfaces.code(each.title, LABEL_CHARS)} ({turns})"
         answers.append(Answer(text=row, session=each.id))
     return answers
@@ -150,7 +151,7 @@ async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     report = await checkpoint.restore(state, request)
     checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that
     count = len(report.restored) + len(report.deleted)
-    documents = "1 document" if count == 1 else f"{count} documents"
+    documents = count_of(count, "document")
     if report.conflicts or report.partial:
         return [
             "The last turn was removed from the conversation, but not all of its changes could be undone: "

@@ -14,6 +14,7 @@ from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Excerpt
 from handrail.core.documents import binary
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place, PlaceKind
+from handrail.counts import count_hidden
 from handrail.lsp import convert, model_settings, protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.lsp.features import actions, prompts, turn
@@ -174,8 +175,8 @@ async def _problems(state: State, pointed: ResolvedMentions) -> str:
         line = each.failure.near[0].span.start if each.failure.near and each.seen is not None else None
         where = "" if line is None or each.seen is None else f":{each.seen.line_at(line) + 1}"
         rows.append(f"{each.mutation.path}{where}: {each.failure.code.value}: {each.failure.message}\n")
-    if len(known) > LIMIT_PROBLEMS:
-        rows.append(f"{len(known) - LIMIT_PROBLEMS} more are not shown.\n")
+    if more := len(known[LIMIT_PROBLEMS:]):
+        rows.append(f"{count_hidden(more)}.\n")
     pointed.excerpts.append(Excerpt(path="Problems that handrail shows", first_line=1, text="".join(rows)))
     return ""
 
