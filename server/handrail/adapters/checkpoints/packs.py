@@ -90,20 +90,20 @@ class Packs:
             if name.endswith(".pack") and name.removesuffix(".pack") + ".idx" in found
         ]
 
-    def files_of(self, entries: Iterable[Entry]) -> dict[Path, bytes]:
-        """The files of a pack of *entries*, the index last: with it the pack is there."""
+    def files_of(self, entries: Iterable[Entry]) -> dict[str, bytes]:
+        """The files of a pack of *entries*, by path, the index last: with it the pack is there."""
         self._forget()
         made = pack.make_pack(entries)
-        path = self._folder / f"{made.name}.pack"
+        base = os.path.join(self._folder, made.name)
         if len(made.pack) <= SMALL_BYTES:
-            self._written[os.fspath(path)] = made.held
+            self._written[base + ".pack"] = made.held
         for old in list(self._written)[:-SEVERAL]:
             del self._written[old]
-        return {path: made.pack, path.with_suffix(".idx"): made.index}
+        return {base + ".pack": made.pack, base + ".idx": made.index}
 
-    def packs_to_join(self, size: int, gone: Set[ObjectID]) -> dict[Path, list[Entry]]:
+    def packs_to_join(self, size: int, gone: Set[ObjectID]) -> dict[str, list[Entry]]:
         """
-        Returns the entries of packs that are joined with what is written now.
+        Returns the entries of packs, by path, that are joined with what is written now.
 
         These are small packs that hold something of *gone*, all small ones once they are several, or half
         of too many. To write the others again and to remove them would take longer than to write what is new.
@@ -119,14 +119,14 @@ class Packs:
         limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
         small = [path for held, path in packs if held <= limit]
         takes_all = too_many or len(small) >= SEVERAL
-        result: dict[Path, list[Entry]] = {}
+        result: dict[str, list[Entry]] = {}
         for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
                 known = self._written.get(path)
                 held = known.entries if known else pack.read(Path(path))
                 left = [entry for entry in held if entry.name not in gone]
                 if takes_all or len(left) < len(held):
-                    result[Path(path)] = left
+                    result[path] = left
         return result
 
     def _count(self) -> int:
@@ -149,15 +149,15 @@ class Packs:
         for path in before:
             with suppress(OSError, ValueError):  # damaged: it stays for who wants to look into it
                 if path != made and not needed & set(pack.list_objects(path).names) - held:
-                    self.remove(path)
+                    self.remove(os.fspath(path))
         return held
 
-    def remove(self, path: Path) -> None:
+    def remove(self, path: str) -> None:
         """Removes a pack; first what says that it is there."""
         self._forget()
-        self._written.pop(os.fspath(path), None)
+        self._written.pop(path, None)
         remove_caches(self._folder.parent)
-        base = os.fspath(path.with_suffix(""))
+        base = path.removesuffix(".pack")
         for suffix in PACK_SUFFIXES:
             with suppress(FileNotFoundError):
                 os.unlink(base + suffix)

@@ -41,16 +41,16 @@ def make_folders(base: Path, folder: Path) -> None:
             os.chmod(each, 0o700)
 
 
-def replace(written: Path, path: Path, base: Path) -> None:
+def replace(written: str, path: str, base: Path) -> None:
     """Gives a file its name, in a folder that need not be there: git removes those that are empty."""
     try:
         os.replace(written, path)
     except FileNotFoundError:
-        make_folders(base, path.parent)
+        make_folders(base, Path(path).parent)
         os.replace(written, path)
 
 
-def overwrite(path: Path, raw: bytes) -> bool:
+def overwrite(path: str, raw: bytes) -> bool:
     """
     Has a file hold *raw* by one write, without a new file; False if it is not as long, or has other names.
     """
@@ -74,7 +74,7 @@ def write(path: Path, raw: bytes) -> None:
 
 
 @contextmanager
-def create(path: Path, raw: bytes) -> Iterator[int]:
+def create(path: Path | str, raw: bytes) -> Iterator[int]:
     """A new file, open and not yet on the disk."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
     try:

@@ -111,9 +111,10 @@ class Store:
 
     def _is_made(self) -> bool:
         """Returns whether the repository exists; repairs the files by which git recognises it."""
-        head = self.folder / "HEAD"
+        head = self._path("HEAD")
         try:
-            sound = head.read_bytes() == HEAD
+            with open(head, "rb") as file:
+                sound = file.read() == HEAD
         except FileNotFoundError:
             sound = False
         if not sound and (self.folder / "objects").is_dir():
@@ -143,8 +144,8 @@ class Store:
             entries.setdefault(entry.name, entry)
         wanted = self._packs.files_of(entries.values())
         if change.is_newest:
-            wanted[self.folder / NEWEST] = change.commit + b"\n"
-        wanted[self.folder / change.ref] = change.commit + b"\n"
+            wanted[self._path(NEWEST)] = change.commit + b"\n"
+        wanted[self._path(change.ref)] = change.commit + b"\n"
         self._write_files(wanted)
         try:
             for path in joined.keys() - wanted.keys():
@@ -155,24 +156,27 @@ class Store:
 
     def show_first(self, commit: ObjectID) -> None:
         """Has git show *commit* unless it is told what to show."""
-        self._write_files({self.folder / NEWEST: commit + b"\n"})
+        self._write_files({self._path(NEWEST): commit + b"\n"})
 
-    def _write_files(self, wanted: dict[Path, bytes]) -> None:
-        """Writes files atomically, in this order; when it returns, the last one is on the disk."""
-        temporary: dict[Path, Path] = {}
-        newest, start = self.folder / NEWEST, f"{TEMPORARY}{secrets.token_hex(8)}-"
+    def _path(self, name: str) -> str:
+        return os.path.join(self.folder, name)
+
+    def _write_files(self, wanted: dict[str, bytes]) -> None:
+        """Writes files, by path, atomically, in this order; when it returns, the last one is on the disk."""
+        temporary: dict[str, str] = {}
+        newest, start = self._path(NEWEST), self._path(f"{TEMPORARY}{secrets.token_hex(8)}-")
         try:
             with ExitStack() as opened:
                 handles = []
                 for path, raw in wanted.items():
                     if path != newest:
-                        temporary[path] = self.folder / f"{start}{len(temporary)}"
+                        temporary[path] = f"{start}{len(temporary)}"
                         handles.append(opened.enter_context(private.create(temporary[path], raw)))
                 private.sync_together(handles)
             for path, raw in wanted.items():
                 # What is newest can be found out again, see `housekeeping`: it need not be on the disk.
                 if path == newest and not private.overwrite(path, raw):
-                    temporary[path] = self.folder / f"{start}{len(temporary)}"
+                    temporary[path] = f"{start}{len(temporary)}"
                     with private.create(temporary[path], raw):
                         pass
                 if path in temporary:
@@ -182,7 +186,7 @@ class Store:
                 with suppress(OSError):
                     os.unlink(written)
             raise
-        files.sync_folder(path.parent)
+        files.sync_folder(Path(path).parent)
 
     def remove_ref(self, ref: str) -> None:
         """Removes *ref*, wherever it is kept."""
@@ -194,17 +198,16 @@ class Store:
         for path, left in self._packs.packs_without(names):
             if left:
                 self._write_files(self._packs.files_of(left))
-            self._packs.remove(path)
+            self._packs.remove(os.fspath(path))
 
     def _unlink(self, names: Iterable[ObjectID]) -> None:
-        base = os.path.join(self.folder, "objects")
+        base = self._path("objects")
         try:
             there = frozenset(os.listdir(base))  # we make no loose objects, so there are hardly ever some
         except FileNotFoundError:
             return
         for name in map(bytes.decode, names):
-            path = Path(base, name[:2], name[2:])
-            if name[:2] in there and path.exists():
+            if name[:2] in there and (path := Path(base, name[:2], name[2:])).exists():
                 remove_caches(Path(base))
                 path.unlink(missing_ok=True)
 
