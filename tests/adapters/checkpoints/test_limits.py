@@ -89,8 +89,16 @@ async def test_a_limit_makes_room_in_packs_too(repo: ShadowRepo, root: Path) -> 
 async def test_what_cannot_fit_is_refused_and_nothing_pinned_is_lost(repo: ShadowRepo, root: Path) -> None:
     await keep(repo, root, pinned("r-1"), 500_000)
     repo.set_limits(Limits(max_bytes=400_000))
-    with pytest.raises(CheckpointError, match=r"the limit is 400,000\. Raise handrail\.checkpoints\.maxSize"):
+    with pytest.raises(
+        CheckpointError, match=r"the limit is 400,000\. Raise handrail\.checkpoints\.maxSize"
+    ) as full:
         await keep(repo, root, step(turn="t-1"), 1000)
+    assert str(full.value).endswith(
+        "Or remove checkpoints of restores and undos with `handrail checkpoint prune ID`; "
+        "`handrail checkpoint list` shows their IDs."
+    )
+    with pytest.raises(CheckpointError, match="the limit is 400,000"):
+        await repo.prune([])  # as `handrail checkpoint prune` without an ID
     assert await ids(repo) == ["r-1"]
     repo.set_limits(Limits())
     await keep(repo, root, step(turn="t-1"), 1000)
@@ -103,7 +111,9 @@ async def test_the_turn_that_is_written_is_not_removed_for_itself(repo: ShadowRe
     repo.set_limits(Limits(max_bytes=1_000_000))
     for number in range(1, 8):
         await keep(repo, root, step(number), 100_000)
-    with pytest.raises(CheckpointError, match="the limit is 1,000,000"):
+    with pytest.raises(
+        CheckpointError, match=r"the limit is 1,000,000\. Raise handrail\.checkpoints\.maxSize\.$"
+    ):
         await keep(repo, root, step(8), 400_000)
     (checkpoint,) = await repo.list()
     assert len(checkpoint.steps) == 7

@@ -26,6 +26,11 @@ MEASURE_EVERY = 200  # writes; walking a folder of ten thousand objects takes te
 STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, trees, commit, folders
 LARGE_SHARE = 100  # a hundredth of the limit is large: what may be left out is not worth a checkpoint then
 ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
+# Those of turns have all been removed by then, except those of the current turn.
+OR_PRUNE = (
+    " Or remove checkpoints of restores and undos with `handrail checkpoint prune ID`; "
+    "`handrail checkpoint list` shows their IDs."
+)
 
 
 def used_bytes(folder: Path) -> int:
@@ -135,8 +140,8 @@ def make_room(turns: Turns, limits: Limits, room: DiskUsage, need: Need) -> list
         if room.measure() + need.size_bytes > limits.max_bytes:
             raise CheckpointError(
                 f"The checkpoints take up {room.used:,} bytes; {need.size_bytes:,} more are needed, but the "
-                f"limit is {limits.max_bytes:,}. Raise handrail.checkpoints.maxSize, or remove old "
-                f"checkpoints with `handrail checkpoint prune`."
+                f"limit is {limits.max_bytes:,}. Raise handrail.checkpoints.maxSize."
+                f"{OR_PRUNE if any(turn.pinned for turn in known) else ''}"
             )
     return [turn.name for turn in gone]
 
