@@ -97,12 +97,17 @@ class Text:
                 if name is None:
                     return _failure(
                         "The file has a UTF-32 byte order mark, which handrail does not support. "
-                        "Nothing was changed."
+                        "Nothing was changed.",
+                        "Convert the file to UTF-8.",
                     )
                 encoding, mark = name, candidate_mark
                 break
         if not _is_known(encoding):
-            return _failure(f"The file's configured encoding, {encoding!r}, is not supported.")
+            return _failure(
+                f"The file's configured encoding, {encoding!r}, is not supported.",
+                "Correct the encoding in the .editorconfig, or in the editor.",
+                "Or convert the file to UTF-8, and set that encoding there.",
+            )
         try:
             text = Text(raw[len(mark) :].decode(encoding), encoding, bool(mark))
             is_whole = text.raw == raw and "\0" not in text.content
@@ -252,15 +257,12 @@ def _undecodable(raw: bytes, encoding: str, what: str) -> Failure:
             message=f"The file is {kind}, not text. Nothing was changed.",
             steps=("Leave it unchanged; ask the user if its contents matter.",),
         )
-    return _failure(f"The file is not valid {encoding}: it has {what}. Nothing was changed.")
-
-
-def _failure(message: str) -> Failure:
-    return Failure(
-        code=Code.BAD_ENCODING,
-        message=message,
-        steps=(
-            "Set its encoding in an .editorconfig, for example charset = latin1.",
-            "Or convert the file to UTF-8.",
-        ),
+    return _failure(
+        f"The file is not valid {encoding}: it has {what}. Nothing was changed.",
+        "Set its encoding in an .editorconfig, for example charset = latin1.",
+        "Or convert the file to UTF-8.",
     )
+
+
+def _failure(message: str, *steps: str) -> Failure:
+    return Failure(code=Code.BAD_ENCODING, message=message, steps=steps)

@@ -132,10 +132,13 @@ def _choose(text: Text, matches: Sequence[Match], bounds: Bounds) -> tuple[Match
         return _without_overlap(matches)
     if len(matches) == 1:
         return tuple(matches)
+    is_signed = bool(matches[0].hunk.signs)
     if len(matches) >= LIMIT_MATCHES:
-        return refusal.ambiguous_match(text, [match.span for match in matches])
+        return refusal.ambiguous_match(text, [match.span for match in matches], has_header=is_signed)
     left = [matches[at] for at in choose(text, hunk, [match.span for match in matches], bounds)]
-    return tuple(left) if len(left) == 1 else refusal.ambiguous_match(text, [match.span for match in left])
+    if len(left) == 1:
+        return tuple(left)
+    return refusal.ambiguous_match(text, [match.span for match in left], has_header=is_signed)
 
 
 def _without_overlap(matches: Sequence[Match]) -> tuple[Match, ...] | Failure:

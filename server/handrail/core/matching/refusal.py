@@ -9,6 +9,9 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.matching.strings import LIMIT_MATCHES
 
+# The numbers after `@@` count too; but in V4A there are none, and models count lines badly.
+IN_HEADER = "Or write after @@ the first line of the class or function that contains the one you mean."
+
 
 def too_often() -> Failure:
     """The failure for text that would be replaced in too many places."""
@@ -112,8 +115,8 @@ def depth_is_open(text: Text, span: Span) -> Failure:
     )
 
 
-def ambiguous_match(text: Text, spans: Sequence[Span]) -> Failure:
-    """`ambiguous-match`, with all *spans*."""
+def ambiguous_match(text: Text, spans: Sequence[Span], *, has_header: bool) -> Failure:
+    """`ambiguous-match`, with all *spans*; *has_header*: whether the hunk has a header `@@`."""
     lines = [text.line_at(span.start) for span in spans[:11]]
     shown = ", ".join(str(line + 1) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
     near = tuple(
@@ -125,7 +128,7 @@ def ambiguous_match(text: Text, spans: Sequence[Span]) -> Failure:
         message=f"The search text occurs {times} (lines {shown}).",
         steps=(
             "Add a line of context that differs between the places.",
-            "Or give start_line, the line number of the one you mean.",
+            IN_HEADER if has_header else "Or give start_line, the line number of the one you mean.",
         ),
         near=near,
     )

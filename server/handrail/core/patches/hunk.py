@@ -130,7 +130,10 @@ def bad(line_number: int, line: str, expected: str) -> Failure:
     return Failure(
         code=Code.BAD_PATCH,
         message=f"Line {line_number} of the patch is {shown!r}; expected {expected}.",
-        steps=("Correct the patch and send it again.", "Or use one search and replacement per edit."),
+        steps=(
+            "Correct the patch and send it again.",
+            "Or send each change as a call of its own in mode replace, with old_string and new_string.",
+        ),
     )
 
 

@@ -86,6 +86,7 @@ def plan_file(patch: FilePatch, text: Text | None, *, taken: bool = False) -> Fi
     return replace(planned, parts=tuple(_with_notes(part, patch.notes) for part in planned.parts))
 
 
+TO_CREATE = "To create the file, use write_file, or Add File in a V4A patch."
 UNCHANGED = PlannedHunk(number=None, tier=Tier.SAFE, edits=())
 
 
@@ -118,10 +119,11 @@ def _why_not(patch: FilePatch, text: Text | None, *, taken: bool) -> Failure | N
     """Returns why the patch cannot be applied, whatever its hunks are."""
     made = patch.move_to if patch.move_to is not None else patch.path
     if text is None and patch.operation in (Operation.UPDATE, Operation.DELETE):
+        create = (TO_CREATE,) if patch.operation is Operation.UPDATE else ()
         return Failure(
             code=Code.NO_SUCH_FILE,
             message=f"The file {patch.path} does not exist.",
-            steps=("Check the path, or list the folder.", "To create a file, add it."),
+            steps=("Check the path, or list the folder.", *create),
         )
     if made.endswith(("/", "\\")):
         return Failure(

@@ -81,8 +81,8 @@ def at_rows(text: Text, hunk: Hunk, lines: Lines, *, is_adapted: bool) -> tuple[
 def _uncertain(text: Text, line: int) -> Failure:
     return Failure(
         code=Code.NO_MATCH,
-        message=f"The search text matches at line {line + 1}, except for lines exactly where the new ones "
-        f"belong.",
+        message=f"The search text matches at line {line + 1}, but some of its lines differ from the document "
+        "just where the new lines belong, so the place of the new lines is unclear.",
         steps=("Read the document again.", "Then send the exact lines around the change."),
     )
 
