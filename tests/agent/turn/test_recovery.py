@@ -134,6 +134,9 @@ async def test_a_turn_in_circles_asks_and_stops(bench: Bench) -> None:
     assert report.usage.steps == 3
     (question,) = bench.approver.asked
     assert question.subject == "The model repeats itself: read_file"
+    why = "The model took the same step 3 times with the same results."
+    assert question.detail == f"{why} If you answer no, the turn ends."
+    assert report.reason == why, "no question is open any longer"
 
 
 async def test_a_turn_in_circles_ends_even_if_the_user_always_says_yes(bench: Bench) -> None:

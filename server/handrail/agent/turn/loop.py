@@ -35,6 +35,7 @@ from handrail.ports import Ports, Prepared, ProviderDown, ProviderError
 from handrail.values import dataclass, replace
 
 LIMIT_STEPS = 100
+NO_ENDS = "If you answer no, the turn ends."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,7 +278,7 @@ async def _may_go_on(session: Session, executor: Executor, concern: guard.Concer
     """Asks whether a turn that seems to go in circles may continue."""
     if session.recent.asked >= guard.LIMIT_QUESTIONS:
         return False
-    return await executor.approvals.goes_on(concern.subject, concern.detail)
+    return await executor.approvals.goes_on(concern.subject, f"{concern.detail} {NO_ENDS}")
 
 
 async def _shrink(session: Session, executor: Executor, facts: Facts, *, full: bool) -> Session | None:

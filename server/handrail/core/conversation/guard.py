@@ -62,9 +62,6 @@ class Concern:
     detail: str
 
 
-NO_ENDS = "If you answer no, the turn ends."
-
-
 def check(recent: RecentSteps) -> Concern | None:
     """Returns why the turn should not simply continue; None if it may."""
     for period in range(1, LONGEST_PERIOD + 1):
@@ -73,12 +70,12 @@ def check(recent: RecentSteps) -> Concern | None:
             same = "the same step" if period == 1 else f"the same {period} steps"
             return Concern(
                 subject=f"The model repeats itself: {names}",
-                detail=f"The model took {same} {REPEATS} times with the same results. {NO_ENDS}",
+                detail=f"The model took {same} {REPEATS} times with the same results.",
             )
     if recent.failures >= LIMIT_FAILURES:
         return Concern(
             subject="The model's calls keep failing",
-            detail=f"Every call of the last {recent.failures} steps failed. {NO_ENDS}",
+            detail=f"Every call of the last {recent.failures} steps failed.",
         )
     return None
 
