@@ -8,7 +8,7 @@ import pytest
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits
+from e2e.habits import VSCODE, Habits, opt_in
 from e2e.prompts import block, patch, statuses
 from handrail.testing import answer, behaviours, call
 from handrail.testing.texts import Json
@@ -47,6 +47,16 @@ async def test_progress_of_a_turn_that_edits(stage: Stage, editor: Editor) -> No
         assert (shown[0]["title"], shown[0]["message"]) == ("handrail", "a.txt")
         assert "a.txt" in shown[1]["message"]
         assert shown[-1]["message"] == "1 edit landed, 1 did not"
+
+
+async def test_what_is_not_about_a_call_stands_behind_no_title(stage: Stage) -> None:
+    stage.put("a.txt", TEXT)
+    written = call("write_file", path="b.txt", content="made\n")
+    model = stage.script(answer("", written, call("read_file", path="a.txt")), answer("Done."))
+    editor = await stage.start(VSCODE, settings=model, options=opt_in("save", untrusted=True))
+    shown = [each["message"] for each in await sound(editor, (await editor.turn("Go."))["turn"])]
+    assert shown[1].startswith("You have not trusted this workspace")
+    assert "Nothing was changed in this turn: no edit or command succeeded." in shown
 
 
 async def test_what_a_command_changed_is_not_counted_as_edits(stage: Stage, habits: Habits) -> None:

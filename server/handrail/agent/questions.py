@@ -160,6 +160,6 @@ def _not_open(question: str, end: QuestionEnd | None) -> str:
         case QuestionEnd.ANSWERED:
             return f"Question {question!r} has already been answered."
         case QuestionEnd.TIMED_OUT:
-            return f"Question {question!r} timed out, so the answer was no."
+            return f"Question {question!r} has timed out."
         case QuestionEnd.WITHDRAWN:
             return f"Question {question!r} was withdrawn."

@@ -54,6 +54,10 @@ class _Shown:
     reported: str = ""
     waits: str = ""
 
+    def behind_title(self, text: str) -> str:
+        """Returns *text* behind the title of the last call, if there was a call."""
+        return f"{self.title}: {text}" if self.title else text
+
 
 @dataclass(kw_only=True)
 class Progress:
@@ -135,11 +139,11 @@ class Progress:
                 self._report(turn, title)
             case report.CallOutput(text=text):
                 lines = text.strip().splitlines()
-                self._report(turn, f"{state.title}: {lines[-1][:LINE_CHARS] if lines else '…'}")
-            case report.Notice(text=text):
-                self._report(turn, f"{state.title}: {text}")
+                self._report(turn, state.behind_title(lines[-1][:LINE_CHARS] if lines else "…"))
+            case report.Notice(call=call, text=text):
+                self._report(turn, state.behind_title(text) if call else text)
             case Outcome():
-                self._report(turn, f"{state.title}: {_counts(state)}")
+                self._report(turn, state.behind_title(_counts(state)))
             case report.Retried(reason=reason, in_s=in_s):
                 self._report(turn, f"Trying again in {in_s:.0f} s: {reason}")
             case report.Ended(reason=reason) if not state.has_begun:
