@@ -3,9 +3,9 @@ Find the failures that a retry has corrected although neither place nor text con
 
 A call that lacked an argument, could not be read, named a wrong path, or searched for text like none in the
 document leaves a failure without a place. What lands in a later step of the same turn is its retry if it
-changes the same document or one of the same name, or brings the same edit to another one, or is what the only
-call of that tool does next. A landing is the retry of at most one failure of each step, and of none if it
-has already corrected another one of that step by place or text.
+changes the same document or one of the same name, or brings the same edit to another one, or is what the next
+calls of that tool do, if they are no more than had failed. A landing is the retry of at most one failure of
+each step, and of none if it has already corrected another one of that step by place or text.
 """
 
 from __future__ import annotations
