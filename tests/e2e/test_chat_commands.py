@@ -472,6 +472,26 @@ async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, h
     assert "This conversation:" in editor.desk[other], "so that more can be taken back"
 
 
+@every_editor
+async def test_what_belongs_to_no_conversation_is_listed_apart(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    patch = call("patch", mode="v4a", patch=v4a("*** Update File: a.txt", "@@", "-one", "+ONE"))
+    editor = await stage.start(habits, settings=stage.script(answer("", patch), answer("Loud.")))
+    a = editor.desk.open(stage.root / "a.txt")
+    uri = await opened(editor)
+    await says(editor, uri, "Shout # loudly.\n")
+    await shows(editor, uri, "Loud.")
+    await editor.request("review.undo", all=True)
+    await editor.until(lambda: editor.desk[a] == "one\n")
+    await command(editor, uri, "/restore\n")
+    title = "Not in a conversation (quick fixes, undos in a review):"
+    text = await shows(editor, uri, "This conversation:", title)
+    assert "Other conversations:" not in text
+    (undone,) = [row for row in text.partition(title)[2].splitlines() if row.startswith("- ")]
+    await editor.choose((await actions(editor, uri, undone))["Undo these changes"])
+    await editor.until(lambda: editor.desk[a] == "ONE\n")
+
+
 # ---- Without commands -----------------------------------------------------------------------------
 
 

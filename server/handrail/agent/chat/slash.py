@@ -14,7 +14,7 @@ NAMES = {
     "mode": "[edit|ask|plan] show or set what turns may do; ask and plan only read",
     "model": "[MODEL] show the model, or use another one from the next turn on",
     "new": "start another conversation",
-    "restore": "list the turns that changed something, to see or undo their changes",
+    "restore": "list the turns, restores and other changes, to see or undo them",
     "review": "show the changes that are pending",
     "sessions": "list earlier conversations and open one",
     "stop": "stop the running turn",

@@ -23,7 +23,7 @@ from handrail.lsp.state import EDITOR, State
 from handrail.lsp.wire import Refused
 
 NEXT = "From the next turn on"
-HOW = "The code actions at a line show what that turn changed, and undo it; your own changes stay."
+HOW = "The code actions at a line show what was changed then, and undo it; your own changes stay."
 CHOOSE = (
     "The code action at a line selects that model from the next turn on; `/model NAME` selects any other one."
 )
@@ -92,10 +92,15 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answ
 async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
     """Shows what can be restored, this conversation first."""
     found = await state.checkpoints.list()
-    own = [each for each in found if each.session == page.session]
-    others = [each for each in found if each.session != page.session]
+    groups = {
+        "This conversation:": [each for each in found if each.session == page.session],
+        "Other conversations:": [each for each in found if each.session not in ("", page.session)],
+        "Not in a conversation (quick fixes, undos in a review):": [
+            each for each in found if not each.session
+        ],
+    }
     answers = [Answer(text=HOW if found else "No turn has changed anything yet.")]
-    for title, checkpoints in (("This conversation:", own), ("Other conversations:", others)):
+    for title, checkpoints in groups.items():
         if checkpoints:
             answers += [Answer(text=""), Answer(text=title), Answer(text="")]
         answers += [Answer(text=_row(each), checkpoint=each.id) for each in checkpoints[:LIMIT_CHECKPOINTS]]
