@@ -211,7 +211,7 @@ async def test_a_repository_that_a_command_makes_by_hand_is_taken_away(stage: St
     line = "g=.g v=.vs; mkdir -p sub/${g}it ${v}code; touch sub/${g}it/config ${v}code/settings.json sub/a"
     editor, _ = await turn(stage, line, says=("deny",))
     (asked,) = editor.questions
-    assert (asked["kind"], asked["subject"]) == ("appeared", ".vscode, sub/.git")
+    assert (asked["kind"], asked["subject"]) == ("appeared", ".vscode/, sub/.git/")
     assert not (stage.root / ".vscode").exists()
     assert sorted(path.name for path in (stage.root / "sub").iterdir()) == ["a"]
 
@@ -292,7 +292,7 @@ async def test_hooks_that_appear_in_an_open_repository_are_taken_away(stage: Sta
     shutil.rmtree(stage.root / ".git/hooks")
     line = "git init -q new; h=.g; h=${h}it/hooks; mkdir $h; echo exit 1 > $h/pre-commit"
     editor, _ = await turn(stage, line, says=("allow", "deny"))
-    assert editor.questions[1]["subject"] == ".git/hooks"
+    assert editor.questions[1]["subject"] == ".git/hooks/"
     assert "exit 1" in editor.questions[1]["diff"]
     assert not (stage.root / ".git/hooks").exists()
     assert (stage.root / "new/.git/HEAD").exists(), "to make a repository was allowed"

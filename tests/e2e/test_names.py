@@ -143,7 +143,7 @@ async def test_places_that_the_model_may_not_read_are_named_and_not_shown(
         "2 lines in 2 files.\nprices.py\n  100|(the document no longer has this line)\nshop.py\n  1|# Ä😀"
     )
     rows = hidden.splitlines()
-    assert rows[0] == ("  .env:1 (The file holds keys, or settings of an editor, an agent or a CI system.)")
+    assert rows[0] == ("  .env:1 (Such files hold keys, or settings of an editor, an agent or a CI system.)")
     assert rows[1] == f"  {outside}:1 (It is outside the workspace folders.)"
     assert "(It is outside the workspace folders.)" in told
     assert any("gone.py" in row for row in rows)

@@ -242,7 +242,7 @@ def test_a_protected_place_says_why(root: Path) -> None:
     for path in ("id_rsa", "harmless", f"untitled:{root}/id_rsa"):
         place = Folders([root]).resolve(path)
         assert isinstance(place, Place)
-        assert place.why == "It may be a key that gives access to something."
+        assert place.why == "Such files may be keys that give access to something."
 
 
 # ---- Several folders --------------------------------------------------------------------------------

@@ -89,7 +89,8 @@ def test_the_first_class_decides() -> None:
     assert found is not None
     assert (
         found.reason
-        == "It may hold secrets such as passwords, which programs read when they start in this folder."
+        == "Such files may hold secrets such as passwords, which programs read when they start in this "
+        "folder."
     )
     assert protection_of(Path("src/a.py")) is None
     assert len({each.reason for each in PROTECTIONS}) == len(PROTECTIONS)

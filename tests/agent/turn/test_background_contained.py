@@ -97,7 +97,7 @@ async def test_what_runs_later_and_appears_is_set_aside_before_another_command(
     assert "obey" in appeared[0].diff
     assert (bench.root / "AGENTS.md").exists() is (stays == ALLOW)
     (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert ("stay moved away: AGENTS.md" in stopped) is (stays == DENY)
+    assert ("This file stays moved away: AGENTS.md." in stopped) is (stays == DENY)
     assert len([each for each in bench.approver.asked if each.kind is Kind.APPEARED]) == 1
 
 

@@ -41,42 +41,45 @@ class Protection:
 
 PROTECTIONS: tuple[Protection, ...] = (
     Protection(
-        reason="It may be a key that gives access to something.",
+        reason="Such files may be keys that give access to something.",
         patterns="*.pem *.key *.p12 *.pfx id_rsa* id_dsa* id_ecdsa* id_ed25519* .ssh .gnupg",
         is_read=True,
         is_secret=True,
     ),
     Protection(
-        reason="It may hold a password or token for another service.",
+        reason="Such files may hold passwords or tokens for other services.",
         patterns=".netrc _netrc .npmrc .pypirc .git-credentials .aws",
         is_read=True,
         is_secret=True,
     ),
     Protection(
-        reason="It may hold secrets such as passwords, which programs read when they start in this folder.",
+        reason=(
+            "Such files may hold secrets such as passwords, which programs read when they start in this "
+            "folder."
+        ),
         patterns=".env* !.env*.example !.env*.sample !.env*.template",
         is_read=True,
         is_secret=True,
     ),
     Protection(
-        reason="An editor takes settings from it, and some of them run commands.",
+        reason="Editors take settings from such files, and some of these settings run commands.",
         patterns=".vscode *.code-workspace .idea .zed .exrc .nvim.lua .dir-locals.el",
         is_read=True,
     ),
     Protection(
-        reason="An agent reads settings from it: its permissions, and the programs that it runs.",
+        reason="Agents read settings from such files: their permissions, and the programs that they run.",
         patterns=".claude .cursor handrail/config.toml",
         is_read=True,
     ),
     Protection(
-        reason="It defines what runs on the build server, and with which permissions.",
+        reason="Such files define what runs on the build server, and with which permissions.",
         patterns="""
             .github/workflows .gitlab-ci.yml .circleci jenkinsfile azure-pipelines.yml
         """,
         is_read=True,
     ),
     Protection(
-        reason="An editor applies it as soon as the folder, or a file in it, is opened.",
+        reason="Editors apply such files as soon as the folder, or a file in it, is opened.",
         patterns="""
             .vimrc _vimrc .gvimrc .lvimrc .local.vimrc .nvimrc .vim .nvim .dir-locals-2.el .emacs .emacs.d
             .ycm_extra_conf.py .helix .kakrc .kak-lsp.toml .kateproject *.sublime-project .fleet .vs
@@ -84,7 +87,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="An agent uses it in its next turn: it holds instructions, tools or programs.",
+        reason="Agents use such files in their next turn: they hold instructions, tools or programs.",
         patterns="""
             agents.md agents.override.md agent.md claude.md claude.local.md gemini.md qwen.md warp.md
             skill.md .mcp.json mcp.json .mcp .agents .agent .codex .gemini .qwen .opencode opencode.json
@@ -96,7 +99,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="A build server executes it as soon as it is pushed.",
+        reason="Build servers execute such files as soon as they are pushed.",
         patterns="""
             .github/actions .gitlab-ci.yaml .gitlab-ci .gitlab jenkinsfile.* azure-pipelines.yaml
             .azure-pipelines .travis.yml .drone.yml .drone.star .woodpecker .woodpecker.yml
@@ -106,7 +109,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="Git applies or runs it when something is committed, checked out or pushed.",
+        reason="Git applies or runs such files when something is committed, checked out or pushed.",
         patterns="""
             .gitattributes .gitmodules .gitconfig .lfsconfig .husky .githooks .git-hooks
             .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml lefthook.* .lefthook
@@ -115,7 +118,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="A shell or program that is started there reads its settings or commands.",
+        reason="Shells and programs that are started there read settings or commands from such files.",
         patterns="""
             .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile
             .zlogin .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish .tmux.conf
@@ -125,7 +128,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="It tells a build tool which programs to run and where to get them.",
+        reason="Such files tell a build tool which programs to run and where to get them.",
         patterns="""
             .cargo/config.toml .cargo/config rust-toolchain rust-toolchain.toml .yarnrc .yarnrc.yml
             .yarn/releases .yarn/plugins .pnpmfile.cjs .pnpmfile.mjs pnpmfile.js bunfig.toml .mvn
@@ -134,7 +137,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="It runs in place of a program, or each time a program starts.",
+        reason="Such files run in place of a program, or each time a program starts.",
         patterns="""
             .venv/bin venv/bin .venv/scripts venv/scripts pyvenv.cfg sitecustomize.py usercustomize.py
             *.pth node_modules/.bin .local/bin .direnv

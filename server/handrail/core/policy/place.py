@@ -40,11 +40,18 @@ class Place:
 
 
 ASKED: dict[PlaceKind, str] = {
-    PlaceKind.PROTECTED: "The file holds keys, or settings of an editor, an agent or a CI system.",
-    PlaceKind.RUNS_LATER: "Other programs may run it later, or take settings from it.",
+    PlaceKind.PROTECTED: "Such files hold keys, or settings of an editor, an agent or a CI system.",
+    PlaceKind.RUNS_LATER: "Other programs may run such files later, or take settings from them.",
     PlaceKind.OUTSIDE: "It is outside the workspace folders.",
     PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
     PlaceKind.OWN: "It belongs to handrail's own files.",
+}
+
+# The same of several places; the other reasons fit any number.
+ASKED_OF_SEVERAL: dict[str, str] = {
+    ASKED[PlaceKind.OUTSIDE]: "They are outside the workspace folders.",
+    ASKED[PlaceKind.VERSION_CONTROL]: "They belong to version control's own files.",
+    ASKED[PlaceKind.OWN]: "They belong to handrail's own files.",
 }
 
 
@@ -55,9 +62,13 @@ def why_asked(places: Iterable[Place], by_rule: str) -> str:
     paths: dict[str, dict[str, None]] = {}
     for place in places:
         paths.setdefault(place.why or ASKED.get(place.kind, by_rule), {})[place.path] = None
-    if len(paths) == 1:
-        return next(iter(paths))
-    return " ".join(f"{', '.join(named)}: {why}" for why, named in paths.items())
+    reasons = {
+        ASKED_OF_SEVERAL.get(why, why) if len(named) > 1 else why: ", ".join(named)
+        for why, named in paths.items()
+    }
+    if len(reasons) == 1:
+        return next(iter(reasons))
+    return " ".join(f"{named}: {why}" for why, named in reasons.items())
 
 
 def is_asked(place: Place, *, is_written: bool) -> bool:

@@ -117,6 +117,11 @@ class Appeared:
     lies_in: str = ""
     files: tuple[tuple[str, str | None], ...] = ()
 
+    @property
+    def is_folder(self) -> bool:
+        """Whether it is a folder, as far as `files` tells."""
+        return bool(self.files and self.files[0][0])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:

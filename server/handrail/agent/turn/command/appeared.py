@@ -14,11 +14,12 @@ from handrail.agent.tools.call import CommandReport, Console
 from handrail.core.checkpoint import NOTHING, CommandEffects, NotCovered, StepId
 from handrail.core.documents import diff
 from handrail.core.documents.text import Text
-from handrail.core.policy.place import ASKED, Place
+from handrail.core.policy.place import ASKED, Place, why_asked
 from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError, Document, Ports
 
-APPEARED = "They appeared while a command was running, and were moved away until you answer."
+APPEARED = "It appeared while a command was running, and was moved away until you answer."
+SEVERAL_APPEARED = "They appeared while a command was running, and were moved away until you answer."
 NOTHING_CHANGED = CommandEffects()
 
 
@@ -78,14 +79,20 @@ def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]
             f"git hooks: {printed.unsearched}. Check this before you use git or open the folder in an editor."
         )
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
+        these, they, them = ("These files", "They", "them") if stuck[1:] else ("This file", "It", "it")
         notes.append(
-            "These files appeared while the command was running. They may hold keys, or other programs may "
-            f"run them. handrail could not move them away: {', '.join(stuck)}. Look at them, and delete what "
-            "should not be there."
+            f"{these} appeared while the command was running. {they} may hold keys, or other programs may "
+            f"run {them}. handrail could not move {them} away: {', '.join(stuck)}. Look at {them}, and "
+            "delete what should not be there."
         )
     if printed.left:
         paths = ", ".join(_path(uri, ports) for uri in printed.left)
-        notes.append(f"No program uses these pipes and sockets any longer, so they were moved away: {paths}.")
+        were, them = (
+            ("These pipes and sockets were", "them")
+            if printed.left[1:]
+            else ("This pipe or socket was", "it")
+        )
+        notes.append(f"{were} moved away, because no program uses {them} any longer: {paths}.")
     for note in notes:
         console.notice(note, True)
     return notes
@@ -104,10 +111,10 @@ async def ask(
     moved = [each for each in printed.appeared if each.lies_in]
     if not moved:
         return effects, tuple(notes)
-    paths = ", ".join(_path(each.uri, ports) for each in moved)
+    paths = ", ".join(f"{_path(each.uri, ports)}{'/' if each.is_folder else ''}" for each in moved)
     content = "".join(_content(each, ports) for each in moved)
     away: Sequence[Appeared] = moved
-    if await console.keeps(paths, f"{APPEARED} {_why(moved, ports)}", content):
+    if await console.keeps(paths, _why(moved, ports), content):
         again, away = await _return(moved, ports, step)
         changes = (*effects.changes, *again.changes)
         effects = replace(effects, changes=changes, checkpoint=again.checkpoint or effects.checkpoint)
@@ -116,9 +123,10 @@ async def ask(
         console.notice(f"{path} was moved away, and is kept here for 30 days: {each.lies_in}", False)
     if away:
         paths = ", ".join(_path(each.uri, ports) for each in away)
+        stay, them = ("These files stay", "them") if away[1:] else ("This file stays", "it")
         notes.append(
-            "Other programs may run these files later, or they may hold keys. The user did not allow them, "
-            f"or they could not be put back, so they stay moved away: {paths}."
+            f"{stay} moved away: {paths}. Other programs may run such files later, or they may hold keys. "
+            f"The user did not allow {them}, or handrail could not put {them} back."
         )
     return effects, tuple(notes)
 
@@ -142,9 +150,10 @@ async def _return(
 
 def _why(moved: Sequence[Appeared], ports: Ports) -> str:
     """Returns why files were moved away, for people."""
-    places = (ports.workspace.resolve(each.uri) for each in moved)
-    reasons = (place.why or ASKED.get(place.kind, "") for place in places if isinstance(place, Place))
-    return " ".join(dict.fromkeys(why for why in reasons if why))
+    places = [ports.workspace.resolve(each.uri) for each in moved]
+    asked = [place for place in places if isinstance(place, Place) and (place.why or place.kind in ASKED)]
+    appeared = APPEARED if len(moved) == 1 else SEVERAL_APPEARED
+    return f"{appeared} {why_asked(asked, '')}" if asked else appeared
 
 
 def _content(each: Appeared, ports: Ports) -> str:
