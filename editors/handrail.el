@@ -1967,6 +1967,10 @@ This is nil if that is not to be had at once."
   "A buffer that shows all of QUESTION, which waits for MINUTES, as plain text."
   (handrail--text-buffer "*handrail question*" (lambda () (handrail--insert-question question minutes))))
 
+(defun handrail--is-of-several (question)
+  "Whether QUESTION, about files, is about more than one."
+  (string-match-p ", \\|/\\'" (plist-get question :subject)))
+
 (defun handrail--heading (question)
   "What QUESTION asks, without its subject."
   (let ((tool (plist-get question :tool)))
@@ -1974,8 +1978,10 @@ This is nil if that is not to be had at once."
         "handrail: may the turn continue?"
       (pcase (plist-get question :kind)
         ("question" "handrail: the model asks")
-        ("appeared" "handrail: may these new files stay?")
-        ("saving" "handrail: may these documents be saved?")
+        ("appeared" (if (handrail--is-of-several question)
+                        "handrail: may these new files stay?" "handrail: may this new file stay?"))
+        ("saving" (if (handrail--is-of-several question)
+                      "handrail: may these documents be saved?" "handrail: may this document be saved?"))
         (_ (format "handrail: may the agent use %s?" (handrail--visible tool t)))))))
 
 (defun handrail--insert-question (question minutes)
@@ -1986,7 +1992,9 @@ This is nil if that is not to be had at once."
     (funcall part (handrail--heading question) (plist-get question :subject))
     (funcall part "In the folder" (plist-get question :folder))
     (funcall part "Reason for this question" (plist-get question :detail))
-    (funcall part (if (equal (plist-get question :kind) "appeared") "Their contents" "What would be written")
+    (funcall part (cond ((not (equal (plist-get question :kind) "appeared")) "What would be written")
+                        ((handrail--is-of-several question) "Their contents")
+                        (t "Its contents"))
              (plist-get question :diff))
     (funcall part (format "Rules that the answer '%s' adds"
                           (string-join (seq-intersection (mapcar #'car (handrail--answers question))

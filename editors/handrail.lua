@@ -856,6 +856,10 @@ end
 
 local HEADINGS = {
   question = "The model asks",
+  appeared = "May this new file stay?",
+  saving = "May this document be saved?",
+}
+local HEADINGS_OF_SEVERAL = {
   appeared = "May these new files stay?",
   saving = "May these documents be saved?",
 }
@@ -868,11 +872,13 @@ local function show_question(client, question)
     end
   end
   local is_own = question.kind == "question"
-  part(question.tool == "handrail" and "May the turn continue?" or HEADINGS[question.kind]
+  local is_one = not question.subject:find(", ", 1, true) and not vim.endswith(question.subject, "/")
+  part(question.tool == "handrail" and "May the turn continue?"
+    or not is_one and HEADINGS_OF_SEVERAL[question.kind] or HEADINGS[question.kind]
     or ("May the agent use %s?"):format(visible(question.tool, true)), question.subject)
   part("In the folder", question.folder)
   part("Reason for this question", question.detail)
-  part(question.kind == "appeared" and "Their contents" or "What would be written", question.diff)
+  part(question.kind ~= "appeared" and "What would be written" or is_one and "Its contents" or "Their contents", question.diff)
   local typed, choices = answers(question)
   local adding = vim.tbl_filter(function(word) return word == "session" or word == "always" end, typed)
   part(("Rules that the answer '%s' adds"):format(table.concat(adding, "' or '")), table.concat(question.rules or {}, "\n"))

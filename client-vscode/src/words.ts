@@ -15,33 +15,58 @@ export const NO = "deny";
 // Servers that are newer may ask in ways that are not named here.
 const HEADINGS: Partial<Record<string, string>> = {
   command: l10n.t("May this command run?"),
-  file: l10n.t("May these files be used?"),
-  outside: l10n.t("May these files outside the workspace be used?"),
+  file: l10n.t("May this file be used?"),
+  outside: l10n.t("May this file outside the workspace be used?"),
   tool: l10n.t("May this tool be used?"),
   question: l10n.t("The model asks:"),
+  saving: l10n.t("May this document be saved?"),
+  appeared: l10n.t("May this new file stay?"),
+};
+const HEADINGS_OF_SEVERAL: typeof HEADINGS = {
+  ...HEADINGS,
+  file: l10n.t("May these files be used?"),
+  outside: l10n.t("May these files outside the workspace be used?"),
   saving: l10n.t("May these documents be saved?"),
   appeared: l10n.t("May these new files stay?"),
 };
 
 // Older servers do not say whether a tool changes the files.
 const READS: Partial<Record<string, string>> = {
+  file: l10n.t("May the agent read this file?"),
+  outside: l10n.t("May the agent read this file outside the workspace?"),
+};
+const READS_OF_SEVERAL: typeof READS = {
   file: l10n.t("May the agent read these files?"),
   outside: l10n.t("May the agent read these files outside the workspace?"),
 };
 const CHANGES: Partial<Record<string, string>> = {
+  file: l10n.t("May the agent change this file?"),
+  outside: l10n.t("May the agent change this file outside the workspace?"),
+};
+const CHANGES_OF_SEVERAL: typeof CHANGES = {
   file: l10n.t("May the agent change these files?"),
   outside: l10n.t("May the agent change these files outside the workspace?"),
 };
 
 const SUBJECTS: Partial<Record<string, string>> = {
   command: l10n.t("The command:"),
-  file: l10n.t("The files:"),
-  outside: l10n.t("The files:"),
+  file: l10n.t("The file:"),
+  outside: l10n.t("The file:"),
   tool: l10n.t("What would be done:"),
   question: l10n.t("The question:"),
+  saving: l10n.t("The document:"),
+  appeared: l10n.t("The file, which appeared while a command ran:"),
+};
+const SUBJECTS_OF_SEVERAL: typeof SUBJECTS = {
+  ...SUBJECTS,
+  file: l10n.t("The files:"),
+  outside: l10n.t("The files:"),
   saving: l10n.t("The documents:"),
   appeared: l10n.t("The files, which appeared while a command ran:"),
 };
+
+/** Tools whose one path may be a folder, which is several files. */
+const OF_FOLDERS: readonly string[] = ["list_files", "search"];
 
 const TITLES: Record<string, string> = {
   deny: l10n.t("No"),
@@ -56,10 +81,22 @@ export const OURSELVES = "handrail";
 const INDENT = "    ";
 
 /** What is asked, in our own words alone. */
-export function headingOf({ kind, tool, changesFiles }: Approval): string {
+export function headingOf(asked: Approval): string {
+  const { kind, tool } = asked;
   if (tool === OURSELVES) return l10n.t("May the turn continue?");
-  if (typeof changesFiles === "boolean") return (changesFiles ? CHANGES : READS)[kind] ?? l10n.t("Handrail asks: {0}", makeVisible(tool));
-  return HEADINGS[kind] ?? l10n.t("Handrail asks: {0}", makeVisible(tool));
+  return headingsFor(asked)[kind] ?? l10n.t("Handrail asks: {0}", makeVisible(tool));
+}
+
+function headingsFor(asked: Approval): typeof HEADINGS {
+  const isOfSeveral = isAboutSeveral(asked);
+  if (typeof asked.changesFiles !== "boolean") return isOfSeveral ? HEADINGS_OF_SEVERAL : HEADINGS;
+  if (asked.changesFiles) return isOfSeveral ? CHANGES_OF_SEVERAL : CHANGES;
+  return isOfSeveral ? READS_OF_SEVERAL : READS;
+}
+
+/** Whether the subject of a question about files is, or may be, more than one file. */
+function isAboutSeveral({ subject, tool }: Approval): boolean {
+  return subject.includes(", ") || subject.endsWith("/") || OF_FOLDERS.includes(tool);
 }
 
 /** What an answer is called; those to the model's own question are its text. */
@@ -74,9 +111,9 @@ export function isOwn({ kind }: Approval): boolean {
 }
 
 /** What stands above the subject of a question. */
-export function subjectOf({ kind, tool }: Approval): string {
-  if (tool === OURSELVES) return l10n.t("What happened:");
-  return SUBJECTS[kind] ?? l10n.t("What would be done:");
+export function subjectOf(asked: Approval): string {
+  if (asked.tool === OURSELVES) return l10n.t("What happened:");
+  return (isAboutSeveral(asked) ? SUBJECTS_OF_SEVERAL : SUBJECTS)[asked.kind] ?? l10n.t("What would be done:");
 }
 
 /** The tool that asks; empty for what is not about a tool. */
@@ -85,8 +122,9 @@ export function toolOf({ kind, tool }: Approval): string {
 }
 
 /** What stands above the text that a question is about. */
-export function textTitleOf({ kind }: Approval): string {
-  return kind === "appeared" ? l10n.t("Their contents:") : l10n.t("What would be written:");
+export function textTitleOf(asked: Approval): string {
+  if (asked.kind !== "appeared") return l10n.t("What would be written:");
+  return isAboutSeveral(asked) ? l10n.t("Their contents:") : l10n.t("Its contents:");
 }
 
 /** What stands above the rules that lasting answers add. */

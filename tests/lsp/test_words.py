@@ -27,8 +27,13 @@ def question(kind: Kind, tool: str, *rules: str) -> Question:
 @pytest.mark.parametrize(
     ("kind", "tool", "short", "size"),
     [
-        (Kind.COMMAND, "terminal", "May this command run? terminal: a.py", "\nterminal, 4 characters:\n"),
-        (Kind.SAVING, "save", "May these documents be saved? a.py", ""),
+        (
+            Kind.COMMAND,
+            "terminal",
+            "May this command run? terminal: a.py",
+            "\nterminal (the text below has 4 characters):\n",
+        ),
+        (Kind.SAVING, "save", "May this document be saved? a.py", ""),
         (Kind.QUESTION, "ask_user", "The model asks: a.py", ""),
         (Kind.TOOL, words.OURSELVES, "May the turn continue? a.py", ""),
     ],
@@ -36,7 +41,7 @@ def question(kind: Kind, tool: str, *rules: str) -> Question:
 def test_only_what_a_tool_would_do_names_it(kind: Kind, tool: str, short: str, size: str) -> None:
     asked = question(kind, tool)
     assert words.short(asked) == short
-    assert ("characters:" in words.document(asked)) == bool(size)
+    assert ("characters):" in words.document(asked)) == bool(size)
     assert size in words.document(asked)
 
 
@@ -46,7 +51,32 @@ def test_it_says_whether_files_would_be_read_or_changed(
     kind: Kind, where: str, changes: bool | None, verb: str
 ) -> None:
     asked = replace(question(kind, "read_file"), changes_files=changes)
-    assert words.heading(asked) == f"May the agent {verb} these files{where}?"
+    assert words.heading(asked) == f"May the agent {verb} this file{where}?"
+    several = f"May the agent {verb} these files{where}?"
+    assert words.heading(replace(asked, subject="a.py, b.py")) == several
+    assert words.heading(replace(asked, tool="list_files", subject="src")) == several, "it may be a folder"
+
+
+@pytest.mark.parametrize(
+    ("subject", "files", "whose"),
+    [
+        ("a.py", "this new file", "Its"),
+        ("a/", "these new files", "Their"),
+        ("a, b", "these new files", "Their"),
+    ],
+)
+def test_files_that_appeared_are_one_or_several(subject: str, files: str, whose: str) -> None:
+    asked = replace(question(Kind.APPEARED, "terminal"), subject=subject, diff="+one")
+    assert words.heading(asked) == f"May {files} stay?"
+    assert f"\n{whose} contents:\n" in words.document(asked)
+
+
+@pytest.mark.parametrize(
+    ("subject", "size"), [("a", "1 character"), ("ab", "2 characters"), ("a\nb", "2 lines, 3 characters")]
+)
+def test_the_size_of_a_subject_is_that_of_the_text_below(subject: str, size: str) -> None:
+    asked = replace(question(Kind.COMMAND, "terminal"), subject=subject)
+    assert f"\nterminal (the text below has {size}):\n" in words.document(asked)
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "adds this rule:\n"), (2, "adds these rules:\n")])

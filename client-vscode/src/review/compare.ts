@@ -20,7 +20,7 @@ export async function compare(pending: Pending, node: Node | undefined): Promise
   const sides = sidesOf(hunks, node?.turn);
   const [only] = sides;
   if (only === undefined) {
-    tell(hunks.length === 0 ? l10n.t("nothing is pending.") : l10n.t("these files are not text, so there is nothing to compare."));
+    tell(hunks.length === 0 ? l10n.t("nothing is pending.") : counted(hunks.length, l10n.t("this file is not text, so there is nothing to compare."), l10n.t("these files are not text, so there is nothing to compare.")));
   } else if (node !== undefined && node.kind !== "turn") {
     await compareOne(only);
   } else {

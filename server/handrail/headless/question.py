@@ -66,9 +66,13 @@ class Question:
         if self.tool == "handrail":  # not for a tool, but whether the turn may continue
             return f"May the turn continue? {self.subject}. {self.detail}".strip()
         if self.kind == "appeared":
-            return f"May these new files stay: {self.subject}? {self.detail}".strip()
+            files = (
+                "these new files" if ", " in self.subject or self.subject.endswith("/") else "this new file"
+            )
+            return f"May {files} stay: {self.subject}? {self.detail}".strip()
         if self.kind == "saving":
-            return f"May these documents be saved: {self.subject}? {self.detail}".strip()
+            documents = "these documents" if ", " in self.subject else "this document"
+            return f"May {documents} be saved: {self.subject}? {self.detail}".strip()
         return f"Allow {self.tool}: {self.subject}? {self.detail}".strip()
 
     @property

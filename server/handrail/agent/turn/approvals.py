@@ -109,8 +109,7 @@ class Approvals:
             tool=SAVING.tool,
             kind=Kind.SAVING,
             subject=", ".join(paths),
-            detail="A command reads files from the disk, so it would not see your unsaved changes in these "
-            "documents.",
+            detail="A command reads files from the disk, so it would not see your unsaved changes.",
             choices=(DENY, ALLOW, FOR_SESSION),
             rules=(SAVING.in_words(None),),
         )

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from handrail.agent.questions import OpenQuestion
 from handrail.core import surfaces
 from handrail.core.ledger.report import QuestionEnd
+from handrail.counts import count_of
 from handrail.lsp import protocol
 from handrail.ports import ALWAYS, DENY, FOR_SESSION, Kind, Question
 from handrail.ports.questions import NO, TITLES
@@ -20,13 +21,20 @@ from handrail.ports.questions import NO, TITLES
 SHOW, NO_ANSWER = "Show", "No answer"
 HEADINGS = {
     Kind.COMMAND: "May this command run?",
-    Kind.FILE: "May the agent {} these files?",
-    Kind.OUTSIDE: "May the agent {} these files outside the workspace?",
+    Kind.FILE: "May the agent {} this file?",
+    Kind.OUTSIDE: "May the agent {} this file outside the workspace?",
     Kind.TOOL: "May this tool be used?",
     Kind.QUESTION: "The model asks:",
+    Kind.SAVING: "May this document be saved?",
+    Kind.APPEARED: "May this new file stay?",
+}
+HEADINGS_OF_SEVERAL = {
+    Kind.FILE: "May the agent {} these files?",
+    Kind.OUTSIDE: "May the agent {} these files outside the workspace?",
     Kind.SAVING: "May these documents be saved?",
     Kind.APPEARED: "May these new files stay?",
 }
+OF_FOLDERS = frozenset({"list_files", "search"})  # tools whose one path may be a folder: several files
 CONTINUES, OURSELVES = "May the turn continue?", "handrail"  # asked by ourselves, and not for a tool
 SUBJECT_CHARS = 160  # of a subject in a message
 TITLE_CHARS = 80  # of a subject in the title of a code action
@@ -36,7 +44,10 @@ RULE_CHARS = 100  # of a rule in the title of a code action; the document has al
 def heading(question: Question) -> str:
     """Returns the question, without the subject."""
     use = {True: "change", False: "read", None: "use"}[question.changes_files]
-    return CONTINUES if question.tool == OURSELVES else HEADINGS[question.kind].format(use)
+    if question.tool == OURSELVES:
+        return CONTINUES
+    one = HEADINGS[question.kind]
+    return (HEADINGS_OF_SEVERAL.get(question.kind, one) if _is_of_several(question) else one).format(use)
 
 
 def title_of_no(question: Question) -> str:
@@ -77,14 +88,15 @@ def document(question: Question) -> str:
     """All of a question, as Markdown."""
     parts = [f"# {heading(question)}", _how(question)]
     if _is_about_tool(question):
-        parts.append(f"{surfaces.markdown(question.tool)}{_size(question.subject)}:")
+        parts.append(f"{surfaces.markdown(question.tool)} (the text below has {_size(question.subject)}):")
     parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
     if question.folder:
         parts += ["It runs in this folder:", surfaces.block(question.folder, "text")]
     if question.detail:
         parts += ["Reason for this question:", surfaces.block(question.detail, "text")]
     if question.diff:
-        what = "Their contents:" if question.kind is Kind.APPEARED else "It would write:"
+        whose = "Their" if _is_of_several(question) else "Its"
+        what = f"{whose} contents:" if question.kind is Kind.APPEARED else "It would write:"
         parts += [what, surfaces.block(question.diff, "diff")]
     if not question.asks_permission:
         parts += [
@@ -138,6 +150,12 @@ def approval(asked: OpenQuestion, seconds_left: float) -> protocol.Approval:
     )
 
 
+def _is_of_several(question: Question) -> bool:
+    """Whether the subject of a question about files is, or may be, more than one file."""
+    subject = question.subject
+    return ", " in subject or subject.endswith("/") or question.tool in OF_FOLDERS
+
+
 def _is_about_tool(question: Question) -> bool:
     """Whether a tool would do it: a question by the model or about saving, or our own, is about none."""
     return question.kind not in (Kind.QUESTION, Kind.SAVING) and question.tool != OURSELVES
@@ -159,5 +177,5 @@ def _choices(question: Question) -> list[str]:
 
 def _size(subject: str) -> str:
     rows = subject.count("\n") + 1
-    size = f"{len(subject):,} characters"
-    return f", {rows:,} lines, {size}" if rows > 1 else f", {size}"
+    size = count_of(len(subject), "character")
+    return f"{count_of(rows, 'line')}, {size}" if rows > 1 else size
