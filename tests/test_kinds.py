@@ -208,7 +208,7 @@ async def test_a_new_provider_is_asked_for_its_window_as_its_entry_says(
 
 async def test_a_new_provider_without_a_key_names_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
     add_provider(monkeypatch)
-    with pytest.raises(ProviderError, match="Set the environment variable ACME_TOKEN"):
+    with pytest.raises(ProviderError, match="Put the key into the environment variable ACME_TOKEN"):
         await providers.Providers(Keys({})).models(ModelChoice(model="acme:m"))
 
 

@@ -113,7 +113,7 @@ interface Action extends Choice {
 /** The most usual first; *newer* is the number of newer checkpoints. */
 function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: false }): Action[] {
   const { id, session, paths } = checkpoint;
-  const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also undoes 1 later checkpoint"), l10n.t("also undoes {0} later checkpoints", newer));
+  const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also undoes what was done since: 1 later checkpoint"), l10n.t("also undoes what was done since: {0} later checkpoints", newer));
   const these: Action = {
     icon: "discard",
     label: l10n.t("Undo this turn only"),

@@ -14,7 +14,7 @@ from handrail.testing.texts import Json
 BEFORE, CHANGED = "one\ntwo\nthree\n", "one\nTWO\nthree\n"
 CHANGES = "sed -i s/two/TWO/ a.txt"
 EDIT = patch("a.txt", "TWO\nthree\n", "TWO\nTHREE\n")
-OLD = "A command changed files that the editor still shows as they were before: a.txt. "
+OLD = "A command changed a file that the editor still shows as it was before: a.txt. "
 
 
 def script(stage: Stage, *calls: Json) -> Json:
@@ -120,9 +120,9 @@ async def test_what_the_editor_does_not_load_is_said(stage: Stage) -> None:
     report = await stage.turn(editor, "Change it.", "allow")
     assert editor.reloads == [[uri]]
     assert editor.desk[uri] == BEFORE
-    assert warnings(editor) == [OLD + "Load them again before you save them."]
+    assert warnings(editor) == [OLD + "Load it again before you save it."]
     (journal,) = stage.state.rglob(f"{report['session']}.jsonl")
-    assert "which still has their text from before the command: a.txt." in journal.read_text()
+    assert "The editor still has the earlier text of a.txt, from before the command." in journal.read_text()
 
 
 async def test_an_editor_that_takes_no_edits_says_so_too(stage: Stage) -> None:
@@ -131,7 +131,7 @@ async def test_an_editor_that_takes_no_edits_says_so_too(stage: Stage) -> None:
     uri = editor.desk.open(stage.put("a.txt", BEFORE))
     await stage.turn(editor, "Change it.", "allow")
     assert editor.desk[uri] == BEFORE
-    assert warnings(editor) == [OLD + "Load them again before you save them."]
+    assert warnings(editor) == [OLD + "Load it again before you save it."]
 
 
 @pytest.mark.parametrize("line", ["touch b.txt", "rm a.txt", "touch a.txt"])

@@ -423,10 +423,10 @@ def test_a_checkpoint_is_restored_and_conflicts_end_with_1(stage: Stage) -> None
     ended = stage.run([INITIALIZE, restored], checkpoint="t-1")
     assert ended.code == 1
     assert "conflict   a.txt: edited since" in ended.out
-    assert "This was not done" not in ended.out, "it has no diff"
+    assert "The change below was not made" not in ended.out, "it has no diff"
     report["conflicts"][0]["diff"] = "--- a\n+++ b\n@@ -1 +1 @@\n-4\n+four\n"
     assert (
-        "This was not done; it would bring back the earlier text:\n"
+        "The change below was not made; it would bring back the earlier text:\n"
         in stage.run([INITIALIZE, restored], checkpoint="t-1").out
     )
     part = {"uri": uri, "reason": "only 1 of 2", "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-4\n+four\n"}
@@ -448,4 +448,4 @@ def test_an_unknown_checkpoint_is_answered_with_those_that_exist(stage: Stage) -
     refused = ["answer", ["handrail/checkpoint/restore", {"error": {"code": -32803, "message": "unknown"}}]]
     ended = stage.run([INITIALIZE, refused, LISTED], checkpoint="t-9")
     assert ended.code == 2
-    assert "This workspace has no checkpoint t-9. The newest are: t-1." in ended.err
+    assert "This workspace has no checkpoint t-9. It has t-1." in ended.err

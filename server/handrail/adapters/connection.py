@@ -110,10 +110,10 @@ class Parser:
         """Checks that the stream ends between two messages."""
         if self._size is not None:
             raise UnsoundError(
-                f"it disconnected after {len(self._bytes):,} of {self._size:,} bytes of a message"
+                f"the client disconnected after {len(self._bytes):,} of {self._size:,} bytes of a message"
             )
         if self._header or self._bytes.strip():
-            raise UnsoundError("it disconnected inside the header of a message")
+            raise UnsoundError("the client disconnected inside the header of a message")
 
 
 class Messages:

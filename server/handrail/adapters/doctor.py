@@ -27,7 +27,7 @@ TIMEOUT_S = 10.0
 GIT = "git"  # started in one place
 # Programs that features use, and what is worse without them.
 PROGRAMS: tuple[tuple[str, str], ...] = (
-    (GIT, "handrail cannot undo what commands change in larger folders"),
+    (GIT, "handrail cannot undo what commands change in folders that are too large to copy"),
     ("rg", "search in large workspaces is slower"),
 )
 

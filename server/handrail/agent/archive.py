@@ -131,8 +131,8 @@ class Archive:
         release = self.journals.claim(session)
         if release is None:
             raise Busy(
-                f"The conversation (session {session}) is in use in another window or process. "
-                "Wait until it has finished, then try again."
+                f"Another window or process is working in the conversation (session {session}). "
+                "Wait until that has finished, then try again."
             )
         return release
 

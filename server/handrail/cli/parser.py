@@ -18,8 +18,7 @@ WORKSPACE = (
 EXIT_CODES = """\
 exit codes:
   0  every edit was made, or there were no edits
-  1  an edit failed, was denied, or could not be saved;
-     the output names it
+  1  an edit failed, was denied, or could not be saved; the output names it
   2  the turn did not finish, or could not start
 """
 CHECKPOINTS = (
@@ -31,6 +30,7 @@ LAYERS = (
     "Some folders are in no checkpoint, such as ignored ones. A command in the sandbox cannot change them: "
     "what it writes there goes into a separate copy, a layer, which only later commands see."
 )
+CONTINUE = "continue the session with this id, which `handrail {}` printed at its end"
 LISTED = 50  # sessions, unless told otherwise
 ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told otherwise
 
@@ -53,11 +53,11 @@ def parser() -> argparse.ArgumentParser:
 
     _serve_parser(commands)
     run = _with_exit_codes(commands, "run", "run one turn without an editor")
-    run.add_argument("--session", metavar="ID", help="continue this session; the last turn printed its id")
+    run.add_argument("--session", metavar="ID", help=CONTINUE.format("run"))
     _turn(run)
 
     chat = commands.add_parser("chat", help="talk with the agent in the terminal")
-    chat.add_argument("--session", metavar="ID", help="continue this session; the last chat printed its id")
+    chat.add_argument("--session", metavar="ID", help=CONTINUE.format("chat"))
     _settings(chat)
     chat.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
     chat.add_argument("--yes", action="store_true", help=YES_OF_TURNS)

@@ -70,8 +70,8 @@ class Show:
             return
         if params.get("seq") != self._next_seq:
             self.note(
-                f"what is shown of this turn has gaps: the server's update {self._next_seq} did not arrive, "
-                f"but {params.get('seq')}"
+                f"what is shown of this turn has gaps: update {params.get('seq')} of the server arrived in "
+                f"place of update {self._next_seq}"
             )
         self._next_seq = params["seq"] + 1 if isinstance(params.get("seq"), int) else self._next_seq
         try:
@@ -173,7 +173,7 @@ class Show:
         for uri, reason, diff in report.conflicts:
             self.line(f"conflict   {self.name(uri)}: {reason}", YELLOW)
             if diff:
-                self.line("This was not done; it would bring back the earlier text:", DIM)
+                self.line("The change below was not made; it would bring back the earlier text:", DIM)
             self._diff(diff)
         undo: tuple[str, ...] = ()
         if report.conversation is not None:

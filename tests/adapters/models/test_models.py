@@ -379,9 +379,9 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
         async for _ in remote.complete(HELLO, []):
             pass
     assert str(told.value) == (
-        f"No key for {kind}:m was found. Set the environment variable {name}_API_KEY, store it in the "
-        f"system's keyring (service handrail, user name {name}_API_KEY), or in VS Code run “Handrail: Set "
-        "API Key…”."
+        f"No key for {kind}:m was found. Put the key into the environment variable {name}_API_KEY or into "
+        f"the system's keyring (service handrail, user name {name}_API_KEY), or run “Handrail: Set API Key…” "
+        "in VS Code."
     )
 
 
@@ -451,7 +451,7 @@ async def test_a_model_that_cannot_be_prepared_for_a_reason_of_ours_ends_the_tur
         preparing.append(threading.current_thread())
         raise ZeroDivisionError
 
-    with pytest.raises(ProviderError, match=r"could not be set up\. The details are in its log"):
+    with pytest.raises(ProviderError, match=r"could not be set up\. The details are in handrail's log"):
         await anext(Remote(address).complete(HELLO, []))
     preparing[0].join()
     assert [each.exc_type for each in logged] == [ZeroDivisionError]

@@ -327,7 +327,7 @@ async def test_what_calls_edit_meanwhile_is_theirs(closing: Bench) -> None:
     (bench.root / "go").touch()
     (text,) = await turn(bench, call("stop", command="b1"), session="s-1")
     assert "Files that changed while it was running: go (created), log (created)." in text
-    assert "Edits changed these files while it was running, so its own changes are unclear: a.txt." in text
+    assert "Edits changed this file while it was running, so its own changes are unclear: a.txt." in text
     kept = {each.id: {path.path for path in each.paths} for each in await bench.repo.list()}
     assert [paths for paths in kept.values() if "log" in paths] == [{"go", "log"}]
     assert [paths for paths in kept.values() if "a.txt" in paths] == [{"a.txt"}]

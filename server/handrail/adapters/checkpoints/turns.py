@@ -122,8 +122,10 @@ class Turns:
         """The same; raises CheckpointError if there are some and none can be read."""
         found = self.read_all()
         if not found and (names := self.store.names(REFS)):
+            none = "The only checkpoint" if len(names) == 1 else f"None of the {len(names)} checkpoints"
+            damaged = "cannot be read: it is" if len(names) == 1 else "can be read: they are"
             raise CheckpointError(
-                f"None of the {len(names)} checkpoints in {self.store.folder} can be read: they are damaged. "
+                f"{none} in {self.store.folder} {damaged} damaged. "
                 "`handrail checkpoint verify` shows the damage; restore the folder from a backup, or remove "
                 "it."
             )

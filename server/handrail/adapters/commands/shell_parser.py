@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 HAS_COMMANDS = sys.platform != "win32"  # those of the table; `find` is another one there
+FOREIGN = "differences between the commands of this system and those that handrail knows"
 LIMIT_CHARS = 10_000
 DEPTH = 200  # beyond this no one writes, and Python would not recurse much further
 BLANK = re.compile(rb"(?:[ \t\n]|\\\n)*")
@@ -47,7 +48,7 @@ DUPLICATES = frozenset({">&", "<&"})
 
 def parse(line: str) -> ParsedCommand:
     """*line*, taken apart."""
-    parsed = read(line) if HAS_COMMANDS else NeedsShell(why="the commands of this system")
+    parsed = read(line) if HAS_COMMANDS else NeedsShell(why=FOREIGN)
     if isinstance(parsed, NeedsShell):
         return replace(_parse(line), needs_shell=parsed.why)
     commands = [command for pipeline in parsed for command in pipeline.commands]

@@ -90,7 +90,8 @@ class Bubblewrap:
     def why_no_overlays(self) -> str:
         """Why it has no layers here, and what to do, as words for the end of a sentence."""
         if self.version >= WITH_OVERLAYS:
-            return "overlays do not work here; mostly, the kernel does not let ordinary users make them"
+            cause = "usually because the kernel does not let ordinary users create them"
+            return f"overlays do not work here ({cause})"
         return "this bubblewrap has no overlays; install bubblewrap 0.11 or newer"
 
 

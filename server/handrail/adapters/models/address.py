@@ -78,8 +78,8 @@ def usable(choice: ModelChoice, keys: Keys) -> Address:
     if not found.key and not found.base_url and format_of(found.kind) is not None:
         name = choice.key_name or key_name(choice.model)
         raise ProviderError(
-            f"No key for {choice.model} was found. Set the environment variable {name}, store it in the "
-            f"system's keyring (service {SERVICE}, user name {name}), or in VS Code run "
-            f"“Handrail: Set API Key…”."
+            f"No key for {choice.model} was found. Put the key into the environment variable {name} or into "
+            f"the system's keyring (service {SERVICE}, user name {name}), or run “Handrail: Set API Key…” in "
+            f"VS Code."
         )
     return found

@@ -121,7 +121,7 @@ class Discussion:
         if place.kind not in COMMENTED:
             raise UnknownId(
                 f"{place.path} is outside the workspace, or belongs to version control or handrail, so its "
-                "text is not sent."
+                "text is not sent to the model. You cannot comment on its lines."
             )
         document = await ports.editor.read(uri)
         if isinstance(document, Failure):

@@ -134,7 +134,7 @@ async def summarise(session: Session, ports: Ports, facts: Facts) -> Compaction 
     limit = max(gauge.chars(size), LEAST_SUMMARY_CHARS)
     text, usage = await _summary(cut, ports, gauge.chars(room.trigger * 0.9), limit)
     if not text:
-        raise ProviderError("The model returned no summary, so nothing was left out.")
+        raise ProviderError("The model returned no summary, so the conversation was left as it is.")
     messages = cut.with_summary(text, facts, session.asked)
     if gauge.tokens(messages) >= gauge.tokens(session.messages):
         return None

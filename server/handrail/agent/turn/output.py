@@ -87,9 +87,10 @@ class Live:
 
 def surplus_notice(count: int) -> str:
     """What the user is told if an answer has *count* more calls than are run."""
+    rest = "One more was" if count == 1 else f"The other {count:,} were"
     return (
-        f"The model made more than {LIMIT_CALLS:,} tool calls in one answer. The others ({count:,}) were not "
-        "run, and the model is told so."
+        f"The model made more than {LIMIT_CALLS:,} tool calls in one answer. {rest} not run, and the model "
+        "is told so."
     )
 
 
@@ -182,7 +183,7 @@ def no_snapshot(error: Exception) -> Failure:
         steps=(
             "Ask the user to fix the cause that the message names, then try again. Do not change settings or "
             "checkpoints yourself.",
-            "Or ask the user to allow changes without a checkpoint: to set handrail.checkpoints.required to "
-            "false.",
+            "Or ask the user to set handrail.checkpoints.required to false, which allows changes without a "
+            "checkpoint.",
         ),
     )

@@ -134,7 +134,8 @@ class Seen:
         changed.sort(key=lambda each: each[0])
         told = [await asyncio.to_thread(_describe_change, *each) for each in changed[:LIMIT_TOLD]]
         if others := [surfaces.line(path) for path, _, _ in changed[LIMIT_TOLD:]]:
-            told.append(f"These have changed, too: {', '.join(others)}.")
+            these = "These have" if others[1:] else "This one has"
+            told.append(f"{these} changed, too: {', '.join(others)}.")
         return told
 
     async def _text(self, place: Place) -> str | None:

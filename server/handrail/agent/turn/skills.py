@@ -60,9 +60,12 @@ class Skills:
             named = ", ".join(self.unreadable[:LIMIT_NAMED])
             if more := len(self.unreadable[LIMIT_NAMED:]):
                 named += f" and {more:,} more"
+            several = len(self.unreadable) > 1
+            what, them = ("these skills", "them") if several else ("this skill", "it")
+            why = "their files are" if several else "its file is"
             sentences.append(
-                f"The model is not told about these skills, because their files are not in UTF-8: {named}. "
-                "Save them in UTF-8."
+                f"The model is not told about {what}, because {why} not in UTF-8: {named}. "
+                f"Save {them} in UTF-8."
             )
         return tuple(sentences)
 

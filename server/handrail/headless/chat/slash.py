@@ -105,11 +105,15 @@ def help_lines(own: Iterable[str] = ()) -> list[str]:
     for name, takes, does in COMMANDS:
         lines += [f"  /{name}{' ' if takes else ''}{takes}", f"    {does}"]
     for name in own:
-        lines += [f"  /{name}", "    send the text of the project's file with that name"]
+        lines += [f"  /{name}", f"    send the text of {own_file(name)}"]
     lines += ["Keys:"]
     for key, does in KEYS:
         lines += [f"  {key}", f"    {does}"]
-    return [*lines, "In a message, this shows something to the model:", *(f"  {each}" for each in MENTIONS)]
+    return [
+        *lines,
+        "Write these in a message to show the model files and more:",
+        *(f"  {each}" for each in MENTIONS),
+    ]
 
 
 def _takes(name: str) -> str:

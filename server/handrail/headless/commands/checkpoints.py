@@ -143,5 +143,6 @@ async def _request_restore(client: Client, params: dict[str, Any]) -> Any:
         if any(each.has(checkpoint) for each in known):
             raise
         newest = ", ".join(each.id for each in known[:KNOWN_SHOWN])
-        those = f"The newest are: {newest}." if known else "It has no checkpoints yet."
+        has = "It has" if len(known) == 1 else "The newest are:"
+        those = f"{has} {newest}." if known else "It has no checkpoints yet."
         raise HeadlessError(f"This workspace has no checkpoint {checkpoint}. {those}") from refusal

@@ -21,7 +21,7 @@ from handrail.values import dataclass
 
 LINE_END = re.compile("\r\n|\n|\r")
 TYPED = "To undo the text that you typed in these changes too, give --typed. A checkpoint keeps it."
-NONE, NONE_OF_THESE = "No changes are pending.", "None of these changes are pending."
+NONE, NONE_OF_THESE = "No changes are pending.", "No such changes are pending."
 Params = dict[str, object]  # which changes, as the request's params have it
 
 

@@ -19,7 +19,7 @@ def stale_text_note(left: Sequence[str], ports: Ports) -> str:
     """Says which documents' unsaved text the command did not see."""
     names = saving.labels(left, ports)
     return (
-        f"The command saw only the saved text of these documents, which have unsaved changes: {_some(names)}."
+        f"The command did not see unsaved changes: it saw only the saved text of {_some(names)}."
         if names
         else ""
     )
@@ -38,16 +38,18 @@ def own_network_note(contained: Contained) -> str:
 def not_reloaded_note(names: Sequence[str]) -> str:
     """Tells the model which open documents do not have what a command wrote to their files."""
     return (
-        f"These documents are open in the editor, which still has their text from before the command: "
-        f"{_some(names)}. `read_file` and edits use that text."
+        f"The editor still has the earlier text of {_some(names)}, from before the command. `read_file` and "
+        "edits use that text."
     )
 
 
 def not_reloaded_notice(names: Sequence[str]) -> str:
     """Tells the user the same."""
+    what, them = ("files", "them") if names[1:] else ("a file", "it")
+    were = "they were" if names[1:] else "it was"
     return (
-        f"A command changed files that the editor still shows as they were before: {_some(names)}. "
-        f"Load them again before you save them."
+        f"A command changed {what} that the editor still shows as {were} before: {_some(names)}. "
+        f"Load {them} again before you save {them}."
     )
 
 
@@ -69,13 +71,15 @@ def changed_note(changes: Sequence[CommandChange]) -> str:
 
 def edited_note(paths: Sequence[str]) -> str:
     """Names the files that edits changed while a command ran in the background."""
-    said = f"Edits changed these files while it was running, so its own changes are unclear: {_some(paths)}."
+    files = "these files" if paths[1:] else "this file"
+    said = f"Edits changed {files} while it was running, so its own changes are unclear: {_some(paths)}."
     return said if paths else ""
 
 
 def layered_note(paths: Sequence[str]) -> str:
     """Names what was changed only in layers."""
-    said = f"Changes in these folders are not in the workspace; only later commands see them: {_some(paths)}."
+    folders = "these folders" if paths[1:] else "this folder"
+    said = f"Changes in {folders} are not in the workspace; only later commands see them: {_some(paths)}."
     return said if paths else ""
 
 

@@ -153,7 +153,10 @@ async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
     try:
         await ports.checkpoints.record(step, left)
     except CheckpointError as error:
-        return f"The checkpoint has the text that was planned, not the text that was written: {error}"
+        return (
+            "handrail could not store the text that this edit left. If the editor changed that text further, "
+            f"such as by formatting it, a restore may not undo the edit completely: {error}"
+        )
     return ""
 
 
