@@ -98,7 +98,7 @@ async def test_what_is_sent_while_another_window_runs_a_turn_stays_a_draft(
     assert ELSEWHERE in second.desk[other]
     assert "did not finish" not in second.desk[other]
     write(second, other, "From the second window.\n")
-    with expect_error(REQUEST_FAILED, "in use in another window or process", "then try again"):
+    with expect_error(REQUEST_FAILED, "Another window or process is working in", "then try again"):
         await second.request("chat.send", uri=other)
     assert second.desk[other].endswith("From the second window.\n")
     await first.request("turn.cancel", turn=turn)

@@ -77,7 +77,7 @@ async def test_two_windows_send_at_once(stage: Stage, habits: Habits) -> None:
     )
     for editor, begun in zip((first, second), found, strict=True):
         if isinstance(begun, BaseException):
-            assert "in use in another window" in str(begun)
+            assert "Another window or process is working in" in str(begun)
         else:
             await editor.request("turn.wait", turn=begun["turn"])
     for editor, page, said, begun in (

@@ -135,9 +135,9 @@ async def test_two_servers_share_a_session_turn_by_turn(stage: Stage, habits: Ha
     running = await one.start_turn("Three.", session=session)
     await asked.wait()
     await other.request("session.resume", session=session)
-    with expect_error(REQUEST_FAILED, "in use in another window"):
+    with expect_error(REQUEST_FAILED, "Another window or process is working in"):
         await other.request("turn.start", prompt="Me too.", session=session)
-    with expect_error(REQUEST_FAILED, "in use in another window"):
+    with expect_error(REQUEST_FAILED, "Another window or process is working in"):
         await other.request("checkpoint.restore", checkpoint=first["turn"], files=False, conversation=True)
     answered.set()
     assert (await one.request("turn.wait", turn=running["turn"]))["answer"] == "Fourth."

@@ -276,9 +276,9 @@ async def test_no_two_processes_have_turns_in_a_session(kept: Bench) -> None:
     await other.host.resume("s-1")
     kept.provider = type(kept)(kept.root, kept.state).provider  # one that does not answer
     running = kept.host.start("Go on.", "s-1")
-    with pytest.raises(Busy, match="in use in another window or process"):
+    with pytest.raises(Busy, match="Another window or process is working in"):
         other.host.start("Me too.", "s-1")
-    with pytest.raises(Busy, match="in use in another window or process"):
+    with pytest.raises(Busy, match="Another window or process is working in"):
         await other.restore(first, conversation=True)
     assert snapshot(kept.root) == {"a.txt": b"1.2\n"}
     await kept.host.cancel(running.id)
