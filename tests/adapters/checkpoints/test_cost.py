@@ -18,7 +18,7 @@ from adapters.kit import change, git, shadow, step, targets, user_git
 from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.packs import SEVERAL
 from handrail.adapters.checkpoints.port import ShadowRepo
-from handrail.adapters.worktrees import presence
+from handrail.adapters.worktrees import presence, stats
 
 Counting = Callable[[], Any]
 KNOWN = (
@@ -167,6 +167,7 @@ async def test_a_snapshot_before_a_command_starts_few_programs(
     user_git(root, "init", "-q")
     user_git(root, "add", "-A")
     user_git(root, "commit", "-q", "-m", "first")
+    monkeypatch.setattr(stats, "TICK_NS", 0)  # as if no file had changed for some time
     started: list[str] = []
     really_start = subprocess.Popen.__init__
 

@@ -421,3 +421,32 @@ async def test_a_byte_that_is_wrong_anywhere_in_a_pack(state: Path, root: Path, 
     (restoration,) = await repo.restore_plan("t-new")
     assert restoration.after is not None
     assert restoration.after.raw == b"new"
+
+
+@pytest.mark.damage
+@pytest.mark.parametrize("number", [0xFFFFFFFF, 0x7FFFFFFF, 0x10000, 0])
+@pytest.mark.parametrize("is_packed_by_git", [False, True], ids=["ours", "of-git"])
+async def test_an_index_with_a_wrong_number_is_damage_like_any_other(
+    state: Path, root: Path, number: int, *, is_packed_by_git: bool
+) -> None:
+    for turn in range(SEVERAL):  # so many that their packs are made one
+        await change(shadow(state, root), step(turn=f"t-{turn}"), root / "a", b"%d\n" % turn * 9)
+    repo = shadow(state, root)
+    if is_packed_by_git:
+        git(repo, "repack", "-q", "-a", "-d", "-f", "--depth=50")
+    (index,) = repo.folder.glob("objects/pack/*.idx")
+    sound = index.read_bytes()
+    index.chmod(0o600)
+    count = int.from_bytes(sound[FAN_OUT_AT + 4 * 255 : FAN_OUT_AT + 4 * 256], "big")
+    offsets_at = FAN_OUT_AT + 4 * 256 + (20 + 4) * count
+    for at in (*range(FAN_OUT_AT, FAN_OUT_AT + 4 * 256, 4 * 15), *range(offsets_at, len(sound) - 40, 4 * 7)):
+        index.write_bytes(sound[:at] + number.to_bytes(4, "big") + sound[at + 4 :])
+        again = shadow(state, root)  # as after a restart, so that nothing is remembered
+        with suppress(CheckpointError):
+            for each in await again.list():
+                with suppress(CheckpointError):
+                    assert (await again.restore_plan(each.id))[0].before.raw != b""
+    assert (await again.verify()).problems
+
+
+FAN_OUT_AT = 8  # of an index: how many names begin with at most each byte

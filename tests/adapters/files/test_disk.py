@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
+import struct
+import sys
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -184,6 +187,26 @@ async def test_mode_owner_and_attributes_are_kept(disk: Editor, tmp_path: Path) 
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     assert os.listxattr(path) == attributes
     assert after.st_ino != before.st_ino, "replaced at once, not written over"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the attributes that hold access lists are Linux's")
+async def test_a_replaced_file_does_not_let_in_who_its_folder_names(disk: Editor, tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"a")
+    path.chmod(0o660)
+    others = {"user.origin": b"here"}
+    with suppress(OSError):  # not every file system has them
+        os.setxattr(path, "user.origin", others["user.origin"])
+        os.setxattr(tmp_path, "system.posix_acl_default", access_list(user=1234))
+    assert isinstance(await one(disk, update(path, Text("a"), ("a", "b"))), Applied)
+    assert {name for name in os.listxattr(path) if not name.startswith("security.")} <= others.keys()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+def access_list(user: int) -> bytes:
+    """What Linux keeps of `u::rwx,u:USER:rwx,g::rwx,m::rwx,o::r-x`: pairs of a kind and rights, and whose."""
+    entries = ((1, 7, -1), (2, 7, user), (4, 7, -1), (16, 7, -1), (32, 5, -1))
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each) for each in entries)
 
 
 async def test_a_symbolic_link_stays_and_its_target_changes(disk: Editor, tmp_path: Path) -> None:

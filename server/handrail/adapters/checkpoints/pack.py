@@ -40,6 +40,8 @@ DAMAGE = (
     IndexError,
     OSError,
     ValueError,
+    TypeError,  # dulwich, of an index that leads it astray
+    OverflowError,
     AssertionError,
     zlib.error,
     struct.error,
@@ -180,6 +182,8 @@ def _list(index: Path, size: int) -> Listed:
         at = len(INDEX_MAGIC)
         count = FAN_OUT.unpack_from(raw, at)[-1]
         at += FAN_OUT.size
+        if at + count * (NAME_BYTES + 8) > len(raw):  # it may claim thousands of millions
+            raise ValueError("The index is truncated.")
         names = [raw[at + 20 * number : at + 20 * number + 20] for number in range(count)]
         at += NAME_BYTES * count
         numbers = struct.unpack_from(f">{count}L{count}L", raw, at)

@@ -250,11 +250,16 @@ def _take_after(file: Entry, mode: int, ours: int) -> None:
 
 
 def _copy_attributes(theirs: int, ours: int) -> None:
+    """Give *ours* the attributes of *theirs*, and only these: its folder may give it an access list."""
     if sys.platform == "linux":
         with suppress(OSError):  # the file system has none
-            for name in os.listxattr(theirs):
+            wanted = os.listxattr(theirs)
+            for name in wanted:
                 with suppress(OSError):  # a security label may be the system's alone to set
                     os.setxattr(ours, name, os.getxattr(theirs, name))
+            for name in set(os.listxattr(ours)).difference(wanted):
+                with suppress(OSError):
+                    os.removexattr(ours, name)
 
 
 def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:

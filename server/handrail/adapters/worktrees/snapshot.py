@@ -100,7 +100,7 @@ class Trees:
         taken.seen[os.fspath(top)] = self._stats_of(git, listed.names)
         start, end = os.fsencode(top) + b"/", b"/" + index.ATTRIBUTES
         for folder in {name.rpartition(b"/")[0] for name in listed.names}:
-            if not os.access(start + folder + end, os.F_OK):  # the quickest way to know, for thousands
+            if not os.path.exists(start + folder + end):  # a path is made for few of thousands
                 continue
             if why := layout.of_patterns(os.path.join(top, os.fsdecode(folder), ".gitattributes")):
                 raise LateError(why)  # to see what changes, git has to read it
