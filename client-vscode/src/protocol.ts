@@ -135,7 +135,7 @@ export interface TurnReport {
   session: string;
   /** The turn's id. */
   turn: string;
-  /** `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or because the model repeated itself. `cancelled`: the user ended it. `failed`: the connection to the model or the editor was lost. */
+  /** `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or because the model repeated itself, refused, or gave no usable answer. `cancelled`: the user ended it. `failed`: the model or the editor could not be reached or used, or an error in handrail or its storage ended the turn; `reason` says which. */
   state: TurnState;
   /** The model's own text, with nothing added. */
   answer: string;
@@ -584,7 +584,7 @@ export interface Approval {
   folder?: string;
   /** The rules that `session` and `always` would add, in words. */
   rules?: string[];
-  /** What would be written, as a unified diff. */
+  /** What would be written, as a unified diff; if the kind is `appeared`, the contents of the files. */
   diff?: string;
   /** Whether any other text is an answer too, as it is for the model's own questions. */
   takesText?: boolean;
@@ -599,7 +599,7 @@ export type ApprovalListParams = Record<string, never>;
 export interface ApprovalAnswerParams {
   /** The question's id. */
   approval: string;
-  /** One of the question's `choices`, or any text if it has `takesText`. */
+  /** One of the question's `choices`; or, if it has `takesText`, a text of at most 10,000 characters that is neither blank nor one of `deny`, `allow`, `session` and `always`. */
   choice: string;
 }
 
@@ -1409,15 +1409,15 @@ export interface ToolResultEvent {
   failed?: boolean;
 }
 
-/** The user should know something about a tool call. */
+/** The user should know something about a tool call or about the turn. */
 export interface NoticeEvent {
   /** Always `notice`. */
   kind: "notice";
-  /** The tool call's id. */
+  /** The tool call's id; empty if it is about the turn. */
   call: string;
   /** What the user should know. */
   text: string;
-  /** Whether the call did something that cannot be undone; the text is then shown as a message too. */
+  /** Whether it is a warning, such as that something cannot be undone, or that instructions of the project are left out; the text is then shown as a message too. */
   warning: boolean;
 }
 
@@ -1563,7 +1563,7 @@ export interface ApprovalRequestParams {
   folder?: string;
   /** The rules that `session` and `always` would add, in words. */
   rules?: string[];
-  /** What would be written, as a unified diff. */
+  /** What would be written, as a unified diff; if the kind is `appeared`, the contents of the files. */
   diff?: string;
   /** Whether any other text is an answer too, as it is for the model's own questions. */
   takesText?: boolean;
@@ -1573,7 +1573,7 @@ export interface ApprovalRequestParams {
 
 /** The user's answer. */
 export interface ApprovalRequestResult {
-  /** One of the question's `choices`, or any text if it has `takesText`; null leaves the question open. */
+  /** One of the question's `choices`, or a text if it has `takesText`; null leaves the question open. */
   choice?: string;
 }
 

@@ -107,13 +107,13 @@ class ToolResultEvent:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoticeEvent:
     """
-    The user should know something about a tool call.
+    The user should know something about a tool call or about the turn.
 
     Attributes:
-        call: The tool call's id.
+        call: The tool call's id; empty if it is about the turn.
         text: What the user should know.
-        warning: Whether the call did something that cannot be undone; the text is then shown as a message
-            too.
+        warning: Whether it is a warning, such as that something cannot be undone, or that instructions of the
+            project are left out; the text is then shown as a message too.
     """
 
     kind: Literal["notice"]
@@ -274,7 +274,7 @@ class ApprovalRequestResult:
     The user's answer.
 
     Attributes:
-        choice: One of the question's `choices`, or any text if it has `takesText`; null leaves the question
+        choice: One of the question's `choices`, or a text if it has `takesText`; null leaves the question
             open.
     """
 

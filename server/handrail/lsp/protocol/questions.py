@@ -33,7 +33,7 @@ class Approval:
         folder: The folder in which the command would run, as people read it; null if the question is not
             about a command.
         rules: The rules that `session` and `always` would add, in words.
-        diff: What would be written, as a unified diff.
+        diff: What would be written, as a unified diff; if the kind is `appeared`, the contents of the files.
         takes_text: Whether any other text is an answer too, as it is for the model's own questions.
         changes_files: Whether the tool would change the files of a `file` or `outside` question, and not only
             read them; null for other kinds.
@@ -69,7 +69,8 @@ class ApprovalAnswerParams:
 
     Attributes:
         approval: The question's id.
-        choice: One of the question's `choices`, or any text if it has `takesText`.
+        choice: One of the question's `choices`; or, if it has `takesText`, a text of at most 10,000
+            characters that is neither blank nor one of `deny`, `allow`, `session` and `always`.
     """
 
     approval: str

@@ -153,8 +153,9 @@ class TurnReport:
         session: The session's id.
         turn: The turn's id.
         state: `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or
-            because the model repeated itself. `cancelled`: the user ended it. `failed`: the connection to the
-            model or the editor was lost.
+            because the model repeated itself, refused, or gave no usable answer. `cancelled`: the user ended
+            it. `failed`: the model or the editor could not be reached or used, or an error in handrail or
+            its storage ended the turn; `reason` says which.
         answer: The model's own text, with nothing added.
         outcomes: Every change that was tried, in order.
         checkpoint: Id of the turn's checkpoint; null if nothing was changed.
