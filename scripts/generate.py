@@ -488,8 +488,8 @@ advice and tries again by itself.
 handrail shows a failure until one of these happens: the document has the edit's text, a later edit lands at
 the same place, the whole document is replaced or deleted, the turn is undone or removed from the
 conversation, you dismiss the failure, or the server ends. If handrail knows no place for the failed edit, the
-failure also ends when a later try of the same turn lands. If the edit was meant to replace all occurrences of a
-text, the failure stays while any occurrence is left.
+failure also ends when a later try of the same turn lands. If the edit was meant to replace all occurrences of
+a text, the failure stays while any occurrence is left.
 
 Quick fixes make the edit at a place that you choose. The title of each shows the line that it replaces and
 the new line. *Show the change* opens the whole change as a diff, and compares the search text with the

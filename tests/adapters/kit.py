@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -222,3 +223,9 @@ def wait_for(path: Path) -> None:
     """Wait until something lies at *path*; blocks, so it is called in a thread."""
     while not path.exists():
         os.sched_yield()
+
+
+def access_list(user: int) -> bytes:
+    """What Linux keeps of `u::rwx,u:USER:rwx,g::rwx,m::rwx,o::r-x`: pairs of a kind and rights, and whose."""
+    entries = ((1, 7, -1), (2, 7, user), (4, 7, -1), (16, 7, -1), (32, 5, -1))
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each) for each in entries)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters.kit import access_list
 from handrail.headless import disk
 
 
@@ -50,4 +51,29 @@ def test_a_file_that_cannot_be_given_away_is_written_in_place(
     assert path.read_bytes() == b"two\n"
     if os.geteuid() == 0:
         assert path.stat().st_ino == number
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="files have no attributes there")
+@pytest.mark.parametrize(
+    "of_file", [{}, {"user.origin": b"here"}, {"system.posix_acl_access": access_list(99)}]
+)
+@pytest.mark.parametrize("is_folder_open", [False, True], ids=["", "access-list"])
+def test_the_attributes_stay_and_none_are_added(
+    tmp_path: Path, of_file: dict[str, bytes], *, is_folder_open: bool
+) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"one\n")
+    path.chmod(0o660)
+    try:
+        if is_folder_open:
+            os.setxattr(tmp_path, "system.posix_acl_default", access_list(1234))
+        for name, value in of_file.items():
+            os.setxattr(path, name, value)
+    except OSError:
+        pytest.skip("the file system has none")
+    disk.write(path, b"two\n")
+    assert path.read_bytes() == b"two\n"
+    found = {name: os.getxattr(path, name) for name in os.listxattr(path) if "security." not in name}
+    assert found == of_file
     assert os.listdir(tmp_path) == ["a"]

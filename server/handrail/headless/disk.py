@@ -8,6 +8,7 @@ Which text belongs into a file is decided in `workspace`.
 import contextlib
 import os
 import stat
+import sys
 import tempfile
 from pathlib import Path
 from typing import BinaryIO
@@ -83,10 +84,10 @@ def read(path: Path) -> bytes:
 
 def write(path: Path, content: bytes) -> None:
     """
-    Replace the content of an existing file at once, keeping its mode and owner.
+    Replace the content of an existing file at once, keeping its mode, owner and attributes.
 
-    A file that has other names, or an owner that we may not give a file to, is written in place: to replace
-    it would cut it off from them.
+    A file is written in place if it has other names, or what a new file there would not have: an owner that
+    we may not give a file to, other attributes, or another access list.
 
     Args:
         path: Resolved, so a symbolic link that led here stays a link.
@@ -102,7 +103,7 @@ def write(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        if not _give(name, status):
+        if _attributes(name) != _attributes(path) or not _give(name, status):
             _overwrite(path, content)
             os.unlink(name)
             return
@@ -125,6 +126,17 @@ def _give(name: str, status: os.stat_result) -> bool:
         except PermissionError:
             return False
     return True
+
+
+def _attributes(path: str | Path) -> dict[str, bytes]:
+    """The extended attributes of a file, but for those that the system gives to each."""
+    if sys.platform != "linux":
+        return {}
+    try:
+        names = [name for name in os.listxattr(path) if not name.startswith("security.")]
+        return {name: os.getxattr(path, name) for name in names}
+    except OSError:
+        return {}
 
 
 def _overwrite(path: Path, content: bytes) -> None:

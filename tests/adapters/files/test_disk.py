@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import stat
-import struct
 import sys
 import threading
 from contextlib import suppress
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.kit import code, full_disk, large, names, one, read, stamp, update, written
+from adapters.kit import access_list, code, full_disk, large, names, one, read, stamp, update, written
 from handrail.adapters.files import disk as disk_module
 from handrail.adapters.files import failure as failures
 from handrail.adapters.files import files
@@ -201,12 +200,6 @@ async def test_a_replaced_file_does_not_let_in_who_its_folder_names(disk: Editor
     assert isinstance(await one(disk, update(path, Text("a"), ("a", "b"))), Applied)
     assert {name for name in os.listxattr(path) if not name.startswith("security.")} <= others.keys()
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
-
-
-def access_list(user: int) -> bytes:
-    """What Linux keeps of `u::rwx,u:USER:rwx,g::rwx,m::rwx,o::r-x`: pairs of a kind and rights, and whose."""
-    entries = ((1, 7, -1), (2, 7, user), (4, 7, -1), (16, 7, -1), (32, 5, -1))
-    return struct.pack("<I", 2) + b"".join(struct.pack("<HHi", *each) for each in entries)
 
 
 async def test_a_symbolic_link_stays_and_its_target_changes(disk: Editor, tmp_path: Path) -> None:
