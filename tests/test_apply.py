@@ -120,6 +120,10 @@ def test_what_the_disk_refuses_takes_the_rest_back(desk: Desk) -> None:
     assert (ended.code, desk.files()) == (1, BEFORE)
     assert "restored   a.txt" in ended.out
     assert "finished: 2 did not land" in ended.out
+    told = ended.out[ended.out.index("finished: 2 did not land") :]
+    assert "checkpoint" not in told, "it has been undone"
+    taken_back = json.loads(desk.apply(GOOD + block("b.txt", "five", "fünf"), "--json").out)
+    assert "checkpoint" not in taken_back or taken_back["checkpoint"] is None
 
 
 def test_one_json_value_and_nothing_else_on_stdout(desk: Desk) -> None:

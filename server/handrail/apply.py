@@ -169,13 +169,14 @@ class _Applying:
             self.show.note(f"error: the edits that landed could not be undone: {error}")
             return report
         self.show.restore_report(values.restore_report(wire.write(convert.restore_report(restored))))
-        if restored.conflicts:
+        if restored.conflicts or restored.partial:
             return report
         why = (
             "This edit landed, but another edit of the reply did not, so this one was reverted. Correct that "
             "one, then apply the reply again; or give --partial."
         )
-        return replace(report, outcomes=tuple(_hold_back(outcome, why) for outcome in report.outcomes))
+        outcomes = tuple(_hold_back(outcome, why) for outcome in report.outcomes)
+        return replace(report, outcomes=outcomes, checkpoint=None)
 
     def _end(self, report: TurnReport, code: int) -> int:
         json = _json(report)

@@ -69,6 +69,12 @@ def test_it_can_be_copied_elsewhere(shell: Shell, tmp_path: Path) -> None:
     assert os.listdir(shell.root / "data") == ["old.txt"]
 
 
+def test_where_nothing_is_to_be_done_nothing_is_asked(shell: Shell, tmp_path: Path) -> None:
+    there = tmp_path / "there"
+    shell.layer("copy", ID, "--yes", "--to", str(there))
+    assert shell.layer("copy", ID, "--to", str(there)) == f"nothing to do in {there}\n"
+
+
 def test_nobody_there_to_ask_is_a_no(shell: Shell) -> None:
     assert "--yes" in shell.layer("copy", ID, code=2)
     assert os.listdir(shell.root / "data") == ["old.txt"]

@@ -76,6 +76,9 @@ def test_a_session_is_gone_on_with_listed_named_forked_and_deleted(shell: Shell)
         "Do it ☃.",
         "And on.",
     ]
+    refused = shell.run("session", "fork", one["session"], "t-none", code=2)
+    assert f"has no turn 't-none'. `handrail session show {one['session']}` lists its turns." in refused
+    assert "session list" not in refused
     shell.run("session", "rename", one["session"], "Mine")
     fork = shell.sessions("fork", one["session"])["session"]
     listed = shell.run("session", "list", "--limit", "1")
@@ -85,7 +88,8 @@ def test_a_session_is_gone_on_with_listed_named_forked_and_deleted(shell: Shell)
     assert "--yes" in shell.run("session", "delete", fork, code=2), "nobody is there to say yes"
     shell.run("session", "delete", fork, "--yes")
     assert "Mine" in shell.run("session", "list")
-    for argv in (("session", "show", fork), ("run", "--session", fork, "x")):
+    named = (("show", fork), ("fork", fork, "t-1"), ("rename", fork, "x"), ("delete", fork, "--yes"))
+    for argv in (*(("session", *each) for each in named), ("run", "--session", fork, "x")):
         assert "`handrail session list`" in shell.run(*argv, code=2)
     assert "error: The title is empty." in shell.run("session", "rename", one["session"], " ", code=2)
 

@@ -50,10 +50,12 @@ def _layer(options: argparse.Namespace) -> int:
     if chosen is None:
         raise ConfigError(f"Layer {options.id!r} does not exist. `handrail layer list` shows the layers.")
     target = Path(os.path.realpath(options.to)) if options.to else chosen.folder
-    if not options.yes and not _confirm(list(changes(chosen.lies_in, target)), target):
-        _ask("Nothing was copied.\n")
-        return 1
-    done = list(take_over(chosen.lies_in, target))
+    done = [] if options.yes else list(changes(chosen.lies_in, target))
+    if options.yes or any(each.action is not LayerAction.LEFT_OUT for each in done):
+        if not options.yes and not _confirm(done, target):
+            _ask("Nothing was copied.\n")
+            return 1
+        done = list(take_over(chosen.lies_in, target))
     if options.json:
         print(json.dumps(_json(chosen, done) | {"folder": str(target)}))
         return 0

@@ -113,7 +113,7 @@ class Question:
     @property
     def more(self) -> str:
         """The meaning of the letters that allow more than this."""
-        return ", ".join(
+        return "; ".join(
             MEANING[choice] for choice in self.choices if self.asks_permission and choice in MEANING
         )
 

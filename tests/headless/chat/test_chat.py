@@ -59,6 +59,20 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
         assert f"--workspace {place.root} --model scripted:" not in talk.shown, "it is in no option"
 
 
+async def test_a_turn_whose_changes_stay_is_not_said_to_be_undone(place: Place) -> None:
+    async with place.chat(answer("", edit("a.txt", "two", "zwei")), answer("Done."), columns=200) as talk:
+        await talk.say("change it", "Done.")
+        await talk.until("/undo")
+        (place.root / "a.txt").write_text("one\ndeux\n")
+        await talk.say(
+            "/undo",
+            "Removed from the conversation, but not all of its changes could be undone: change it",
+        )
+        await talk.until("conflict   a.txt")
+        assert "Undone:" not in talk.shown
+        assert place.file("a.txt") == "one\ndeux\n"
+
+
 async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> None:
     begin = answer("", call("terminal", command="echo up; exec sleep 60", background=True))
     async with place.chat(begin, answer("It is running."), columns=200) as talk:

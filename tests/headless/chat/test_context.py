@@ -191,8 +191,11 @@ async def test_a_summary_that_takes_long_is_stopped_and_the_conversation_stays(p
             await talk.until("/help")
         await talk.say("/compact", "Ctrl-C stops that.")
         await asyncio.wait_for(server.hung.wait(), 60)
+        await talk.say("/cost", "tokens")
+        await talk.say("/checkpoints", "This runs after what is running now.")
         talk.type(CTRL_C)
         await talk.until("Stopped: the conversation was not summarised.")
+        await talk.until("This session has no checkpoints yet")
         await talk.say("And now?", "Now.")
         assert "Question 0?" in "\n".join(users(server))
 

@@ -77,6 +77,7 @@ def test_commands_of_the_projects_are_known_by_their_files() -> None:
 def test_help_names_every_command_and_fits_letters_of_any_terminal() -> None:
     text = "\n".join(help_lines())
     assert all(f"  /{name}" in text for name in NAMES)
+    assert "  /review [(keep|undo) (all|ID ID ...)]\n" in text, "`/review keep` alone is refused"
     assert text.isascii()
 
 
@@ -209,6 +210,11 @@ def test_other_commands_do_without_prompt_toolkit(tmp_path: Path) -> None:
         "commands.main(['config', 'path']); assert 'prompt_toolkit' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_the_meanings_of_letters_are_told_apart() -> None:
+    question = Question.of({"kind": "command", "subject": "x", "choices": list(LEAVE)})
+    assert question.more == "s: yes, in this conversation; a: always, in this workspace"
 
 
 async def test_questions_are_asked_one_after_the_other() -> None:

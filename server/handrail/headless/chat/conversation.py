@@ -29,7 +29,7 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 
 AGAIN = "Press Ctrl-C again, or Ctrl-D, to quit."
 RESTARTS = "Your next message starts the server again and continues the session."
-WAITS = "This runs when the turn has ended."
+WAITS = "This runs after what is running now."
 NO_SESSION = "You have not sent a message in this session yet."
 LIMIT_OWN = 100  # of the project's commands, in the help
 

@@ -50,8 +50,10 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     wish = {"checkpoint": last.turn, "conversation": True}
     json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
     first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
-    show.line(f"Undone: {first_line}")
-    show.restore_report(values.restore_report(json))
+    report = values.restore_report(json)
+    done = "Removed from the conversation, but not all of its changes could be undone"
+    show.line(f"{done if report.conflicts or report.partial else 'Undone'}: {first_line}")
+    show.restore_report(report)
 
 
 async def resume(client: Client, session: str, show: Show, how_to_list: str) -> None:

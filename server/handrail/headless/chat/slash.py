@@ -15,7 +15,7 @@ LIKE = 0.5  # of difflib: worth being named
 COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("undo", "", "undo the last turn: its changes to files, and the turn itself"),
     ("checkpoints", "", "list the checkpoints of the session"),
-    ("review", "[keep|undo all|ID ID ...]", "show the changes that are pending, or keep or undo them"),
+    ("review", "[(keep|undo) (all|ID ID ...)]", "show the changes that are pending, or keep or undo them"),
     ("compact", "", "summarise the conversation so far, to make room for more"),
     ("new", "", "begin another session with the next message"),
     ("sessions", "[ID]", "list earlier sessions, or continue one"),

@@ -108,4 +108,18 @@ async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
     except RequestRefusedError as refusal:
         if refusal.code != REQUEST_FAILED:
             raise
-        raise HeadlessError(f"{refusal.reason} `handrail session list` lists the sessions.") from refusal
+        raise HeadlessError(f"{refusal.reason}{await _hint(client, about, params)}") from refusal
+
+
+async def _hint(client: Client, about: str, params: dict[str, Any]) -> str:
+    """Returns where to look up the id that a refused request names, if that is not known."""
+    session = params.get("session")
+    listed = await client.request("handrail/session/list", {}, timeout_s=STORE_TIMEOUT_S)
+    if session not in {each.session for each in values.sessions(listed)}:
+        return " `handrail session list` lists the sessions."
+    if about != "fork":
+        return ""
+    resumed = await client.request("handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S)
+    if params.get("turn") in {each.turn for each in values.turns(resumed)}:
+        return ""
+    return f" `handrail session show {session}` lists its turns."
