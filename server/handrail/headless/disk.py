@@ -129,7 +129,7 @@ def _give(name: str, status: os.stat_result) -> bool:
 
 
 def _attributes(path: str | Path) -> dict[str, bytes]:
-    """The extended attributes of a file, but for those that the system gives to each."""
+    """The extended attributes of a file, except those that the system gives to each."""
     if sys.platform != "linux":
         return {}
     try:
