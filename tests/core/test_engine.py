@@ -247,7 +247,16 @@ def test_blocks_for_the_only_file_and_below_file_names() -> None:
     named = f"x.py\n{block}\ny.py\n{block}"
     both = {"x.py": b"1\n", "y.py": b"1\n"}
     assert files_of(patch("search_replace", both, named)) == {"x.py": b"2\n", "y.py": b"2\n"}
-    assert patch("search_replace", both, block)["code"] == "bad-patch"
+    nameless = patch("search_replace", both, block + named)
+    assert nameless["code"] == "bad-patch"
+    assert nameless["message"] == (
+        "The patch has a block without the name of its file.\n1. Write it on the line above each block."
+    )
+    mixed = patch("search_replace", both, named + "```diff\n--- x.py\n+++ x.py\n@@\n-1\n+2\n```\n")
+    assert mixed["code"] == "bad-patch"
+    assert mixed["message"] == (
+        "The patch has an edit in another notation.\n1. Send only SEARCH/REPLACE blocks in it."
+    )
 
 
 def test_the_files_that_are_there_tell_a_name_with_blanks_from_a_sentence() -> None:

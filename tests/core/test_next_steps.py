@@ -42,14 +42,26 @@ def test_a_place_in_a_diff_is_named_after_at_signs(notation: str, patch: str) ->
     assert named.edits[0].span.start > TWICE.index("def b")
 
 
-def test_a_place_in_a_search_text_is_named_by_its_line() -> None:
-    for hunk in (
-        Hunk(number=1, old="    x = 1", new="    x = 2"),
-        Hunk(number=1, old="x = 1", new="x = 2", whole_lines=False),
-    ):
-        patch = FilePatch(path="a.py", operation=Operation.UPDATE, hunks=(hunk,))
-        failure = only_failure(plan_file(patch, Text(TWICE)))
-        assert failure.steps[1] == "Or give start_line, the line number of the one you mean."
+@pytest.mark.parametrize("old", ["x = 1", "    x = 1\n"])
+def test_a_place_in_a_search_text_is_named_by_its_line(old: str) -> None:
+    hunk = Hunk(number=1, old=old, new=old.replace("1", "2"), whole_lines=False)
+    patch = FilePatch(path="a.py", operation=Operation.UPDATE, hunks=(hunk,))
+    failure = only_failure(plan_file(patch, Text(TWICE)))
+    assert failure.steps[1] == "Or give start_line, the line number of the one you mean."
+
+
+def test_a_place_in_a_block_is_named_by_a_line_in_it() -> None:
+    """A block has no argument `start_line`, neither in a call nor in a reply that is pasted."""
+    block = "<<<<<<< SEARCH\n{}    x = 1\n=======\n    x = 2\n>>>>>>> REPLACE"
+    failure = only_failure(plan("search_replace", block.format("")))
+    assert failure.code is Code.AMBIGUOUS_MATCH
+    assert failure.steps[1] == (
+        "Or write :start_line:N on the line below <<<<<<< SEARCH, where N is the line number of the one "
+        "you mean."
+    )
+    named = plan("search_replace", block.format(":start_line:6\n"))
+    assert isinstance(named, FilePlan)
+    assert [edit.span.start > TWICE.index("def b") for edit in named.edits] == [True]
 
 
 @pytest.mark.parametrize(
@@ -104,3 +116,50 @@ def test_a_patch_that_cannot_be_read_can_be_sent_in_another_mode() -> None:
         "Correct the patch and send it again.",
         "Or send each change as a call of its own in mode replace, with old_string and new_string.",
     )
+
+
+NO_LINE = ("Give the section at least one changed line, or leave it out.",)
+
+
+@pytest.mark.parametrize(
+    ("notation", "patch", "message", "steps"),
+    [
+        (
+            "search_replace",
+            "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n<<<<<<< SEARCH\n=======\nc\n>>>>>>> REPLACE",
+            "The search part of block 2 is empty, so it is unknown where the block belongs.",
+            ("Put the lines to replace into it, or a line next to the place of the new lines.",),
+        ),
+        (
+            "v4a",
+            "*** Begin Patch\n*** Update File: a\n-b\n+c\n*** Update File: d\n e\n*** End Patch",
+            "The section for d changes no line.",
+            NO_LINE,
+        ),
+        (
+            "udiff",
+            "--- a\n+++ a\n@@ -1 +1 @@\n-b\n+c\n--- d\n+++ d\n@@ -1 +1 @@\n e\n",
+            "The section for d changes no line.",
+            NO_LINE,
+        ),
+        (
+            "udiff",
+            "--- a\n+++ /dev/null\n@@ -1,2 +1 @@\n b\n-c\n",
+            "The patch deletes a (its '+++' line has /dev/null), but keeps or adds lines of it.",
+            ("To delete the file, remove all of its lines.", "Otherwise give its name in the '+++' line."),
+        ),
+        (
+            "udiff",
+            "@@ -1 +1 @@\n-b\n+c\n",
+            "Line 1 of the patch is '@@ -1 +1 @@'; expected '--- a/path' and '+++ b/path' lines directly above "
+            "it.",
+            bad(1, "", "").steps,
+        ),
+    ],
+)
+def test_a_patch_of_which_one_part_is_no_edit_is_not_said_to_have_none(
+    notation: str, patch: str, message: str, steps: tuple[str, ...]
+) -> None:
+    failure = NOTATIONS[notation].read(patch, "a", ())
+    assert isinstance(failure, Failure)
+    assert (failure.code, failure.message, failure.steps) == (Code.BAD_PATCH, message, steps)

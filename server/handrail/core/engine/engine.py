@@ -101,13 +101,24 @@ def _blocks(request: Patch) -> tuple[FilePatch, ...] | Failure:
         return notation.read(request.patch, next(iter(request.files)), ())
     patches: list[FilePatch] = []
     for block in reply.read(request.patch).blocks:
-        if block.notation is not notation or not block.path:
-            return no_edits(f"{notation.title}, each below the name of its file")
+        if block.notation is not notation:
+            return _bad_patch(
+                "The patch has an edit in another notation.", f"Send only {notation.title} in it."
+            )
+        if not block.path:
+            return _bad_patch(
+                "The patch has a block without the name of its file.",
+                "Write it on the line above each block.",
+            )
         files = notation.read(block.text, block.path, block.others)
         if isinstance(files, Failure):
             return files
         patches += files
     return tuple(patches) or no_edits(f"{notation.title}, each below the name of its file")
+
+
+def _bad_patch(message: str, step: str) -> Failure:
+    return Failure(code=Code.BAD_PATCH, message=message, steps=(step,))
 
 
 # ---- Planning -------------------------------------------------------------------------------------

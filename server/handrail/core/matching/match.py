@@ -63,7 +63,7 @@ def _locate_anywhere(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...
     """As `locate`, wherever the scope is."""
     found = matches(text, hunk) or _corrected_matches(text, hunk)
     if found:
-        best = _choose(text, found, bounds)
+        best = _choose(text, found, hunk, bounds)
         return (
             best if isinstance(best, Failure) else tuple(row_match.settle_rows(text, each) for each in best)
         )
@@ -126,19 +126,18 @@ def _match_spelling(text: Text, hunk: Hunk) -> list[Match]:
     return [Match(span=span, tier=Tier.NORMALISED, strategy="unicode", hunk=hunk) for span in spans]
 
 
-def _choose(text: Text, matches: Sequence[Match], bounds: Bounds) -> tuple[Match, ...] | Failure:
+def _choose(text: Text, matches: Sequence[Match], given: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
     hunk = row_match.settle_rows(text, matches[0]).hunk
     if hunk.replace_all:
         return _without_overlap(matches)
     if len(matches) == 1:
         return tuple(matches)
-    is_signed = bool(matches[0].hunk.signs)
     if len(matches) >= LIMIT_MATCHES:
-        return refusal.ambiguous_match(text, [match.span for match in matches], has_header=is_signed)
+        return refusal.ambiguous_match(text, [match.span for match in matches], given)
     left = [matches[at] for at in choose(text, hunk, [match.span for match in matches], bounds)]
     if len(left) == 1:
         return tuple(left)
-    return refusal.ambiguous_match(text, [match.span for match in left], has_header=is_signed)
+    return refusal.ambiguous_match(text, [match.span for match in left], given)
 
 
 def _without_overlap(matches: Sequence[Match]) -> tuple[Match, ...] | Failure:

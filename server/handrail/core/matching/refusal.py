@@ -8,9 +8,14 @@ from handrail.core.documents.index import plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.matching.strings import LIMIT_MATCHES
+from handrail.core.patches.hunk import Hunk
 
 # The numbers after `@@` count too; but in V4A there are none, and models count lines badly.
 IN_HEADER = "Or write after @@ the first line of the class or function that contains the one you mean."
+IN_BLOCK = (
+    "Or write :start_line:N on the line below <<<<<<< SEARCH, where N is the line number of the one you mean."
+)
+AS_ARGUMENT = "Or give start_line, the line number of the one you mean."
 
 
 def too_often() -> Failure:
@@ -115,8 +120,8 @@ def depth_is_open(text: Text, span: Span) -> Failure:
     )
 
 
-def ambiguous_match(text: Text, spans: Sequence[Span], *, has_header: bool) -> Failure:
-    """`ambiguous-match`, with all *spans*; *has_header*: whether the hunk has a header `@@`."""
+def ambiguous_match(text: Text, spans: Sequence[Span], hunk: Hunk) -> Failure:
+    """`ambiguous-match`, with all *spans*; *hunk*, as it was given, tells how it can name its place."""
     lines = [text.line_at(span.start) for span in spans[:11]]
     shown = ", ".join(str(line + 1) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
     near = tuple(
@@ -128,7 +133,7 @@ def ambiguous_match(text: Text, spans: Sequence[Span], *, has_header: bool) -> F
         message=f"The search text occurs {times} (lines {shown}).",
         steps=(
             "Add a line of context that differs between the places.",
-            IN_HEADER if has_header else "Or give start_line, the line number of the one you mean.",
+            IN_HEADER if hunk.signs else IN_BLOCK if hunk.whole_lines else AS_ARGUMENT,
         ),
         near=near,
     )

@@ -144,3 +144,12 @@ def no_edits(expected: str) -> Failure:
         message=f"The patch contains no edit; expected {expected}.",
         steps=("Send the patch again with at least one edit.",),
     )
+
+
+def no_changed_line(path: str) -> Failure:
+    """The failure for a section of a patch that changes nothing in the file *path*; others may."""
+    return Failure(
+        code=Code.BAD_PATCH,
+        message=f"The section for {path} changes no line.",
+        steps=("Give the section at least one changed line, or leave it out.",),
+    )

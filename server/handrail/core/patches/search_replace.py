@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 
 from handrail.core.documents.text import to_lf, unwritable
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits
 from handrail.values import dataclass
 
@@ -96,7 +96,12 @@ def parse_search_replace(path: str, patch: str, others: tuple[str, ...] = ()) ->
         content = only.new + "\n" if only.new or only.leaves_blank else ""
         return FilePatch(path=path, operation=Operation.ADD, content=content, notes=only.notes, others=others)
     if placeless := next((hunk for hunk in hunks if not hunk.old.strip()), None):
-        return no_edits(f"text in the search part of block {placeless.number}, to locate it")
+        return Failure(
+            code=Code.BAD_PATCH,
+            message=f"The search part of block {placeless.number} is empty, so it is unknown where the block "
+            f"belongs.",
+            steps=("Put the lines to replace into it, or a line next to the place of the new lines.",),
+        )
     return FilePatch(path=path, operation=Operation.UPDATE, hunks=tuple(hunks), others=others)
 
 

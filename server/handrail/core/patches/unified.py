@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from handrail.core.documents.text import to_lf, unwritable
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names, wrapper
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits, unquote
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_changed_line, no_edits, unquote
 from handrail.core.patches.signed import NO_NEWLINE, join_sections, signed_hunk
 from handrail.values import dataclass, replace
 
@@ -35,10 +35,12 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     notes = (wrapper.LEFT_OUT,) if (first, last) != wrapper.filled_range(lines) else ()
     lines = ["" if not first <= at < last else line for at, line in enumerate(lines)]
     heads = [at for at in range(len(lines) - 1) if is_file_head(lines, at)]
+    above = lines[: heads[0]] if heads else lines
+    astray = next((at for at, line in enumerate(above) if RANGE.match(line)), None)
+    if astray is not None:
+        return bad(astray + 1, lines[astray], "'--- a/path' and '+++ b/path' lines directly above it")
     if not heads:
         return no_edits("'--- a/path' and '+++ b/path' lines")
-    if astray := next((at for at in range(heads[0]) if RANGE.match(lines[at])), None):
-        return bad(astray + 1, lines[astray], "'--- a/path' and '+++ b/path' lines before it")
     files: list[FilePatch] = []
     for at, end in zip(heads, [*heads[1:], len(lines)], strict=True):
         file = _unified_file(lines, at, end)
@@ -125,12 +127,20 @@ def _with_header(hunk: Hunk, header: re.Match[str]) -> Hunk:
 def _unified_patch(names: _Names, hunks: list[Hunk], content: str) -> FilePatch | Failure:
     if names.new == NOWHERE:
         if any(hunk.new for hunk in hunks):
-            return no_edits(f"only removed lines, because {names.old} is to be deleted")
+            return Failure(
+                code=Code.BAD_PATCH,
+                message=f"The patch deletes {names.old} (its '+++' line has {NOWHERE}), but keeps or adds "
+                f"lines of it.",
+                steps=(
+                    "To delete the file, remove all of its lines.",
+                    "Otherwise give its name in the '+++' line.",
+                ),
+            )
         return FilePatch(path=names.old, operation=Operation.DELETE, notes=names.notes)
     if names.old == NOWHERE and not any(hunk.old for hunk in hunks):
         return FilePatch(path=names.new, operation=Operation.ADD, content=content, notes=names.notes)
     if not hunks:
-        return no_edits(f"at least one changed line for {names.new}")
+        return no_changed_line(names.new)
     notes = names.notes
     if names.old == NOWHERE:
         path, others = names.new, tuple[str, ...]()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits, unquote
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_changed_line, no_edits, unquote
 from handrail.core.patches.signed import join_sections, signed_hunk
 from handrail.values import dataclass, replace
 
@@ -194,7 +194,7 @@ def _update(path: str, lines: Sequence[str], body: tuple[int, int]) -> FilePatch
             hunks.append(hunk)
         scope, at = [], stop
     if not hunks and move_to is None:
-        return no_edits(f"at least one changed line for {path}")
+        return no_changed_line(path)
     return FilePatch(
         path=path,
         operation=Operation.UPDATE,
