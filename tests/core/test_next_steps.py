@@ -151,8 +151,8 @@ NO_LINE = ("Give the section at least one changed line, or leave it out.",)
         (
             "udiff",
             "@@ -1 +1 @@\n-b\n+c\n",
-            "Line 1 of the patch is '@@ -1 +1 @@'; expected '--- a/path' and '+++ b/path' lines directly above "
-            "it.",
+            "Line 1 of the patch is '@@ -1 +1 @@'; expected '--- a/path' and '+++ b/path' lines directly "
+            "above it.",
             bad(1, "", "").steps,
         ),
     ],
