@@ -42,7 +42,7 @@ export async function chooseAndRestore(connection: Connection, restores: Restore
   const title = l10n.t("Handrail: Restore Checkpoint");
   let chosen: CheckpointItem | undefined;
   for (;;) {
-    const placeholder = l10n.t("Bring documents back to how they were before a turn");
+    const placeholder = l10n.t("Bring documents back to how they were before a turn or another change");
     const found = await pick(items, { title, placeholder, step: 1, steps: 2, active: chosen });
     if (found === undefined || found === BACK) return undefined;
     chosen = found;
@@ -83,7 +83,7 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   }
   const chosen = await pick(items, {
     title: l10n.t("Handrail: Restore Selected Lines"),
-    placeholder: l10n.t("Undo what a turn changed in {0} of {1}", linesOf(rangeOf(editor.selection)), name),
+    placeholder: l10n.t("Undo what was changed in {0} of {1}", linesOf(rangeOf(editor.selection)), name),
   });
   if (chosen === undefined || chosen === BACK) return undefined;
   return restores.restore({ checkpoint: chosen.checkpoint.id, uris: [uri], range: rangeOf(editor.selection) });
@@ -112,23 +112,24 @@ interface Action extends Choice {
 
 /** The most usual first; *newer* is the number of newer checkpoints. */
 function actions(checkpoint: Checkpoint, newer: number, how = { isPreviewed: false }): Action[] {
-  const { id, session, paths } = checkpoint;
+  const { id, kind, session, paths } = checkpoint;
+  const isTurn = kind === "turn"; // otherwise a quick fix, an undo or a restore
   const following = newer === 0 ? l10n.t("this is the newest checkpoint") : counted(newer, l10n.t("also undoes what was done since: 1 later checkpoint"), l10n.t("also undoes what was done since: {0} later checkpoints", newer));
   const these: Action = {
     icon: "discard",
-    label: l10n.t("Undo this turn only"),
-    description: newer === 0 ? documents(paths.length) : l10n.t("{0}; later turns stay", documents(paths.length)),
+    label: isTurn ? l10n.t("Undo this turn only") : l10n.t("Undo this change only"),
+    description: newer === 0 ? documents(paths.length) : l10n.t("{0}; later changes stay", documents(paths.length)),
     take: (_, restores) => restores.restore({ checkpoint: id }, how),
   };
   const all: Action = {
     icon: "history",
-    label: l10n.t("Go back to before this turn"),
+    label: isTurn ? l10n.t("Go back to before this turn") : l10n.t("Go back to before this change"),
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true }, how),
   };
   const both: Action = {
     icon: "comment-discussion",
-    label: l10n.t("Go back to before this turn, with the conversation"),
+    label: isTurn ? l10n.t("Go back to before this turn, with the conversation") : l10n.t("Go back to before this change, with the conversation"),
     description: following,
     take: (_, restores) => restores.restore({ checkpoint: id, following: true, conversation: true }, how),
   };

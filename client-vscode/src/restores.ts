@@ -76,7 +76,7 @@ export class Restores implements Disposable {
     const report = await showProgress({ location: ProgressLocation.Window, title }, act);
     this.restored.fire();
     if (report.conversation !== undefined) this.emitter.fire(report.conversation.session);
-    const nothing = isOfLines ? l10n.t("that turn changed nothing in these lines.") : l10n.t("nothing had to be restored: the documents already have these contents.");
+    const nothing = isOfLines ? l10n.t("that checkpoint has no changes in these lines.") : l10n.t("nothing had to be restored: the documents already have these contents.");
     announce(this.log, `Handrail: ${summary(report) || nothing}`, report.conflicts.length + report.partial.length === 0, this.ways(report));
     return report;
   }

@@ -128,11 +128,27 @@ async function choosePlace(prefix: string, provider: string): Promise<Place | un
   const kept = { baseUrl, keyName: isSame ? keyName : "" };
   if (baseUrl === "" || (isSame && prefix === "ollama:")) return kept;
   const places = [
-    { label: l10n.t("{0}’s own address", provider), detail: l10n.t("Clears the setting handrail.baseUrl"), place: OWN_PLACE },
-    { label: baseUrl, detail: l10n.t("Keeps the setting handrail.baseUrl. Your {0} key is sent to this address.", provider), place: kept },
+    { label: l10n.t("{0}’s own address", provider), detail: clearing(keyName === ""), place: OWN_PLACE },
+    { label: baseUrl, detail: [keeping(kept.keyName === keyName), sending(prefix, provider)].join(" "), place: kept },
   ];
   const chosen = await pick(places, { title: TITLE, placeholder: l10n.t("What is the address of {0}?", provider) });
   return chosen === undefined || chosen === BACK ? undefined : chosen.place;
+}
+
+/** What becomes of the settings with the provider's own address. */
+function clearing(isAddressAlone: boolean): string {
+  return isAddressAlone ? l10n.t("Clears the setting handrail.baseUrl") : l10n.t("Clears the settings handrail.baseUrl and handrail.keyName");
+}
+
+/** What becomes of the settings if the address stays. A key's name belongs to the provider before, like its key. */
+function keeping(isNameKept: boolean): string {
+  return isNameKept ? l10n.t("Keeps the setting handrail.baseUrl.") : l10n.t("Keeps the setting handrail.baseUrl, and clears handrail.keyName.");
+}
+
+/** Which key goes to the address. Ollama needs none, so few people have one. */
+function sending(prefix: string, provider: string): string {
+  if (prefix === "ollama:") return l10n.t("If you have set OLLAMA_API_KEY, it is sent to this address.");
+  return l10n.t("Your {0} key is sent to this address.", provider);
 }
 
 /** Whose model a value of `handrail.model` names. */

@@ -81,11 +81,11 @@ module.exports = {
     editor.selection = new vscode.Selection(2, 0, 3, 2);
     await user({ sees: "figs 40", does: [["press", "Shift+F10"]] });
     await user({ sees: "Restore Selected Lines…", does: [["click", "menuitem", "Restore Selected Lines…"]] });
-    await user({ sees: "Undo what a turn changed in lines 3–4 of stock.txt", does: [ENTER] });
+    await user({ sees: "Undo what was changed in lines 3–4 of stock.txt", does: [ENTER] });
     await until("the line is back", () => stock.getText() === "apples 10\npears 20\nplums 3\nfigs 4\n");
     await user({ sees: "1 document restored." });
-    await withUser("handrail.client.restoreLines", { sees: "Undo what a turn changed", does: [DOWN, ENTER] });
-    await user({ sees: "that turn changed nothing in these lines." });
+    await withUser("handrail.client.restoreLines", { sees: "Undo what was changed", does: [DOWN, ENTER] });
+    await user({ sees: "that checkpoint has no changes in these lines." });
   },
   "back with the conversation, and undone with it": async () => {
     await command("notifications.clearAll");
