@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import stat
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
@@ -14,8 +15,10 @@ import pytest
 from bench import Bench
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import Disk
+from handrail.adapters.files.failure import unreadable
+from handrail.agent.restore.compare import NOW, compare
 from handrail.agent.restore.restore import RestoreReport
-from handrail.core.checkpoint import Limits, StepId, Target
+from handrail.core.checkpoint import Image, Limits, StepId, Target
 from handrail.core.documents.change import Change, Landing, Status
 from handrail.core.failure import Failure
 from handrail.ports import CheckpointError, Document
@@ -125,6 +128,71 @@ async def test_a_file_that_became_a_folder_is_left_alone(bench: Bench) -> None:
     restored = await bench.restore(report.checkpoint)
     assert "it is a folder" in reasons(restored)[0]
     assert snapshot(bench.root) == {"a/b": b"the user's\n", "c": b"one\n"}
+
+
+EDIT = call("patch", path="a", old_string="one", new_string="two")
+CREATION = call("write_file", path="a", content="two\n")
+DELETION = call("patch", mode="v4a", patch="*** Begin Patch\n*** Delete File: a\n*** End Patch\n")
+
+
+class Denied(Disk):
+    """The disk, with a file that exists but cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+
+    async def read(self, uri: str) -> Document | Failure:
+        refused = unreadable(self.path, PermissionError(errno.EACCES, "Permission denied"))
+        return refused if uri == self.path.as_uri() else await super().read(uri)
+
+    async def read_bytes(self, uri: str) -> bytes | None:
+        return None if uri == self.path.as_uri() else await super().read_bytes(uri)
+
+    async def read_image(self, uri: str) -> Image | None:
+        return None if uri == self.path.as_uri() else await super().read_image(uri)
+
+
+@pytest.mark.parametrize(
+    ("files", "edit"), [({"a": b"one\n"}, EDIT), ({}, CREATION), ({"a": b"one\n"}, DELETION)]
+)
+async def test_a_file_that_cannot_be_read_is_not_called_deleted(
+    bench: Bench, files: dict[str, bytes], edit: dict[str, object]
+) -> None:
+    lay_out(bench.root, files)
+    bench.says(answer("", edit), answer("Done."))
+    turn = (await bench.turn()).turn
+    lay_out(bench.root, {"a": b"the user's\n"})
+    bench.editor = Denied(bench.root / "a")
+    restored = await bench.restore(turn)
+    assert reasons(restored) == ["a cannot be read: permission is denied."]
+    assert "/dev/null" not in await compare(bench.ports(), turn, NOW, None)
+    assert snapshot(bench.root) == {"a": b"the user's\n"}
+
+
+@pytest.mark.parametrize(
+    ("files", "edit"), [({"a": b"one\n"}, EDIT), ({}, CREATION), ({"a": b"one\n"}, DELETION)]
+)
+async def test_what_is_in_the_way_of_a_restore_or_its_undoing_is_told_without_a_turn(
+    bench: Bench, files: dict[str, bytes], edit: dict[str, object]
+) -> None:
+    lay_out(bench.root, files)
+    bench.says(answer("", edit), answer("Done."))
+    checkpoint: str | None = (await bench.turn()).turn
+    path = bench.root / "a"
+    for _ in range(2):
+        assert checkpoint is not None
+        there = path.read_bytes() if path.exists() else None
+        path.write_bytes(b"another\n")
+        (reason,) = reasons(await bench.restore(checkpoint))
+        assert "turn" not in reason
+        (reason,) = reasons(await bench.restore(checkpoint, uris=[path.as_uri()], lines=(0, 0)))
+        assert "turn" not in reason
+        if there is None:
+            path.unlink()
+        else:
+            path.write_bytes(there)
+        checkpoint = (await bench.restore(checkpoint)).checkpoint
 
 
 async def test_a_restore_at_the_limit_loses_neither_what_it_brings_back_nor_the_way_back(

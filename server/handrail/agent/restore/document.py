@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from handrail.agent.restore.compare import identity
-from handrail.agent.restore.reasons import CHANGED_AGAIN, KILLED, LINK_CHANGED, NOT_IN_PART, OPEN, of_text
+from handrail.agent.restore import reasons
+from handrail.agent.restore.compare import identity, is_missing
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
@@ -29,7 +29,7 @@ from handrail.core.documents.change import (
 )
 from handrail.core.documents.revert import Lines, revert
 from handrail.core.documents.text import Text, to_lf
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Failure
 from handrail.ports import Document, Ports
 from handrail.values import dataclass, field, replace
 
@@ -105,7 +105,7 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
     if isinstance(now, Failure):
         raw = await ports.editor.read_bytes(each.uri)
         each = next((one for one in (each, *each.earlier) if one.after and one.after.raw == raw), each)
-        if raw is None and now.code is Code.NO_SUCH_FILE:
+        if raw is None and await is_missing(ports, each.uri, now):
             await _bring_back(ports, each, tally)
         else:
             await _restore_bytes(ports, each, now.message, tally)
@@ -114,13 +114,12 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
     if each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, tally)
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
-        await _restore_bytes(ports, each, CHANGED_AGAIN, tally)
+        await _restore_bytes(ports, each, reasons.CHANGED_AGAIN, tally)
     elif (before := _text(each.before, now.text)) is None:
         if now.is_open:
-            tally.conflicts.append(Conflict(uri=each.uri, reason=OPEN))
+            tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.OPEN))
         else:
-            reason = "The document was not a text file before the turn. It was left unchanged."
-            await _restore_bytes(ports, each, reason, tally)
+            await _restore_bytes(ports, each, reasons.NO_TEXT, tally)
     else:
         await _rewrite(ports, each, (now, before), tally)
         if await _restore_mode(ports, each) and each.uri in tally.unchanged:
@@ -152,9 +151,9 @@ async def restore_lines(ports: Ports, each: Restoration, lines: Lines, tally: Ta
     before = None if isinstance(now, Failure) else _text(each.before, now.text)
     is_elsewhere = each.is_unfollowed or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
-        tally.conflicts.append(Conflict(uri=each.uri, reason=NOT_IN_PART))
+        tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.NOT_IN_PART))
     elif (back := await asyncio.to_thread(_revert, each, now.text, before, lines)) is None:
-        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
+        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reasons.CHANGED_AGAIN)))
     else:
         await _write_back(ports, each, now, back, tally)
 
@@ -166,7 +165,7 @@ async def _restore_unfollowed(ports: Ports, each: Restoration, tally: Tally) -> 
     if now is not None and _is_same(now, each.before) and has_mode:
         tally.unchanged.append(each.uri)
         return
-    reason = LINK_CHANGED
+    reason = reasons.LINK_CHANGED
     if isinstance(document, Document) and document.unsaved:
         reason = "Save or discard the unsaved text of the file that is there now, then try again."
     elif now is not None and each.after is not None and _is_same(now, each.after):
@@ -286,8 +285,7 @@ async def _remove(ports: Ports, each: Restoration, now: Document, tally: Tally) 
     """Removes a document that the turn created, unless someone has edited it since."""
     after = _text(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
-        reason = "The turn created this file, and it has changed since. It was kept."
-        reason = OPEN if after is None and each.after is not None and now.is_open else reason
+        reason = reasons.OPEN if after is None and each.after is not None and now.is_open else reasons.CREATED
         tally.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
         return
     await _apply(ports, Delete(uri=now.uri, base=now.text), tally.deleted, tally)
@@ -303,7 +301,9 @@ async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text]
         tally.restored.append(each.uri)
     if is_back and len(tally.conflicts) > conflicts:
         left = tally.conflicts.pop()
-        tally.partial.append(PartialRestore(uri=left.uri, reason=of_text(left.reason), diff=left.diff))
+        tally.partial.append(
+            PartialRestore(uri=left.uri, reason=reasons.of_text(left.reason), diff=left.diff)
+        )
 
 
 async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, Text], tally: Tally) -> None:
@@ -312,12 +312,11 @@ async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, 
         tally.unchanged.append(each.uri)
         return
     if _was_deleted(each):
-        reason = "The turn deleted this document, and it has been created again since. The new one was kept."
-        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reason)))
+        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reasons.DELETED)))
         return
     back = await asyncio.to_thread(_revert, each, now.text, before)
     if back is None:
-        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, CHANGED_AGAIN)))
+        tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reasons.CHANGED_AGAIN)))
     else:
         await _write_back(ports, each, now, back, tally)
 
@@ -347,7 +346,7 @@ def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], rea
 
 def _why(each: Restoration, reason: str) -> str:
     """Returns the reason for a conflict, if the turn is known to have got that far."""
-    return reason if each.is_seen else KILLED
+    return reason if each.is_seen else reasons.KILLED
 
 
 def _was_deleted(each: Restoration) -> bool:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 LEFT_UNCHANGED = " The document was left unchanged."
-CHANGED_AGAIN = f"Lines that the turn changed have changed again since.{LEFT_UNCHANGED}"
+CHANGED_AGAIN = f"Lines that are to be restored have changed again since.{LEFT_UNCHANGED}"
+CREATED = (
+    "This file was to be deleted, because it did not exist before. It has changed since, so it was kept."
+)
+DELETED = "This document was deleted, and it has been created again since. The new one was kept."
+NO_TEXT = "The document was not a text file before the change. It was left unchanged."
 OPEN = (
     "This file is not text. Close it, then try again. (Some editors keep a file open for a few minutes after "
     "you close its tab.)"
@@ -13,8 +18,8 @@ KILLED = (
     "the document with the checkpoint, and change it by hand."
 )
 NOT_IN_PART = (
-    "Only a text file that existed before and after the turn, and can still be read at the same path, can be "
-    "restored in part."
+    "Only a text file that existed before and after the change, and can still be read at the same path, "
+    "can be restored in part."
 )
 LINK_CHANGED = (
     "A link can only be restored as a whole, and this one has been changed or removed since. It was left "
