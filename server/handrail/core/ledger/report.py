@@ -22,6 +22,13 @@ from handrail.values import dataclass
 MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
 AROUND, REGION = 8, 60  # rows shown around a place, and of it
 LIMIT_ROW = 1000  # characters of a row that are shown
+# What another search text can correct; of other failures, something else is the cause.
+OF_THE_TEXT = frozenset({Code.BAD_PATCH, Code.EMPTY_SEARCH, Code.NO_MATCH, Code.AMBIGUOUS_MATCH})
+OTHER_TEXT = (
+    "Do not send the same edit again: read the document, then use a longer search text that occurs only "
+    "once, or write the whole file with write_file."
+)
+NO_MORE = "Do not send the same edit again until the cause of the failure is removed."
 LIMIT_DIAGNOSTICS = 200  # for each document; more would not help, and slow the editor
 
 
@@ -296,12 +303,10 @@ def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
 def _advice_after_misses(outcome: Outcome, count: int) -> str:
     """Returns advice after several failures in a row, and the document's text at the place."""
     path, text = outcome.mutation.path, outcome.text
-    advice = (
-        f"{count} calls in a row have failed to edit {path}. Do not send the same edit again: read the "
-        f"document, then use a longer search text that occurs only once, or write the whole file with "
-        f"write_file."
-    )
-    if text is None or not text.rows or outcome.failure is None:
+    assert outcome.failure is not None
+    way_on = OTHER_TEXT if outcome.failure.code in OF_THE_TEXT else NO_MORE
+    advice = f"{count} calls in a row have failed to edit {path}. {way_on}"
+    if text is None or not text.rows:
         return advice
     near = outcome.failure.near
     middle = near[0].line if near else 0
