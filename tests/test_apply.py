@@ -170,7 +170,8 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
 def test_a_reply_without_edits_says_what_can_be_read(desk: Desk) -> None:
     ended = desk.apply("Just use more threads.")
     assert (ended.code, desk.files()) == (2, BEFORE)
-    assert "This text has no edit block" in ended.out
+    assert "The reply has no edit block. It can have:\n" in ended.out
+    assert "handrail.model" not in ended.out, "apply reads no setting of a model"
     assert "`handrail run --model MODEL`" in ended.out, "apply has no such option"
 
 

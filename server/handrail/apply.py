@@ -21,7 +21,7 @@ from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.files.dry_run import DryRunEditor
-from handrail.adapters.models.paste import Paste
+from handrail.adapters.models.paste import NO_BLOCKS_TO_APPLY, Paste
 from handrail.adapters.state.grant_file import GrantFile
 from handrail.adapters.state.home import state_folder
 from handrail.adapters.state.spill_folder import SpillFolder
@@ -203,7 +203,7 @@ class _Applying:
         return Ports(
             editor=Disk(state / "handrail" / "locks", lambda: [self.root]),
             workspace=Folders((self.root,)),
-            provider=Paste(partial=self.options.partial),
+            provider=Paste(partial=self.options.partial, no_blocks=NO_BLOCKS_TO_APPLY),
             checkpoints=self._checkpoints(state),
             approver=self,
             grants=GrantFile(state, lambda: (self.root,)),

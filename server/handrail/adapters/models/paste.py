@@ -3,7 +3,7 @@ The built-in default: a prompt that is a reply copied from any chat is answered 
 
 Each V4A envelope, each file's SEARCH/REPLACE blocks, each unified diff and each fence with a path becomes a
 tool call of its own, in order. The answer is the prose of the reply. A prompt without any edit block is
-answered with the supported formats, and how to choose a model.
+answered with the supported formats, and how to have a model answer instead.
 """
 
 from __future__ import annotations
@@ -23,17 +23,24 @@ from handrail.core.conversation.message import (
 )
 from handrail.core.patches import reply
 
-NO_BLOCKS = """\
-This text has no edit block, and no model is configured to answer it.
-
-The setting handrail.model is "paste": handrail applies a reply that you copied from a chat. It reads:
+READ = """\
 - *** Begin Patch ... *** End Patch (V4A)
 - <<<<<<< SEARCH ... ======= ... >>>>>>> REPLACE, with the file's name on the line above
 - a unified diff (--- a/file, +++ b/file, @@)
-- a code fence with a whole file, its path after the language or on the line above
+- a code fence with a whole file, its path after the language or on the line above"""
+NO_BLOCKS = f"""\
+This text has no edit block, and no model is configured to answer it.
+
+The setting handrail.model is "paste": handrail applies a reply that you copied from a chat. It reads:
+{READ}
 
 To have a model answer instead, set handrail.model to it in the editor's settings. In a terminal, use
 `handrail run --model MODEL`, or set it permanently with `handrail config set model MODEL`."""
+NO_BLOCKS_TO_APPLY = f"""\
+The reply has no edit block. It can have:
+{READ}
+
+To have a model answer a text, use `handrail run --model MODEL`."""
 
 
 class Paste:
@@ -42,10 +49,11 @@ class Paste:
 
     Args:
         partial: Whether what fits of a block is to land although the rest of it does not.
+        no_blocks: The answer to a prompt without any edit block.
     """
 
-    def __init__(self, *, partial: bool = True) -> None:
-        self._partial = partial
+    def __init__(self, *, partial: bool = True, no_blocks: str = NO_BLOCKS) -> None:
+        self._partial, self._no_blocks = partial, no_blocks
 
     context_tokens = 1_000_000  # nothing is ever left out for its sake
 
@@ -62,8 +70,9 @@ class Paste:
         assert isinstance(prompt, UserMessage)
         pasted = reply.read(prompt.text)
         if not pasted.blocks:
-            yield Delta(text=NO_BLOCKS)
-            yield Response(text=NO_BLOCKS, stop=StopReason.REFUSED, reason=NO_BLOCKS.partition("\n")[0])
+            text = self._no_blocks
+            yield Delta(text=text)
+            yield Response(text=text, stop=StopReason.REFUSED, reason=text.partition("\n")[0])
         elif not any(isinstance(message, ToolMessage) for message in messages[last:]):
             calls = tuple(
                 call_of(f"p{len(messages)}-{number}", block, partial=self._partial)
