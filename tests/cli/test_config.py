@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from handrail.adapters.commands import shell_parser
 from handrail.adapters.state.config_file import ConfigError, change, read
 from handrail.cli import main
 
@@ -151,6 +152,10 @@ def test_the_doctor_says_when_the_sandbox_is_off(
     monkeypatch.setenv("HANDRAIL_SANDBOX", "off")
     main(["doctor"])
     assert "\n-  commands are not contained: HANDRAIL_SANDBOX is off; " in capsys.readouterr().out
+    for has_commands, asks in ((True, "commands that may change files"), (False, "every command")):
+        monkeypatch.setattr(shell_parser, "HAS_COMMANDS", has_commands)
+        main(["doctor"])
+        assert f"HANDRAIL_SANDBOX is off; handrail asks before {asks}\n" in capsys.readouterr().out
 
 
 def test_the_doctor_shows_what_is_configured(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ async def test_what_holds_no_edit_is_refused_with_how_to_write_one(
     stage: Stage, habits: Habits, edits: str
 ) -> None:
     editor = await stage.start(habits)
-    with pytest.raises(JsonRpcException, match="Begin Patch"):
+    with pytest.raises(JsonRpcException, match=r"Begin Patch.*whole files, each in a code fence"):
         await editor.request("turn.apply", edits=edits)
     assert await editor.request("session.list") == []
 

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from handrail import __version__
+from handrail.adapters.commands import shell_parser
 from handrail.adapters.git.program import Git, LateError
 from handrail.core.policy.containment import Available
 from handrail.core.policy.environment import inherited_variables
@@ -75,10 +76,8 @@ def report(
 
 def _describe_containment(available: Available) -> str:
     if not available.by:
-        return (
-            f"-  commands are not contained: {available.why_not}; handrail asks before commands that may "
-            f"change files"
-        )
+        asked = "commands that may change files" if shell_parser.HAS_COMMANDS else "every command"
+        return f"-  commands are not contained: {available.why_not}; handrail asks before {asked}"
     if not available.works:
         more = ", but in this folder only if they are read-only"
     else:

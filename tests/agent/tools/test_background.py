@@ -171,7 +171,10 @@ async def test_what_it_leaves_when_it_returns_is_ended(bench: Bench) -> None:
     await ended(bench)
     assert not runs(int((bench.root / "pid").read_text()))
     (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
-    assert "still running and had to be stopped. Run them in the foreground." in text
+    assert (
+        "still running and had to be stopped. A background command ends when its first process ends: do not "
+        "start others with `&`, or have the command wait for them." in text
+    )
 
 
 async def test_many_that_only_read_look_for_what_has_appeared_without_a_quarrel(closing: Bench) -> None:

@@ -49,7 +49,8 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
         found = await asyncio.wait_for(_entries(address, base, listing), PATIENCE_S)
     except (TimeoutError, httpx2.TransportError) as error:
         raise ProviderError(
-            f"{where} does not answer, so its models cannot be listed. Check that it is running."
+            f"{where} does not answer, so its models cannot be listed. Check the network or, if it is "
+            f"your own server, that it is running."
         ) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
         reason = redact.redact(str(error), keys.secrets(choice.key_name))

@@ -29,6 +29,10 @@ STOPPED_ALONE = Failure(
     message="The user stopped this command, together with everything that it started.",
     steps=("Do not run it again unless the user asks for it.",),
 )
+STAY = (
+    "A background command ends when its first process ends: do not start others with `&`, or have the "
+    "command wait for them."
+)
 HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well
 SIGNS: Mapping[Need, re.Pattern[str]] = {
     Need.NETWORK: re.compile(
@@ -134,7 +138,7 @@ def _show(ran: RunResult, times_s: tuple[float, float], console: Console) -> Com
     else:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
-        remedy = "Run them in the foreground." if console.name else "To keep them running, use `background`."
+        remedy = STAY if console.name else "To keep them running, use `background`."
         were = "process was" if ran.left_processes == 1 else "processes were"
         head += f" {ran.left_processes} {were} still running and had to be stopped. {remedy}"
     text = f"{head}\n{output}"

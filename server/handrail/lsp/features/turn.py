@@ -27,7 +27,8 @@ LIMIT_IMAGES = 20
 LIMIT_EXCERPTS_CHARS = 100_000  # of all that one prompt points at, as of what `read_file` gives
 PASTE = "paste"  # the model that makes the edits of its prompt
 NOTATIONS = (
-    "a V4A patch (*** Begin Patch), SEARCH/REPLACE blocks below the path of their file, or a unified diff"
+    "a V4A patch (*** Begin Patch), SEARCH/REPLACE blocks below the path of their file, a unified diff, or "
+    "whole files, each in a code fence with its path on the line above"
 )
 
 
