@@ -548,5 +548,10 @@ async def test_a_turn_that_failed_is_tried_again(stage: Stage, habits: Habits) -
     assert text.endswith("## You\n\nA draft.\n")
     fork = (await actions(editor, uri, "First."))["Fork the conversation here"]
     (first,) = fork["command"]["arguments"]
-    with expect_error(REQUEST_FAILED, "Only the last turn can be retried"):
+    why = "Only the last turn can be retried. To repeat this one, send its message again"
+    with expect_error(REQUEST_FAILED, why):
         await editor.request("chat.retry", uri=uri, turn=first["turn"])
+    other = await editor.request("chat.fork", uri=uri, turn=first["turn"])
+    why = "This turn was copied from another conversation. Send its message again there."
+    with expect_error(REQUEST_FAILED, why):
+        await editor.request("chat.retry", session=other["session"], turn="copy-0")

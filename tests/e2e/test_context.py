@@ -152,7 +152,9 @@ async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stag
 
 BAD = {
     "@huge.bin": "is not shown to the model: The file has 10,000,000,000 bytes",
-    "@pipe.txt": "was not sent: ",
+    "@pipe.txt": "is not shown to the model: pipe.txt is a pipe, socket or device, not a file.",
+    "@pipe": "is not shown to the model: pipe is a pipe, socket or device, not a file.",
+    "@loop": "is not shown to the model: loop cannot be read: its symbolic links form a loop.",
     "@raw.bin": "is not shown to the model: The file is not valid utf-8",
     "@big/": "is not shown to the model: big is a folder, not a file.",
     "@.env": "is not shown to the model: it is protected",
@@ -175,7 +177,9 @@ async def test_what_cannot_be_shown_is_said(stage: Stage, door: Door) -> None:
     stage.put("big/a.txt", "a\n")
     with stage.put("huge.bin", "").open("r+b") as file:
         file.truncate(10_000_000_000)
-    os.mkfifo(stage.root / "pipe.txt")
+    for name in ("pipe.txt", "pipe"):
+        os.mkfifo(stage.root / name)
+    (stage.root / "loop").symlink_to("loop")
     (stage.folder / "outside.txt").write_text("hush-hush\n")
     (stage.root / "away.txt").symlink_to(stage.folder / "outside.txt")
     stage.put("shot.png", PNG)
@@ -339,6 +343,23 @@ async def test_a_command_that_is_unknown_is_said_and_not_sent(stage: Stage, door
         with expect_error(REQUEST_FAILED, WRONG[prompt, door]):
             await door(here.editor, prompt)
         assert len(here.model.asked) == count
+
+
+@every_door
+async def test_a_command_whose_file_cannot_be_read_is_not_said_to_be_missing(
+    stage: Stage, door: Door
+) -> None:
+    (stage.root / ".agents" / "commands").mkdir(parents=True)
+    os.mkfifo(stage.root / ".agents" / "commands" / "fix.md")
+    async with scene(stage, 1) as here:
+        count = len(here.model.asked)
+        why = "/fix cannot be used: .agents/commands/fix.md: fix.md is a pipe, socket or device, not a file."
+        with expect_error(REQUEST_FAILED, why):
+            await door(here.editor, "/fix")
+        assert len(here.model.asked) == count
+        long = f"/{'x' * 300} is what?"
+        await door(here.editor, long)
+        assert here.sent == long, "no file has such a name"
 
 
 @pytest.mark.parametrize("name", ["turn.start", "turn.queue"])

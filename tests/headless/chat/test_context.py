@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 from base64 import b64encode
 from pathlib import Path
@@ -164,6 +165,13 @@ async def test_a_line_that_only_looks_like_a_command_is_sent_and_that_is_said(pl
         await talk.say("", "`/undo` was sent to the model as text")
         await talk.until("One.")
         assert users(server)[-1] == "/undo\nand more"
+
+
+async def test_what_only_looks_like_a_file_of_a_command_is_said_by_the_server(place: Place) -> None:
+    os.mkfifo(place.root / ".agents" / "commands" / "mend.md")
+    async with model_server() as server, chatting(place, server) as talk:
+        await talk.say("/mend", "/mend cannot be used: .agents/commands/mend.md: mend.md is a pipe")
+        await talk.say(f"/{'x' * 300}", "does not exist. Commands are")
 
 
 async def test_a_conversation_is_summarised_for_the_model(place: Place) -> None:

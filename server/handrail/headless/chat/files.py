@@ -7,6 +7,7 @@ that text, which end when enough is found.
 """
 
 import asyncio
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
@@ -88,8 +89,8 @@ class Files:
             self._running = None
 
     def has(self, path: str) -> bool:
-        """Whether there is such a file, even one that ignore rules leave out of the list."""
-        return (self._root / path).is_file()
+        """Whether anything has this path, even if ignore rules leave it out of the list."""
+        return os.path.lexists(self._root / path)
 
     def forget(self) -> None:
         """List them again when they are needed next."""

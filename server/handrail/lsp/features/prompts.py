@@ -11,7 +11,7 @@ from handrail.core import surfaces
 from handrail.core.conversation.message import Excerpt
 from handrail.core.documents.in_code.prompts import Prompt, prompts, prompts_at
 from handrail.core.documents.in_code.removal import SentPrompt
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.results.redact import redact
 from handrail.lsp import protocol, settings
@@ -42,6 +42,12 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
             "line of such a comment, or write one there."
         )
     return await _send(state, place, content, here[0])
+
+
+async def is_missing(state: State, uri: str, problem: Failure) -> bool:
+    """Returns whether a document cannot be read because nothing is there, not even an unreadable file."""
+    image = await state.editor.read_image(uri) if problem.code is Code.NO_SUCH_FILE else None
+    return image is not None and image.raw is None
 
 
 async def _send(state: State, place: Place, content: str, prompt: Prompt) -> protocol.TurnStartResult:

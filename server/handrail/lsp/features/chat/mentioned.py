@@ -149,7 +149,9 @@ async def _why(state: State, path: str) -> str:
     problem = await state.editor.read(place.uri)
     if not isinstance(problem, Failure):
         return ""
-    return MISSING if problem.code is Code.NO_SUCH_FILE else f"is not shown to the model: {problem.message}"
+    if await prompts.is_missing(state, place.uri, problem):
+        return MISSING
+    return f"is not shown to the model: {problem.message}"
 
 
 async def _selection(state: State, pointed: ResolvedMentions) -> str:

@@ -6,7 +6,7 @@ import re
 
 from handrail.agent.chat import slash
 from handrail.core.conversation.message import Excerpt
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Failure
 from handrail.core.policy.place import Place
 from handrail.lsp.features import prompts
 from handrail.lsp.state import State
@@ -15,6 +15,7 @@ from handrail.values import dataclass
 
 FOLDER = ".agents/commands/"
 LIMIT_CHARS = 100_000
+LIMIT_NAME_BYTES = 255  # a file system takes no longer name, so no file has one
 LIMIT_FILES = 2_000  # of a project's commands, of which those with the shortest paths are known
 
 _WRITTEN = re.compile(r"/([A-Za-z0-9][\w-]*(?::[\w-]+)*)(?:\s+(.*))?", re.DOTALL)
@@ -66,11 +67,13 @@ async def _read(state: State, path: str, problem: str) -> str | None:
     place = state.workspace.resolve(path)
     if not isinstance(place, Place) or _FILE.fullmatch(path) is None:
         return None
+    if any(len(name.encode()) > LIMIT_NAME_BYTES for name in path.split("/")):
+        return None
     if place.kind not in prompts.SENT_FROM:
         raise Refused(f"{problem} is protected, or outside the workspace.")
     held = await state.editor.read(place.uri)
     if isinstance(held, Failure):
-        if held.code is Code.NO_SUCH_FILE:
+        if await prompts.is_missing(state, place.uri, held):
             return None
         raise Refused(f"{problem}: {held.message}")
     if len(held.text.content) > LIMIT_CHARS:

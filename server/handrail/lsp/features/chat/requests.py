@@ -230,8 +230,13 @@ async def retry(state: State, params: protocol.ChatTurnParams) -> protocol.ChatS
             raise Refused(
                 "A turn is running in this conversation. Stop it or wait until it ends, then try again."
             )
-        if one is not page.transcript.turns[-1] or one.copied:
-            raise Refused("Only the last turn can be retried. Send an earlier message again instead.")
+        if one.copied:
+            raise Refused("This turn was copied from another conversation. Send its message again there.")
+        if one is not page.transcript.turns[-1]:
+            raise Refused(
+                "Only the last turn can be retried. To repeat this one, send its message again, in a new "
+                "conversation."
+            )
         begun = await say(state, page, one.prompt, Mode(one.mode).value if one.mode else None)
         await page.refresh()
     return protocol.ChatSent(session=page.session, turn=begun.turn)
