@@ -2,10 +2,11 @@
 Find the failures that a retry has corrected although neither place nor text connects the two.
 
 A call that lacked an argument, could not be read, named a wrong path, or searched for text like none in the
-document leaves a failure without a place. What lands in a later step of the same turn is its retry if it
-changes the same document or one of the same name, or brings the same edit to another one, or is what the next
-calls of that tool do, if they are no more than had failed. A landing is the retry of at most one failure of
-each step, and of none if it has already corrected another one of that step by place or text.
+document leaves a failure without a place. An edit that lands in a later step of the same turn is its retry if
+it changes the same document or one of the same name, or is the same edit in another document. The next calls
+of the failed call's tool are retries too, unless their step has more of them than had failed. An edit that
+lands is the retry of at most one failure of each step, and of none if it has already corrected another one of
+that step by place or text.
 """
 
 from __future__ import annotations
