@@ -9,6 +9,7 @@ export type FailureCode =
   | "no-change"
   | "omission"
   | "no-such-file"
+  | "unreadable-file"
   | "file-exists"
   | "outside-workspace"
   | "stale-document"

@@ -71,8 +71,13 @@ class Code(StrEnum):
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "The file or folder does not exist, or it cannot be read; the message says why. Check the path and "
-        "its permissions.",
+        "The file or folder does not exist, or its name is too long for the system. Check the path.",
+    )
+    UNREADABLE = (
+        "unreadable-file",
+        "The file is there, but it cannot be read: its permissions or a device do not allow it, its symbolic "
+        "links form a loop, or it is a pipe, a socket or a device. The message says which. No file can be "
+        "created or moved there. Remove the cause, or use another file.",
     )
     FILE_EXISTS = (
         "file-exists",

@@ -85,7 +85,12 @@ class Editor(Protocol):
     """Reads and changes documents, and verifies each change."""
 
     async def read(self, uri: str) -> Document | Failure:
-        """Reads the document *uri*. Failures: `no-such-file`, `bad-encoding`, `too-large`."""
+        """
+        Reads the document *uri*.
+
+        Failures: `no-such-file`, `unreadable-file`, `bad-encoding`, `too-large`, or `bad-arguments` for a
+        folder.
+        """
         ...
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:

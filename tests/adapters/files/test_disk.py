@@ -81,8 +81,8 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
         "missing": (Code.NO_SUCH_FILE, "The file missing does not exist."),
         "plain/below": (Code.NO_SUCH_FILE, "The file below does not exist."),
         "folder": (Code.BAD_ARGUMENTS, "folder is a folder, not a file."),
-        "pipe": (Code.NO_SUCH_FILE, "pipe is a pipe, socket or device, not a file."),
-        "loop": (Code.NO_SUCH_FILE, "loop cannot be read: its symbolic links form a loop."),
+        "pipe": (Code.UNREADABLE, "pipe is a pipe, socket or device, not a file."),
+        "loop": (Code.UNREADABLE, "loop cannot be read: its symbolic links form a loop."),
         "x" * 300: (Code.NO_SUCH_FILE, "x" * 300 + " cannot be read: the name is too long."),
         "large": (
             Code.TOO_LARGE,

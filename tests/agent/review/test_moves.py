@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 
@@ -301,3 +302,25 @@ async def test_another_document_at_the_old_path_is_not_the_moved_one(bench: Benc
     assert await told(bench) == []
     assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
     assert snapshot(bench.root) == {"a": b"of the user\n"}
+
+
+async def test_a_moved_document_that_cannot_be_read_is_not_back_at_its_old_path(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    await edited(bench, move("a", "b"))
+    (bench.root / "b").rename(bench.root / "kept")
+    os.mkfifo(bench.root / "b")
+    (bench.root / "a").write_bytes(FIVE)
+    moved = [("b", "renamed", FIVE.decode(), MOVED.decode())]
+    assert await told(bench) == moved
+    (bench.root / "kept").replace(bench.root / "b")
+    assert await told(bench) == moved
+
+
+async def test_a_deletion_that_was_restored_is_not_redone_by_what_cannot_be_read(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE, "c": b"one\n"})
+    other = await edited(bench, "*** Begin Patch\n*** Update File: c\n-one\n+ONE\n*** End Patch\n")
+    await bench.restore(await edited(bench, "*** Begin Patch\n*** Delete File: a\n*** End Patch\n"))
+    (bench.root / "a").unlink()
+    os.mkfifo(bench.root / "a")
+    await bench.restore(other)
+    assert await told(bench) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,29 @@ async def test_each_document_that_an_edit_was_meant_for_has_an_outcome(
     assert found == came
     assert report.answer == "I have edited all of them.", "nothing is added to what the model says"
     assert [known.mutation.path for known in bench.host.ledger.open] == [path for path, _ in came]
+
+
+@pytest.mark.parametrize(
+    ("edit", "came"),
+    [
+        (call("write_file", path="pipe", content="x"), "unreadable-file"),
+        (tried(ADD.format("pipe")), "unreadable-file"),
+        (tried("*** Delete File: pipe\n"), "unreadable-file"),
+        (tried("*** Update File: a.txt\n*** Move to: pipe\n-one\n+x\n"), "file-exists"),
+        (tried(ADD.format("loop")), "unreadable-file"),
+        (tried("*** Update File: a.txt\n*** Move to: loop\n-one\n+x\n"), "file-exists"),
+    ],
+)
+async def test_a_name_that_something_unreadable_has_is_not_free(
+    bench: Bench, edit: dict[str, object], came: str
+) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    os.mkfifo(bench.root / "pipe")
+    (bench.root / "loop").symlink_to("loop")
+    bench.says(answer("", edit), answer("Done."))
+    report = await bench.turn()
+    assert [each.failure.code.value for each in report.outcomes if each.failure] == [came]
+    assert await bench.repo.list() == (), "nothing was going to change"
 
 
 @pytest.mark.parametrize("says", [DENY, None])

@@ -69,11 +69,18 @@ def not_on_disk() -> Failure:
 
 
 def unreadable(path: Path, error: OSError) -> Failure:
-    """Returns why there is no text: `no-such-file`, `too-large`, or `bad-arguments` for a folder."""
+    """
+    Returns why there is no text: `no-such-file`, `unreadable-file`, `too-large`, or `bad-arguments` for a
+    folder.
+    """
     name = files.show_name(path)
     match error:
         case FileNotFoundError() | NotADirectoryError():
-            message, step = f"The file {name} does not exist.", "Check the path, or list the folder."
+            return Failure(
+                code=Code.NO_SUCH_FILE,
+                message=f"The file {name} does not exist.",
+                steps=("Check the path, or list the folder.",),
+            )
         case IsADirectoryError():
             return Failure(
                 code=Code.BAD_ARGUMENTS,
@@ -81,7 +88,11 @@ def unreadable(path: Path, error: OSError) -> Failure:
                 steps=("Name a file in that folder.",),
             )
         case files.NotPlainError():
-            message, step = f"{name} is a pipe, socket or device, not a file.", "Name another file."
+            return Failure(
+                code=Code.UNREADABLE,
+                message=f"{name} is a pipe, socket or device, not a file.",
+                steps=("Name another file.",),
+            )
         case files.TooLargeError():
             return Failure(
                 code=Code.TOO_LARGE,
@@ -90,12 +101,12 @@ def unreadable(path: Path, error: OSError) -> Failure:
             )
         case _:
             words, step = reason(error)
+            is_impossible = error.errno == errno.ENAMETOOLONG  # so there can be no such file
             return Failure(
-                code=Code.NO_SUCH_FILE,
+                code=Code.NO_SUCH_FILE if is_impossible else Code.UNREADABLE,
                 message=f"{name} cannot be read: {words}.",
                 steps=_steps(error, step),
             )
-    return Failure(code=Code.NO_SUCH_FILE, message=message, steps=(step,))
 
 
 def unwritable(path: Path, error: OSError) -> Failure:

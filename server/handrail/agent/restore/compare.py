@@ -133,17 +133,7 @@ async def _current_document(ports: Ports, uri: str) -> Side:
     document = await ports.editor.read(uri)
     if isinstance(document, Document):
         return document.text
-    return None if await is_missing(ports, uri, document) else b""
-
-
-async def is_missing(ports: Ports, uri: str, failure: Failure) -> bool:
-    """Whether a document that could not be read, because of *failure*, does not exist."""
-    if failure.code is not Code.NO_SUCH_FILE:
-        return False
-    image = await ports.editor.read_image(uri)
-    if image is None:  # it exists but cannot be read, unless it was only ever in the editor
-        return not uri.startswith("file:")
-    return image.raw is None or image.is_link
+    return None if document.code is Code.NO_SUCH_FILE else b""
 
 
 def _show(document: KeptDocument, before: Side, after: Side) -> str:

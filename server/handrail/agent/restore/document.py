@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import Sequence
 
 from handrail.agent.restore import reasons
-from handrail.agent.restore.compare import identity, is_missing
+from handrail.agent.restore.compare import identity
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
@@ -29,7 +29,7 @@ from handrail.core.documents.change import (
 )
 from handrail.core.documents.revert import Lines, revert
 from handrail.core.documents.text import Text, to_lf
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Ports
 from handrail.values import dataclass, field, replace
 
@@ -105,7 +105,7 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
     if isinstance(now, Failure):
         raw = await ports.editor.read_bytes(each.uri)
         each = next((one for one in (each, *each.earlier) if one.after and one.after.raw == raw), each)
-        if raw is None and await is_missing(ports, each.uri, now):
+        if raw is None and now.code is Code.NO_SUCH_FILE:
             await _bring_back(ports, each, tally)
         else:
             await _restore_bytes(ports, each, now.message, tally)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Set
 
 from handrail.core.documents.text import split_lines
+from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.pending import Kind, Pending
@@ -76,7 +77,8 @@ class RevertedMoves:
         """
         pending = list[Pending]()
         for identity, known in list(self.known.items()):
-            is_gone = await editor.read_bytes(known.back.uri) is None
+            there = await editor.read(known.back.uri)
+            is_gone = isinstance(there, Failure) and there.code is Code.NO_SUCH_FILE
             is_there = known.kind is Kind.DELETED or await _rows(editor, known.uri) == known.document.rows
             if is_gone and is_there:
                 pending.append(self.known.pop(identity))

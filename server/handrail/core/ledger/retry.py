@@ -28,13 +28,14 @@ LOST = frozenset(
         Code.NO_CHANGE,
         Code.OMISSION,
         Code.NO_SUCH_FILE,
+        Code.UNREADABLE,
         Code.FILE_EXISTS,
         Code.OUTSIDE_WORKSPACE,
         Code.BAD_ARGUMENTS,
     }
 )
 # Failures that were meant for another document, if for any.
-ELSEWHERE = frozenset({Code.NO_SUCH_FILE, Code.OUTSIDE_WORKSPACE})
+ELSEWHERE = frozenset({Code.NO_SUCH_FILE, Code.UNREADABLE, Code.OUTSIDE_WORKSPACE})
 
 
 def retried_failures(

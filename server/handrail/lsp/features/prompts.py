@@ -45,7 +45,7 @@ async def send(state: State, params: protocol.PromptSendParams) -> protocol.Turn
 
 
 async def is_missing(state: State, uri: str, problem: Failure) -> bool:
-    """Returns whether a document cannot be read because nothing is there, not even an unreadable file."""
+    """Returns whether a document cannot be read because nothing is there, not even a link to no file."""
     image = await state.editor.read_image(uri) if problem.code is Code.NO_SUCH_FILE else None
     return image is not None and image.raw is None
 
