@@ -1756,7 +1756,7 @@ export type ChatItem =
   | ChatCall
   | ChatQuestion;
 
-/** Starts a turn and answers at once. As in conversations, the model is shown what the prompt mentions with an `@`; a message reports names that cannot be found. A prompt that begins with a command of the project, such as `/fix 12`, is replaced by the text of the command's file; other commands are refused. */
+/** Starts a turn and answers at once. As in conversations, the model is shown what the prompt mentions with an `@`; a message reports names that cannot be found. If the prompt begins with a command of the project, such as `/fix 12`, the model is also shown the text of the command's file; other commands are refused. */
 export const TURN_START = "handrail/turn/start";
 
 /** Starts a turn as soon as the earlier turns of its session have finished. If the turn before it is stopped or fails, this turn does not start, and is reported as cancelled. */

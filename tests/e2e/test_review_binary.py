@@ -58,7 +58,7 @@ async def test_a_file_that_was_made_is_removed_once_it_is_no_longer_open(
     path = stage.root / "new.bin"
     editor = await copied(stage, habits, "new.bin")
     (reason,) = await undone(editor)
-    assert reason.startswith("This file is not text")
+    assert reason.startswith("This file, or what it was before the change, cannot be read as text.")
     assert path.read_bytes() == NEW
     editor.desk.close(path.as_uri())
     assert (await undone(editor), path.exists()) == ([], False)

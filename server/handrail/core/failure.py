@@ -51,13 +51,17 @@ class Code(StrEnum):
     )
     NO_MATCH = (
         "no-match",
-        "The search text is not in the document. The diagnostic is at the most similar place. Use its quick "
-        "fix to make the edit there, or read the document again and send its exact lines.",
+        "The search text is not in the document, or not where the patch says. If a place is similar, the "
+        "diagnostic is there, and if it has a quick fix, that makes the edit there. Otherwise, read the "
+        "document again and send its exact lines.",
     )
     AMBIGUOUS_MATCH = (
         "ambiguous-match",
-        "The search text occurs more than once, and the edit does not say which place it means. "
-        "Choose the place with a quick fix, or add a line of context or a line number.",
+        "The edit does not say which place it means: its search text, or the line below which it inserts, "
+        "occurs more than once; or the search text does not occur, but several places are similar, or one is "
+        "similar and the document already has the new text. Choose the place with a quick fix, if there is "
+        "one. Otherwise, send exact lines, and add a line of context or a line number; or leave the edit "
+        "out, if the document already has its text.",
     )
     NO_CHANGE = (
         "no-change",
@@ -123,7 +127,8 @@ class Code(StrEnum):
     NOT_AS_WRITTEN = (
         "not-as-written",
         "After the edit, the document does not have the text that it should have: the editor applied only "
-        "part of the edit, or reported an edit that it had not made. Check the document; the checkpoint has "
+        "part of the edit, or reported an edit that it had not made; or another program changed the file "
+        "right after it was written. Check the document; the checkpoint has "
         "its earlier text.",
     )
     BUSY = (
@@ -153,8 +158,8 @@ class Code(StrEnum):
         "timed-out",
         "The call took longer than its limit and was stopped. The result of a command has its output up to "
         "then; its changes remain, and can be undone. The limit is the setting `handrail.terminal.timeout`, "
-        "unless the model asked for more time. A search has a fixed limit: search with a simpler pattern, "
-        "or in fewer files.",
+        "unless the model asked for another limit. A search has a fixed limit: search with a simpler "
+        "pattern, or in fewer files.",
     )
     UNKNOWN_TOOL = (
         "unknown-tool",
@@ -162,8 +167,8 @@ class Code(StrEnum):
     )
     BAD_ARGUMENTS = (
         "bad-arguments",
-        "The call's arguments are not valid JSON, an argument is missing or has the wrong type, or a path "
-        "names a folder instead of a file; the message says which.",
+        "The call's arguments are not valid JSON, or an argument is missing or cannot be used (such as a "
+        "path that names a folder instead of a file). The message says which.",
     )
     CUT_SHORT = (
         "cut-short",

@@ -240,7 +240,7 @@ TERMINAL_TIMEOUT = Setting(
     bounds=(1, 3_600),
     does=(
         "The number of seconds after which a command is stopped, with everything that it started, unless "
-        "the model asks for more time. Commands in the background have no such limit."
+        "the model asks for another limit. Commands in the background have no such limit."
     ),
 )
 TERMINAL_LONGEST = Setting(

@@ -53,7 +53,11 @@ def remove_caches(objects: Path) -> None:
                 for bitmap in objects.glob(f"{cache}-*"):
                     bitmap.unlink(missing_ok=True)
             except OSError as error:
-                logger.warning("%s, which names objects that go, could not be removed: %s", path, error)
+                logger.warning(
+                    "%s may list objects that are removed now, but it could not be removed itself: %s",
+                    path,
+                    error,
+                )
 
 
 class Packs:

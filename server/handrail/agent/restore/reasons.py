@@ -10,8 +10,8 @@ CREATED = (
 DELETED = "This document was deleted, and it has been created again since. The new one was kept."
 NO_TEXT = "The document was not a text file before the change. It was left unchanged."
 OPEN = (
-    "This file is not text. Close it, then try again. (Some editors keep a file open for a few minutes after "
-    "you close its tab.)"
+    "This file, or what it was before the change, cannot be read as text. Close it, then try again. (Some "
+    "editors keep a file open for a few minutes after you close its tab.)"
 )
 KILLED = (
     "handrail ended while it was writing this document, so it cannot tell which changes are yours. Compare "

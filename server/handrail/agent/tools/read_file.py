@@ -105,7 +105,7 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
             message=(
                 f"{place.path} has {len(raw):,} bytes; the limit for pictures is {LIMIT_PICTURE_BYTES:,}."
             ),
-            steps=("Make a smaller copy with a command, then read the copy.",),
+            steps=("If you can run commands, make a smaller copy with one, then read the copy.",),
         )
     data = (await asyncio.to_thread(b64encode, raw)).decode("ascii")
     shown = Picture(path=place.path, media=media, data=data)

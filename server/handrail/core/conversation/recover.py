@@ -86,7 +86,7 @@ TABLE: Mapping[Trouble, Rule] = {
     ),
     Trouble.UNKNOWN_TOOL: Rule(
         bound=3,
-        reason=f"The model called only tools that do not exist, {{count}} times in a row. {WAY_ON}",
+        reason=f"The model called only tools that it does not have, {{count}} times in a row. {WAY_ON}",
     ),
     Trouble.NOT_OFFERED: Rule(
         bound=1,

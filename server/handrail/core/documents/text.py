@@ -255,7 +255,7 @@ def _undecodable(raw: bytes, encoding: str, what: str) -> Failure:
         return Failure(
             code=Code.BAD_ENCODING,
             message=f"The file is {kind}, not text. Nothing was changed.",
-            steps=("Leave it unchanged; ask the user if its contents matter.",),
+            steps=("Leave it unchanged. If its contents matter for the task, ask the user about them.",),
         )
     return _failure(
         f"The file is not valid {encoding}: it has {what}. Nothing was changed.",

@@ -24,7 +24,7 @@ def too_often() -> Failure:
         code=Code.TOO_LARGE,
         message=f"The search text occurs {LIMIT_MATCHES:,} times or more, which is too many to replace at "
         f"once.",
-        steps=("Search for a longer text.", "Or write the whole file."),
+        steps=("Use a longer search text.", "Or write the whole file."),
     )
 
 

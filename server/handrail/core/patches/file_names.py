@@ -79,7 +79,10 @@ def choose_file(patch: FilePatch, there: Collection[str], below: Sequence[str] =
         return Failure(
             code=Code.BAD_PATCH,
             message=f"The patch may mean {' or '.join(names)}; all of these files exist.",
-            steps=("Use the same file name in both lines.",),
+            steps=(
+                "Name only one of them: in a diff, in both the `---` and the `+++` line; above a block, in "
+                "backticks.",
+            ),
         )
     if names:
         return _with_name(patch, names[0])

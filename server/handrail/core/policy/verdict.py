@@ -375,7 +375,10 @@ def _version_control(place: Place) -> Failure:
         uri=place.uri,
         message=f"{place.path} belongs to version control's own files, which must not be read or changed "
         "directly.",
-        steps=("Use version control's own commands; the user is asked before they change the repository.",),
+        steps=(
+            "If you can run commands, use those of version control; the user is asked before they change the "
+            "repository.",
+        ),
     )
 
 

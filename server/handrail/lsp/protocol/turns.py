@@ -180,9 +180,9 @@ TURN_START = Request(
     result=TurnStartResult,
     does=(
         "Starts a turn and answers at once. As in conversations, the model is shown what the prompt mentions "
-        "with an `@`; a message reports names that cannot be found. A prompt that begins with a command of "
-        "the project, such as `/fix 12`, is replaced by the text of the command's file; other commands are "
-        "refused."
+        "with an `@`; a message reports names that cannot be found. If the prompt begins with a command of "
+        "the project, such as `/fix 12`, the model is also shown the text of the command's file; other "
+        "commands are refused."
     ),
 )
 
