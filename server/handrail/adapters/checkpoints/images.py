@@ -29,7 +29,7 @@ from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.tree import stored_path, untitled_path
 from handrail.adapters.files import files, folders, links
 from handrail.adapters.files.failure import reason
-from handrail.adapters.files.paths import fold_case, root_names, shown_path
+from handrail.adapters.files.paths import fold_case, identity_of, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
 from handrail.ports import CheckpointError
 from handrail.values import dataclass, replace
@@ -74,6 +74,17 @@ def resolve_targets(
 def real_roots(roots: Sequence[Path]) -> Roots:
     """The roots with every link resolved."""
     return tuple(Path(os.path.realpath(root)) for root in roots)
+
+
+def refuse_inside(store: Path, roots: Roots, reals: Roots) -> None:
+    """Raises CheckpointError if the folder *store* of checkpoints is in one of the workspace folders."""
+    folder = identity_of(store)
+    for root, real in zip(roots, reals, strict=True):
+        if folder.startswith(os.path.join(fold_case(os.fspath(real)), "")):
+            raise CheckpointError(
+                f"Checkpoints cannot be stored: their folder {folder} is inside the workspace folder "
+                f"{root}. Set XDG_STATE_HOME to a folder outside it."
+            )
 
 
 def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Image]]:

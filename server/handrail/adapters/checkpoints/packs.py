@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing, suppress
+from functools import lru_cache
 from operator import sub
 from pathlib import Path
 
@@ -71,7 +72,7 @@ class Packs:
             folder: Where the packs are.
             written: Remembers small packs from one opening of the repository to the next.
         """
-        self._folder = folder
+        self._folder = os.fspath(folder)
         self._written = {} if written is None else written
         self._extents: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] = []
         self._unread: Iterator[tuple[Path, int]] | None = None
@@ -116,12 +117,15 @@ class Packs:
             size: The bytes of what is written.
             gone: The objects to leave out, since no one needs them.
         """
-        if not gone and self._count() < SEVERAL:
+        there = self._names()
+        packs = (name for name in there if name.endswith(".pack"))
+        whole = [name for name in packs if f"{name.removesuffix('.pack')}.idx" in there]
+        if not gone and len(whole) < SEVERAL:
             return {}
-        packs = sorted((status.st_size, path) for path, status in self._statuses())
-        too_many = len(packs) > MANY_PACKS
+        sizes = sorted(self._sizes_of(whole))
+        too_many = len(sizes) > MANY_PACKS
         limit = LARGE_BYTES if too_many else max(SMALL_BYTES, 2 * size)
-        small = [path for held, path in packs if held <= limit]
+        small = [path for held, path in sizes if held <= limit]
         takes_all = too_many or len(small) >= SEVERAL
         result: dict[str, list[Entry]] = {}
         for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
@@ -133,12 +137,19 @@ class Packs:
                     result[path] = left
         return result
 
-    def _count(self) -> int:
-        """How many packs there are; those of which only a part is there count too."""
+    def _names(self) -> Set[str]:
+        """The names of all files that are there."""
         try:
-            return sum(name.endswith(".pack") for name in os.listdir(self._folder))
+            return frozenset(os.listdir(self._folder))
         except FileNotFoundError:
-            return 0
+            return frozenset()
+
+    def _sizes_of(self, names: Iterable[str]) -> Iterator[tuple[int, str]]:
+        """Yields the size of each pack that can be read, and its path."""
+        for name in names:
+            with suppress(OSError):
+                path = os.path.join(self._folder, name)
+                yield _size_of(path), path
 
     def packs_without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:
         """The packs that hold some of *names*, and what else is in each; not the large ones, nor git's."""
@@ -160,7 +171,7 @@ class Packs:
         """Removes a pack; first what says that it is there."""
         self._forget()
         self._written.pop(path, None)
-        remove_caches(self._folder.parent)
+        remove_caches(Path(self._folder).parent)
         base = path.removesuffix(".pack")
         for suffix in PACK_SUFFIXES:
             with suppress(FileNotFoundError):
@@ -214,3 +225,9 @@ class Packs:
             ):
                 return pack.genuine(name, *read.get_raw(wanted))
         return None
+
+
+@lru_cache(maxsize=4 * MANY_PACKS)
+def _size_of(path: str) -> int:
+    """The size of a pack: its name is made from its content. Raises OSError."""
+    return os.stat(path).st_size

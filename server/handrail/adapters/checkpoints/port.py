@@ -156,6 +156,7 @@ class ShadowRepo:
             state=self._state,
             home=home,
             roots=roots,
+            main=main,
             clock=self._clock,
             limits=self._limits,
             memory=memory,

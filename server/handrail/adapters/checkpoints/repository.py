@@ -27,7 +27,6 @@ from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, add_later, checkpoint_of, steps_of, unknown
 from handrail.adapters.files import files
 from handrail.adapters.files.failure import reason
-from handrail.adapters.files.paths import fold_case, identity_of
 from handrail.adapters.state import lock
 from handrail.adapters.worktrees import borrowed
 from handrail.core.checkpoint import (
@@ -63,6 +62,7 @@ class Memory:
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
     written: dict[str, Held] = field(default_factory=dict)  # by path, small packs, newest last
+    is_outside_of: images.Roots | None = None  # the folders that it was found not to be in
     is_swept: bool = False
     is_recovered: bool = False
 
@@ -75,6 +75,7 @@ class CheckpointRepository:
     Attributes:
         state, home: The user's state folder, and the workspace's in it.
         roots: The workspace folders.
+        main: Where the first of them really is; empty if there is none.
         clock: The time, with its offset.
         limits: How much is kept.
     """
@@ -82,6 +83,7 @@ class CheckpointRepository:
     state: Path
     home: Path
     roots: images.Roots
+    main: images.Roots
     clock: Callable[[], datetime]
     limits: Limits
     memory: Memory
@@ -92,7 +94,7 @@ class CheckpointRepository:
         """Keeps the pre-images of those targets that the step has not kept yet, and what all will become."""
         with self._open() as store:
             known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
-            growing, reals = StepEntries(known.entries if known else ()), images.real_roots(self.roots)
+            growing, reals = StepEntries(known.entries if known else ()), self._reals()
             spots = [
                 spot
                 for spot in images.resolve_targets(targets, self.roots, reals)
@@ -125,7 +127,7 @@ class CheckpointRepository:
             growing = StepEntries(step.entries if step else ())
             blobs: list[ShaFile] = []
             names: dict[str, str] = {}
-            for spot, image in images.images_of(images.resolve_targets(targets, self.roots)):
+            for spot, image in images.images_of(images.resolve_targets(targets, self.roots, self._reals())):
                 if (identity := images.identity_in(growing.last, spot, self.roots)) not in growing.last:
                     raise CheckpointError(f"{spot.path} was changed before a checkpoint was taken.")
                 before = growing.entries[growing.last[identity]]
@@ -152,7 +154,7 @@ class CheckpointRepository:
     def begin(self, step_id: StepId) -> None:
         """Gives a step its place among all others."""
         with self._open() as store:
-            self._refuse_inside(images.real_roots(self.roots))
+            self._refuse_inside(self._reals())
             with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
                 if _step(turn, step_id) is None:
@@ -161,7 +163,7 @@ class CheckpointRepository:
     def before_command(self, step_id: StepId, since: Snapshot | None) -> Snapshot:
         """Keeps all that the folders hold."""
         with self._open() as store:
-            self._refuse_inside(images.real_roots(self.roots))
+            self._refuse_inside(self._reals())
             store.make_home(self.state)
             with lock.hold(self.home / TREES, writes=True, wait_s=WAIT_TREES_S):
                 return Commands(self.home, self.roots).take_before(step_id, since.id if since else "")
@@ -382,14 +384,14 @@ class CheckpointRepository:
         finally:
             store.close()
 
+    def _reals(self) -> images.Roots:
+        """Where the folders really are."""
+        return self.main + images.real_roots(self.roots[1:])
+
     def _refuse_inside(self, reals: images.Roots) -> None:
-        store = identity_of(self.home / REPOSITORY)
-        for root, real in zip(self.roots, reals, strict=True):
-            if store.startswith(os.path.join(fold_case(os.fspath(real)), "")):
-                raise CheckpointError(
-                    f"Checkpoints cannot be stored: their folder {store} is inside the workspace folder "
-                    f"{root}. Set XDG_STATE_HOME to a folder outside it."
-                )
+        if self.memory.is_outside_of != reals:
+            images.refuse_inside(self.home / REPOSITORY, self.roots, reals)
+            self.memory.is_outside_of = reals
 
 
 def _step(turn: Turn, step_id: StepId) -> Step | None:

@@ -80,7 +80,7 @@ class Store:
     """The repository in *folder*, which need not be there until something is written."""
 
     def __init__(self, folder: Path, written: dict[str, Held] | None = None) -> None:
-        self.folder = folder
+        self.folder, self._base = folder, os.fspath(folder)
         self._packs = Packs(folder / "objects" / "pack", written)
 
     @cached_property
@@ -159,7 +159,7 @@ class Store:
         self._write_files({self._path(NEWEST): commit + b"\n"})
 
     def _path(self, name: str) -> str:
-        return os.path.join(self.folder, name)
+        return os.path.join(self._base, name)
 
     def _write_files(self, wanted: dict[str, bytes]) -> None:
         """Writes files, by path, atomically, in this order; when it returns, the last one is on the disk."""
@@ -287,13 +287,13 @@ class Store:
         """
         Returns the commit that *ref* names; None if the ref does not exist. Raises CheckpointError on damage.
         """
-        path = os.path.join(self.folder, ref)
+        path = self._path(ref)
         try:
             with open(path, "rb") as file:
                 raw = file.read()
         except (OSError, ValueError):
             raw = b""
-            if not os.path.lexists(path) and not os.path.lexists(os.path.join(self.folder, "packed-refs")):
+            if not os.path.lexists(path) and not os.path.lexists(self._path("packed-refs")):
                 return None
         if REF.fullmatch(raw):
             return ObjectID(raw[:-1])

@@ -157,7 +157,10 @@ def _resolve_judged(uri: str, roots: Sequence[Path]) -> Path | Failure:
     path, real = path_of(uri), _resolve(uri)
     if path is None or isinstance(real, Failure):
         return real
-    home = inside(os.path.normpath(path), roots)
+    named = os.path.normpath(path)
+    if os.fspath(real) == named:  # no link is in it, so none is in the path of its folder
+        return real
+    home = inside(named, roots)
     expected = None if home is None else os.path.join(os.path.realpath(roots[home[0]]), home[1])
     if expected is not None and fold_case(os.fspath(real)) != fold_case(expected):
         return failure.stale_file(path).with_uri(uri)

@@ -29,7 +29,8 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import SequenceMatcher
-from itertools import accumulate
+from itertools import accumulate, compress, count
+from operator import ne
 
 from handrail.core.documents.spelling import common_length
 from handrail.core.documents.text import Text, split_lines
@@ -140,16 +141,20 @@ def opcodes(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Block
 
 def _without_equal_ends(before: Sequence[Hashable], after: Sequence[Hashable], block: Block) -> Block:
     i, j, k, m = block
-    while i < j and k < m and before[i] == after[k]:
-        i, k = i + 1, k + 1
-    while i < j and k < m and before[j - 1] == after[m - 1]:
-        j, m = j - 1, m - 1
-    return i, j, k, m
+    equal = _count_equal(before[i:j], after[k:m])
+    i, k = i + equal, k + equal
+    equal = _count_equal(before[i:j][::-1], after[k:m][::-1])
+    return i, j - equal, k, m - equal
+
+
+def _count_equal(before: Sequence[Hashable], after: Sequence[Hashable]) -> int:
+    """How many rows are equal before the first that differs; no loop of ours, as most rows are equal."""
+    return next(compress(count(), map(ne, before, after)), min(len(before), len(after)))
 
 
 def _is_cheap(old: Sequence[Hashable], new: Sequence[Hashable]) -> bool:
     others = Counter(new)
-    return sum(count * others[row] for row, count in Counter(old).items()) <= LIMIT_PAIRS
+    return sum(times * others[row] for row, times in Counter(old).items()) <= LIMIT_PAIRS
 
 
 def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
