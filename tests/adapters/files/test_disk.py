@@ -202,6 +202,34 @@ async def test_a_replaced_file_does_not_let_in_who_its_folder_names(disk: Editor
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the attributes that hold access lists are Linux's")
+@pytest.mark.parametrize("call", ["setxattr", "removexattr"])
+async def test_a_file_whose_access_list_a_new_one_cannot_get_is_written_in_place(
+    disk: Editor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """Without its list, the group may have more rights than with it; and its folder may pass on another."""
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\n")
+    on = (path, "system.posix_acl_access") if call == "setxattr" else (tmp_path, "system.posix_acl_default")
+    try:
+        os.setxattr(*on, access_list(user=1234))
+    except OSError:
+        pytest.skip("this file system has no access lists")
+    before, attributes = path.stat(), os.listxattr(path)
+    monkeypatch.setattr(os, call, refuse)
+    landing = await one(disk, update(path, Text("one\n"), ("one", "two")))
+    assert isinstance(landing, Applied)
+    assert path.read_bytes() == b"two\n"
+    assert (path.stat().st_ino, path.stat().st_mode) == (before.st_ino, before.st_mode)
+    assert os.listxattr(path) == attributes
+    assert names(tmp_path) == [path.name]
+
+
+def refuse(*_: object) -> None:
+    """What the system says to someone who may not."""
+    raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+
 async def test_a_symbolic_link_stays_and_its_target_changes(disk: Editor, tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"a")
     (tmp_path / "middle").symlink_to("target")

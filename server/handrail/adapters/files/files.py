@@ -47,7 +47,7 @@ class NotPlainError(OSError):
 
 
 class OwnerError(OSError):
-    """A new file cannot be given the owner of the one that it is to replace."""
+    """A new file cannot be given the owner, or the access list, of the one that it is to replace."""
 
 
 class TooLargeError(OSError):
@@ -250,16 +250,27 @@ def _take_after(file: Entry, mode: int, ours: int) -> None:
 
 
 def _copy_attributes(theirs: int, ours: int) -> None:
-    """Give *ours* the attributes of *theirs*, and only these: its folder may give it an access list."""
-    if sys.platform == "linux":
-        with suppress(OSError):  # the file system has none
-            wanted = os.listxattr(theirs)
-            for name in wanted:
-                with suppress(OSError):  # a security label may be the system's alone to set
-                    os.setxattr(ours, name, os.getxattr(theirs, name))
-            for name in set(os.listxattr(ours)).difference(wanted):
-                with suppress(OSError):
-                    os.removexattr(ours, name)
+    """
+    Give *ours* the attributes of *theirs*, and only these: its folder may give it an access list.
+
+    Raises OwnerError if it would have another access list.
+    """
+    if sys.platform != "linux":
+        return
+    try:
+        wanted = os.listxattr(theirs)
+        names = [*wanted, *set(os.listxattr(ours)).difference(wanted)]
+    except OSError:  # the file system has none
+        return
+    for number, name in enumerate(names):
+        try:
+            if number < len(wanted):
+                os.setxattr(ours, name, os.getxattr(theirs, name))
+            else:
+                os.removexattr(ours, name)
+        except OSError as error:  # a security label may be the system's alone to set
+            if name.startswith("system."):
+                raise OwnerError from error
 
 
 def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:
