@@ -360,7 +360,7 @@ async def test_names_that_git_keeps_nothing_of_are_told(repo: ShadowRepo, root: 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(program, "PATIENCE_S", 0.6)
 
 
 @pytest.mark.parametrize(
