@@ -367,11 +367,14 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     """Run blocking work in a thread; who is cancelled waits for its end, so that nothing happens later."""
     # As `asyncio.to_thread` does it, but without a task of its own.
     call = partial(contextvars.copy_context().run, function, *args, **kwargs)
-    work = asyncio.get_running_loop().run_in_executor(None, call)
+    loop = asyncio.get_running_loop()
+    work = loop.run_in_executor(None, call)
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
+        ended = loop.create_future()
+        work.add_done_callback(partial(_end, ended))
         try:
-            await asyncio.wait((work,))
+            await ended
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
@@ -379,3 +382,8 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
             work.exception()  # looked at, so asyncio does not report it as forgotten
         raise cancelled
     return work.result()
+
+
+def _end(waiting: asyncio.Future[None], _: object) -> None:
+    if not waiting.done():  # else who waited has been cancelled, and waits with another one
+        waiting.set_result(None)
