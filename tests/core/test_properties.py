@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ from handrail.core.documents.change import PlannedHunk
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import which_are_intact
 from handrail.core.documents.text import Text, split_lines
-from handrail.core.failure import Code, Failure
+from handrail.core.failure import Code, Failure, Span
 from handrail.core.patches import notations, reply
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
@@ -147,6 +147,20 @@ def test_the_difference_of_two_texts_makes_one_of_the_other(old: str, new: str) 
     assert edit.apply(old, edits) == new
     assert all(one.span.end <= other.span.start for one, other in pairwise(edits))
     assert not splits_a_pair(old, edits)
+
+
+@quick
+@given(documents(), documents(), documents(), documents())
+def test_a_difference_is_that_of_all_lines(before: str, behind: str, one: str, other: str) -> None:
+    """Also where only the lines between the equal ends were compared."""
+    for old, new in ((one, other), (before + one + behind, before + other + behind)):
+        lines, changed = split_lines(old), split_lines(new)
+        starts = [0, *accumulate(map(len, lines))]
+        blocks = [
+            edit.trim(old, TextEdit(span=Span(start=starts[i], end=starts[j]), new="".join(changed[k:m])))
+            for i, j, k, m in edit.opcodes(lines, changed)
+        ]
+        assert edit.edits_between(old, new) == tuple(block for block in blocks if block is not None)
 
 
 @quick

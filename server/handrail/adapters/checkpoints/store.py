@@ -65,6 +65,7 @@ BLOCK_BYTES = 4096  # of a file system: what a small file takes
 
 OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
 REF = re.compile(OBJECT_ID.pattern + rb"\n")
+REF_BYTES = 41
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -289,8 +290,8 @@ class Store:
         """
         path = self._path(ref)
         try:
-            with open(path, "rb") as file:
-                raw = file.read()
+            with open(path, "rb", buffering=0) as file:
+                raw = file.read(REF_BYTES + 1)
         except (OSError, ValueError):
             raw = b""
             if not os.path.lexists(path) and not os.path.lexists(self._path("packed-refs")):

@@ -32,7 +32,7 @@ from difflib import SequenceMatcher
 from itertools import accumulate, compress, count
 from operator import ne
 
-from handrail.core.documents.spelling import common_length
+from handrail.core.documents.spelling import common_end_length, common_length
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Code, Failure, Span
 from handrail.values import dataclass, replace
@@ -97,13 +97,21 @@ def edits_between(old: str, new: str) -> tuple[TextEdit, ...]:
     """The edits that turn *old* into *new*: by lines first, then exact to the character inside a block."""
     if old == new:
         return ()
-    before, after = split_lines(old), split_lines(new)
-    offsets = [0, *accumulate(map(len, before))]
+    head, tail = _equal_ends(old, new)
+    before, after = split_lines(old[head : len(old) - tail]), split_lines(new[head : len(new) - tail])
+    offsets = list(accumulate(map(len, before), initial=head))
     edits = (
         TextEdit(span=Span(start=offsets[i], end=offsets[j]), new="".join(after[k:m]))
         for i, j, k, m in opcodes(before, after)
     )
     return tuple(smallest for edit in edits if (smallest := trim(old, edit)) is not None)
+
+
+def _equal_ends(old: str, new: str) -> tuple[int, int]:
+    """How many characters of equal lines both texts begin and end with: these need not be split."""
+    head = old.rfind("\n", 0, common_length(old, new)) + 1
+    ending = old.find("\n", len(old) - common_end_length(old[head:], new[head:]))
+    return head, len(old) - ending - 1 if ending >= 0 else 0
 
 
 Block = tuple[int, int, int, int]  # rows i to j of the one text are rows k to m of the other

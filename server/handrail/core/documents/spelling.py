@@ -95,6 +95,18 @@ def common_length(one: str, other: str) -> int:
     return low
 
 
+def common_end_length(one: str, other: str) -> int:
+    """Returns the length of the common end, in the same way."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[len(one) - middle : len(one) - low] == other[len(other) - middle : len(other) - low]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def _in_pairs(row: str, there: str) -> str:
     """*row* without quotes that open in one spelling and close in another; *there* shows which are used."""
     characters = list(row)
