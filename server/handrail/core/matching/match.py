@@ -108,7 +108,20 @@ def matches(text: Text, hunk: Hunk) -> list[Match]:
 
 
 def _strings(text: Text, hunk: Hunk, spans: Sequence[Span]) -> list[Match]:
-    """The hunk at *spans*; where its new text has the indentation before a place, it replaces that too."""
+    """
+    The hunk at *spans*.
+
+    Where its new text has the indentation before a place, or its old text is a row that goes, it replaces
+    that indentation too.
+    """
+    if strings.removes_first_row(hunk):
+        whole = [strings.from_row_start(text, hunk, span) for span in spans]
+        if any(wide != span for (_, wide), span in zip(whole, spans, strict=True)):
+            notes = (*hunk.notes, strings.WHOLE_ROW_NOTE)
+            return [
+                Match(span=wide, tier=Tier.NORMALISED, strategy="exact", hunk=replace(each, notes=notes))
+                for each, wide in whole
+            ]
     widened = [strings.with_indentation(text, hunk, span) for span in spans]
     is_deep = any(wide != span for (_, wide), span in zip(widened, spans, strict=True))
     if is_deep and len(widened) > 1 and "\n" not in hunk.new.removesuffix("\n"):

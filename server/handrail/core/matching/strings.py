@@ -22,6 +22,7 @@ from handrail.core.patches.hunk import Hunk, rows_of
 
 LIMIT_MATCHES = 10_000  # more places than these are not told apart
 IN_WORD = re.compile(r"\w\w")
+WHOLE_ROW_NOTE = "The indentation of removed lines was removed with them."
 
 
 def exact(text: Text, hunk: Hunk) -> list[Span] | None:
@@ -76,13 +77,38 @@ def with_indentation(text: Text, hunk: Hunk, span: Span) -> tuple[Hunk, Span]:
     A search text may begin behind the indentation of its row, or in the middle of it, and its replacement at
     the start of the row; put in as it is, it would be indented twice.
     """
-    before = text.content[text.starts[text.line_at(span.start)] : span.start]
+    before = _indentation_before(text, span)
     ours, depth = leading_blanks(hunk.old), leading_blanks(hunk.new)
-    if not before or before.strip(BLANKS) or depth == ours or depth != before + ours:
+    if not before or depth == ours or depth != before + ours:
         return hunk, span
     if not hunk.new[len(depth) :].strip():
         return hunk, span
     return replace(hunk, old=before + hunk.old), Span(start=span.start - len(before), end=span.end)
+
+
+def removes_first_row(hunk: Hunk) -> bool:
+    """
+    Whether *hunk* removes its first old row with the line end, so that all of the row goes.
+
+    If the search text begins behind the row's indentation, the next row would otherwise get that besides its
+    own.
+    """
+    if not hunk.old.strip() or "\n" not in hunk.old:
+        return False
+    blocks = opcodes(*rows_of(hunk))
+    return bool(blocks) and blocks[0][0] == 0 < blocks[0][1] and blocks[0][2:] == (0, 0)
+
+
+def from_row_start(text: Text, hunk: Hunk, span: Span) -> tuple[Hunk, Span]:
+    """*hunk* and its place *span* with the indentation before it."""
+    before = _indentation_before(text, span)
+    return replace(hunk, old=before + hunk.old), Span(start=span.start - len(before), end=span.end)
+
+
+def _indentation_before(text: Text, span: Span) -> str:
+    """The blanks between the start of a row and *span*; none if there is anything else."""
+    before = text.content[text.starts[text.line_at(span.start)] : span.start]
+    return "" if before.strip(BLANKS) else before
 
 
 def _is_row(flat: str, at: int, old: str, new: str) -> bool:
