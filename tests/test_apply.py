@@ -71,6 +71,20 @@ def test_a_reply_lands_and_is_taken_back(desk: Desk) -> None:
     assert desk.files() == BEFORE
 
 
+def test_a_diff_of_git_does_all_that_it_says(desk: Desk) -> None:
+    desk.write(e="")
+    renamed = "diff --git a/b.txt b/d/c.txt\nsimilarity index 100%\nrename from b.txt\nrename to d/c.txt\n"
+    edited = "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -2 +2 @@\n-two\n+zwei\n"
+    deleted = "diff --git a/e.txt b/e.txt\ndeleted file mode 100644\nindex e69de29..0000000\n"
+    mode = "diff --git a/a.txt b/a.txt\nold mode 100644\nnew mode 100755\n"
+    refused = desk.apply(f"```diff\n{edited}{renamed}{mode}```\n")
+    assert (refused.code, desk.files()) == (1, {**BEFORE, "e.txt": ""})
+    assert "changes no modes of files" in refused.out
+    ended = desk.apply(f"```diff\n{edited}{renamed}{deleted}```\n")
+    assert (ended.code, "3 landed" in ended.out) == (0, True)
+    assert desk.files() == {"a.txt": "one\nzwei\nthree\n", "d/c.txt": BEFORE["b.txt"]}
+
+
 def test_a_reply_in_a_file(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "reply.md").write_text("\ufeff" + GOOD, encoding="utf-8")
     assert desk.run("apply", str(tmp_path / "reply.md")).code == 0

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import itertools
 import json
 import re
 import subprocess
@@ -171,6 +172,45 @@ def test_a_name_that_ends_like_a_folder_makes_no_file() -> None:
 def test_a_unified_diff_over_two_files() -> None:
     text = "--- a/x\n+++ b/x\n@@ -9 +9 @@\n-1\n+2\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-3\n+4\n"
     assert files_of(patch("udiff", {"x": b"1\n", "y": b"3\n"}, text)) == {"x": b"2\n", "y": b"4\n"}
+
+
+GIT = {
+    "edit": "diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n",
+    "rename": "diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\n",
+    "delete": "diff --git a/e b/e\ndeleted file mode 100644\nindex e69de29..0000000\n",
+    "make": "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..e69de29\n",
+}
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(GIT)), ids="-".join)
+def test_what_git_says_without_hunks_is_done_in_every_order(order: tuple[str, ...]) -> None:
+    reply = patch("udiff", {"x": b"1\n", "a": b"A\r\n", "e": b""}, "".join(GIT[name] for name in order))
+    assert files_of(reply) == {"x": b"2\n", "a": None, "b": b"A\r\n", "e": None, "n": b""}
+    assert (reply["tier"], reply["message"]) == ("safe", None)
+
+
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        (
+            "diff --git a/a b/c\ncopy from a\ncopy to c\n--- a/a\n+++ b/c\n@@ -1 +1 @@\n-A\n+B\n",
+            "copies no files",
+        ),
+        ("diff --git a/a b/c\nsimilarity index 100%\ncopy from a\ncopy to c\n", "copies no files"),
+        ("diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", "changes no modes"),
+        ("diff --git a/a b/a\nindex 1..2 100644\nBinary files a/a and b/a differ\n", "no binary files"),
+        ("diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1\n", "no symbolic links"),
+        ("diff --git a/a b/a\nindex 1..2 100644\n", "says that the text of the file changes"),
+        ("diff --git a/a b/a\n", "changes no line"),
+        ("diff --git a/a b/b\nrename from a\n", "expected the names"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_what_a_git_patch_says_and_cannot_be_done_is_refused(section: str, said: str, is_first: bool) -> None:
+    text = section + GIT["edit"] if is_first else GIT["edit"] + section
+    reply = patch("udiff", {"x": b"1\n", "a": b"A\n"}, text)
+    assert (reply["status"], reply["code"], "files" in reply) == ("failed", "bad-patch", False)
+    assert said in reply["message"]
 
 
 HUNK = "@@ -1 +1 @@\n-1\n+2\n"

@@ -94,6 +94,7 @@ class FilePatch:
         move_to: The new path, if the file is to be moved after the update.
         notes: What was corrected to read the patch so, in sentences.
         others: Other names that it gives the one file, or that may be the file's.
+        removed: For DELETE: hunks that must have all of its text; None if its text does not matter.
     """
 
     path: str
@@ -103,6 +104,7 @@ class FilePatch:
     move_to: str | None = None
     notes: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
+    removed: tuple[Hunk, ...] | None = None
 
 
 def rows_of(hunk: Hunk) -> tuple[list[str], list[str]]:

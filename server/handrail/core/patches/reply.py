@@ -12,6 +12,7 @@ import re
 
 from handrail.core.documents.text import to_lf
 from handrail.core.patches import naming, notations
+from handrail.core.patches.git_head import PREAMBLE
 from handrail.core.patches.notations import Notation
 from handrail.core.patches.search_replace import REPLACE, block_end, opens_block
 from handrail.core.patches.unified import RANGE, is_file_head
@@ -19,9 +20,7 @@ from handrail.core.patches.v4a import BEGIN, END
 from handrail.values import dataclass, replace
 
 FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([^`]*)$")
-DIFF_LINE = re.compile(
-    r"^[ +\-@\\]|^(diff |index |new file|deleted file|old mode|new mode|rename |similarity )"
-)
+DIFF_LINE = re.compile(rf"^[ +\-@\\]|{PREAMBLE.pattern}")
 SECTION_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: \S")  # an envelope that lacks its begin
 DIFF_START = re.compile(r"^diff --git ")
 DIFF_HEAD = re.compile(r"^@@|^diff |^--- ")

@@ -6,27 +6,32 @@ import re
 
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Code, Failure
-from handrail.core.patches import file_names, wrapper
+from handrail.core.patches import file_names, git_head, wrapper
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_changed_line, no_edits, unquote
 from handrail.core.patches.signed import NO_NEWLINE, join_sections, signed_hunk
 from handrail.values import dataclass, replace
 
 OLD_FILE = re.compile(r"^---(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
 NEW_FILE = re.compile(r"^\+\+\+(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
-RENAME = re.compile(r"^rename (from|to) (.*\S)\s*$")
 RANGE = re.compile(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)?)? ?(?:\.\.\. ?)?@@ ?(.*)$|^@@\s*$")
 NOWHERE = "/dev/null"
-PREFIX_OLD, PREFIX_NEW = re.compile(r"^a[/\\]"), re.compile(r"^b[/\\]")
-PREAMBLE = re.compile(
-    r"^(diff |index |similarity |dissimilarity |rename |old mode|new mode|new file|deleted file)"
-)
+ROW = re.compile(r"^[ +\-\\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Section:
+    """The lines about one file: those of git, and from `---` to the one past the last hunk, if any."""
+
+    head: tuple[int, ...]
+    body: tuple[int, int] | None = None
 
 
 def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     """
     Read a unified diff; wrong or missing line numbers do no harm, and counts are not believed.
 
-    A file section begins with its `---` and `+++` lines; `/dev/null` on one side adds or deletes.
+    A file section begins with its `---` and `+++` lines; `/dev/null` on one side adds or deletes. A section
+    that consists of git's lines alone is read in `git_head`.
     """
     if wrong := unwritable(patch):
         return wrong
@@ -34,43 +39,122 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     first, last = wrapper.pair_around(lines)
     notes = (wrapper.LEFT_OUT,) if (first, last) != wrapper.filled_range(lines) else ()
     lines = ["" if not first <= at < last else line for at, line in enumerate(lines)]
-    heads = [at for at in range(len(lines) - 1) if is_file_head(lines, at)]
-    above = lines[: heads[0]] if heads else lines
-    astray = next((at for at, line in enumerate(above) if RANGE.match(line)), None)
-    if astray is not None:
-        return bad(astray + 1, lines[astray], "'--- a/path' and '+++ b/path' lines directly above it")
-    if not heads:
+    sections = _Reader(lines).run()
+    if isinstance(sections, Failure):
+        return sections
+    if not sections:
         return no_edits("'--- a/path' and '+++ b/path' lines")
     files: list[FilePatch] = []
-    for at, end in zip(heads, [*heads[1:], len(lines)], strict=True):
-        file = _unified_file(lines, at, end)
+    for section in sections:
+        facts = git_head.facts_of(lines, section.head)
+        if isinstance(facts, Failure):
+            return facts
+        if section.body is None:
+            file = git_head.whole_file(lines, facts)
+        else:
+            file = _unified_file(lines, section.body, facts)
         if isinstance(file, Failure):
             return file
         files.append(replace(file, notes=(*notes, *file.notes)))
     return join_sections(files)
 
 
+class _Reader:
+    """One pass over the lines of a patch; none is left over, except for prose above the first section."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.sections: list[_Section] = []
+        self.head: list[int] = []  # lines of git of which the section is still to come
+        self.start: int | None = None  # of the section that is open
+
+    def run(self) -> list[_Section] | Failure:
+        for at, line in enumerate(self.lines):
+            wrong = None
+            if git_head.PREAMBLE.match(line):
+                wrong = self._git_line(at)
+            elif self._opens_section(at):
+                self._close(at)
+                self.sections.append(_Section(head=tuple(self.head), body=(at, len(self.lines))))
+                self.head, self.start = [], at
+            elif line.strip() and self.start is None:
+                wrong = self._close_head() or self._stray(at)
+            if wrong is not None:
+                return wrong
+        return self._close_head() or self.sections
+
+    def _git_line(self, at: int) -> Failure | None:
+        self._close(at)
+        is_next = bool(self.head) and git_head.begins_another(self.lines, self.head, at)
+        wrong = self._close_head() if is_next else None
+        self.head.append(at)
+        return wrong
+
+    def _close(self, at: int) -> None:
+        if self.start is not None:
+            self.sections[-1] = replace(self.sections[-1], body=(self.start, at))
+            self.start = None
+
+    def _close_head(self) -> Failure | None:
+        """Ends the section of git's lines alone, if there is one."""
+        facts = git_head.facts_of(self.lines, self.head)
+        if isinstance(facts, Failure):
+            return facts
+        if facts and (self.sections or not git_head.may_be_prose(facts)):
+            self.sections.append(_Section(head=tuple(self.head)))
+        self.head = []
+        return None
+
+    def _stray(self, at: int) -> Failure | None:
+        if RANGE.match(self.lines[at]):
+            return bad(at + 1, self.lines[at], "'--- a/path' and '+++ b/path' lines directly above it")
+        if self.sections:
+            return bad(at + 1, self.lines[at], "another section, or the end of the patch")
+        return None
+
+    def _opens_section(self, at: int) -> bool:
+        """Whether a section begins at line *at*: inside hunks a pair of such lines may also be two rows."""
+        if is_file_head(self.lines, at):
+            return True
+        is_in_hunk = self.start is not None and any(map(str.strip, self.lines[self.start + 2 : at]))
+        if is_in_hunk or not _is_pair(self.lines, at):
+            return False
+        return bool(self.head) or ROW.match(self.lines[at + 2]) is not None
+
+
 def is_file_head(lines: list[str], at: int) -> bool:
     """Whether a file section of a unified diff begins at line *at* (counted from 0)."""
-    if not (OLD_FILE.match(lines[at]) and at + 1 < len(lines) and NEW_FILE.match(lines[at + 1])):
+    if not _is_pair(lines, at):
         return False
-    return at + 2 >= len(lines) or not lines[at + 2].strip() or bool(RANGE.match(lines[at + 2]))
+    below = lines[at + 2] if at + 2 < len(lines) else ""
+    is_empty = NOWHERE in lines[at] + lines[at + 1]  # a file without any text needs no hunks
+    return (
+        not below.strip()
+        or RANGE.match(below) is not None
+        or git_head.PREAMBLE.match(below) is not None
+        or (is_empty and _is_pair(lines, at + 2))
+    )
 
 
-def _unified_file(lines: list[str], at: int, end: int) -> FilePatch | Failure:
-    names = _names(lines, at)
+def _is_pair(lines: list[str], at: int) -> bool:
+    return at + 1 < len(lines) and bool(OLD_FILE.match(lines[at]) and NEW_FILE.match(lines[at + 1]))
+
+
+def _unified_file(lines: list[str], body: tuple[int, int], facts: git_head.Facts) -> FilePatch | Failure:
+    start, end = body
+    names = _names(lines, start, facts)
     if isinstance(names, Failure):
         return names
     hunks: list[Hunk] = []
-    start, at = at, at + 2
+    at = start + 2
     while at < end:
         header = RANGE.match(lines[at])
         if header is None:
-            if lines[at].strip() and not PREAMBLE.match(lines[at]):
+            if lines[at].strip():
                 return bad(at + 1, lines[at], "'@@ … @@' to begin a hunk")
             at += 1
             continue
-        stop = next((i for i in range(at + 1, end) if RANGE.match(lines[i]) or PREAMBLE.match(lines[i])), end)
+        stop = next((i for i in range(at + 1, end) if RANGE.match(lines[i])), end)
         hunk = signed_hunk(lines, (at + 1, stop), len(hunks) + 1, ())
         if isinstance(hunk, Failure):
             return hunk
@@ -79,6 +163,8 @@ def _unified_file(lines: list[str], at: int, end: int) -> FilePatch | Failure:
                 return bad(at + 1, lines[at], "a line of context around the lines that this hunk adds")
             hunks.append(_with_header(hunk, header))
         at = stop
+    if not hunks and (wrong := git_head.check_no_hunks(lines, facts)) is not None:
+        return wrong
     content = "\n".join(hunk.new for hunk in hunks)
     ends = "" if not content or any(line.startswith(NO_NEWLINE) for line in lines[start:end]) else "\n"
     return _unified_patch(names, hunks, content + ends)
@@ -94,8 +180,8 @@ class _Names:
     notes: tuple[str, ...] = ()
 
 
-def _names(lines: list[str], at: int) -> _Names | Failure:
-    """The names in a file head, without git's prefixes; two that are the same have none."""
+def _names(lines: list[str], at: int, facts: git_head.Facts) -> _Names | Failure:
+    """The names in the file head at line *at*, without git's prefixes; two that are the same have none."""
     old_line, new_line = OLD_FILE.match(lines[at]), NEW_FILE.match(lines[at + 1])
     assert old_line is not None
     assert new_line is not None
@@ -103,18 +189,21 @@ def _names(lines: list[str], at: int) -> _Names | Failure:
     notes = tuple(dict.fromkeys((*old_notes, *new_notes)))
     names = _Names(old=old, new=new, notes=notes)
     if old != new:
-        names = replace(names, old=PREFIX_OLD.sub("", old), new=PREFIX_NEW.sub("", new))
-    renamed = {}
-    above = at - 1
-    while above >= 0 and PREAMBLE.match(lines[above]):
-        if found := RENAME.match(lines[above]):
-            renamed[found[1]] = (above, unquote(found[2])[0])
-        above -= 1
-    for key, name in (("from", names.old), ("to", names.new)):
-        if len(renamed) == 2 and renamed[key][1] != name:
-            line = renamed[key][0]
+        names = replace(names, old=git_head.PREFIX_OLD.sub("", old), new=git_head.PREFIX_NEW.sub("", new))
+    moves = "rename from" in facts and "rename to" in facts
+    for key, name in (("rename from", names.old), ("rename to", names.new)):
+        if moves and unquote(facts[key][1])[0] != name:
+            line = facts[key][0]
             return bad(line + 1, lines[line], f"the name {name!r}, which the line before the hunks gives")
-    return replace(names, move_to=names.new) if len(renamed) == 2 else names
+    if "deleted file" in facts and names.new != NOWHERE:
+        line = facts["deleted file"][0]
+        return bad(
+            at + 2, lines[at + 1], f"'+++ {NOWHERE}', because line {line + 1} says that the file is deleted"
+        )
+    made = names.new if names.new != NOWHERE else names.old
+    names = replace(names, notes=(*notes, *git_head.mode_note(facts, made)))
+    names = replace(names, old=NOWHERE) if "new file" in facts else names
+    return replace(names, move_to=names.new) if moves else names
 
 
 def _with_header(hunk: Hunk, header: re.Match[str]) -> Hunk:
@@ -136,10 +225,11 @@ def _unified_patch(names: _Names, hunks: list[Hunk], content: str) -> FilePatch 
                     "Otherwise give its name in the '+++' line.",
                 ),
             )
-        return FilePatch(path=names.old, operation=Operation.DELETE, notes=names.notes)
+        removed = tuple(hunks)
+        return FilePatch(path=names.old, operation=Operation.DELETE, notes=names.notes, removed=removed)
     if names.old == NOWHERE and not any(hunk.old for hunk in hunks):
         return FilePatch(path=names.new, operation=Operation.ADD, content=content, notes=names.notes)
-    if not hunks:
+    if not hunks and names.move_to is None:
         return no_changed_line(names.new)
     notes = names.notes
     if names.old == NOWHERE:
