@@ -522,3 +522,87 @@ async def test_what_another_process_writes_at_any_moment_of_two_edits_is_not_tak
     assert snapshot(bench.root) == {"a": b"OURS 0\n\nTHEIRS\n\nOURS 1\n"}
     await bench.restore(report.turn)
     assert snapshot(bench.root) == {"a": b"ours 0\n\nTHEIRS\n\nours 1\n"}
+
+
+LINES = b"".join(b"line %d\n" % number for number in range(20))
+V4A = "*** Begin Patch\n{}*** End Patch\n"
+MOVES = {
+    "moved": "*** Update File: a\n*** Move to: b\n",
+    "moved-and-edited": "*** Update File: a\n*** Move to: b\n@@\n-line 3\n+LINE 3\n",
+    "added-and-deleted": "*** Add File: b\n"
+    + "".join(f"+line {n}\n" for n in range(20))
+    + "*** Delete File: a\n",
+}
+
+
+@pytest.mark.parametrize("patch", MOVES.values(), ids=MOVES)
+async def test_a_moved_file_stays_if_its_old_name_is_taken(bench: Bench, patch: str) -> None:
+    lay_out(bench.root, {"a": LINES, "z": b"z\n"})
+    calls = [
+        call("patch", mode="v4a", patch=V4A.format(patch)),
+        call("write_file", path="other", content="other\n"),
+        call("write_file", path="z", content="Z\n"),
+    ]
+    bench.says(answer("", *calls), answer("Done."))
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    moved = (bench.root / "b").read_bytes()
+    lay_out(bench.root, {"a": b"the user's\n"})
+    restored = await bench.restore(report.checkpoint)
+    assert snapshot(bench.root) == {"a": b"the user's\n", "b": moved, "z": b"z\n"}
+    assert "text from a" in reasons(restored)[0 if "b" in restored.conflicts[0].uri[-1] else 1]
+    (bench.root / "a").unlink()
+    assert reasons(await bench.restore(report.checkpoint)) == []
+    assert snapshot(bench.root) == {"a": LINES, "z": b"z\n"}
+
+
+async def test_of_many_moved_files_only_those_stay_whose_old_names_are_taken(bench: Bench) -> None:
+    files = {
+        f"old/{name}": (b"equal\n" if name in "ab" else BINARY if name == "c" else b"%s\n" % name.encode())
+        for name in "abcd"
+    }
+    lay_out(bench.root, files)
+    await command(bench, lambda: (bench.root / "old").rename(bench.root / "new"))
+    lay_out(bench.root, {"old/c": b"the user's\n", "old/a": b"the user's\n"})
+    await bench.restore("t-9")
+    kept = {"old/a": b"the user's\n", "old/c": b"the user's\n", "new/a": b"equal\n", "new/c": BINARY}
+    assert snapshot(bench.root) == {**kept, "old/b": b"equal\n", "old/d": b"d\n"}
+
+
+async def test_files_that_changed_places_stay_if_one_cannot_be_restored(bench: Bench) -> None:
+    lay_out(bench.root, {"a": LINES, "b": b"one\ntwo\n"})
+
+    def swap() -> None:
+        (bench.root / "a").rename(bench.root / "c")
+        (bench.root / "b").rename(bench.root / "a")
+        (bench.root / "c").rename(bench.root / "b")
+
+    await command(bench, swap)
+    now = {"a": b"one\nTWO\n", "b": LINES}
+    lay_out(bench.root, now)
+    await bench.restore("t-9")
+    assert snapshot(bench.root) == now
+
+
+async def test_a_moved_file_stays_if_its_old_folder_cannot_be_made(bench: Bench) -> None:
+    """What fails only when it is tried is not foreseen."""
+    lay_out(bench.root, {"old/a": LINES})
+    await command(
+        bench, lambda: [(bench.root / "old" / "a").rename(bench.root / "b"), (bench.root / "old").rmdir()]
+    )
+    (bench.root / "old").write_bytes(b"the user's\n")
+    await bench.restore("t-9", is_foreseen=False)
+    assert snapshot(bench.root) == {"old": b"the user's\n", "b": LINES}
+
+
+async def test_a_file_that_resembles_a_deleted_one_is_removed(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"import os\nimport sys\n" + LINES})
+
+    def act() -> None:
+        (bench.root / "a").unlink()
+        (bench.root / "new").write_bytes(b"import os\nimport sys\n\nprint(sys.argv)\n")
+
+    await command(bench, act)
+    lay_out(bench.root, {"a": b"the user's\n"})
+    await bench.restore("t-9")
+    assert snapshot(bench.root) == {"a": b"the user's\n"}

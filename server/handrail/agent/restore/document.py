@@ -9,7 +9,7 @@ undo works. A file that is not text, or a symbolic link, is restored as a whole 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from handrail.agent.restore import reasons
 from handrail.agent.restore.compare import identity
@@ -72,6 +72,7 @@ class Tally:
     Attributes:
         refused: The updates that the editor did not make, or made in part.
         count: The number of documents.
+        sources: The documents that have lost text which others hold, by the URIs of these; see `moved`.
     """
 
     restored: list[str] = field(default_factory=list)
@@ -81,6 +82,7 @@ class Tally:
     conflicts: list[Conflict] = field(default_factory=list)
     refused: list[Update] = field(default_factory=list)
     count: int = 0
+    sources: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def done(self) -> int:

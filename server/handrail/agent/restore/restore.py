@@ -14,6 +14,7 @@ from functools import partial
 from handrail.agent.restore.compare import identity, unfollowed_identity
 from handrail.agent.restore.document import Conflict, PartialRestore, Tally, restore_lines, restore_path
 from handrail.agent.restore.dry_run import dry_run_one, preview
+from handrail.agent.restore.moved import Sources, conflict, find_held, find_sources, hold_back
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, names, pin_targets, read_held, targets, written_texts
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
@@ -99,10 +100,9 @@ async def restore(ports: Ports, step: StepId, request: RestoreRequest) -> Restor
         CheckpointError: The checkpoint is unknown, or the one before the restore could not be taken.
     """
     plan, tally = await _plan(ports, request)
-    # Files that the turn created are removed first: they may be in the way of others, or be links.
-    made = tuple(each for each in plan if each.before.raw is None)
+    plan = await _hold_back(ports, request, plan, tally)
+    made, rest = _in_order(plan, tally.sources)
     before = await _restore(ports, step, request, made, tally) if made else None
-    rest = tuple(each for each in plan if each.before.raw is not None)
     if request.lines is None:  # a folder that a command made where a file was
         folders = [each.uri for each in rest if each.uri in each.made_folders]
         await ports.editor.remove_empty_folders(folders)
@@ -123,8 +123,9 @@ async def dry_run(ports: Ports, request: RestoreRequest) -> RestoreReport:
         CheckpointError: The checkpoint is unknown, or cannot be read.
     """
     plan, tally = await _plan(ports, request)
-    # In the order of `restore`: a file may get its place only after the turn's own file there is removed.
-    for each in sorted(plan, key=lambda each: each.before.raw is not None):
+    plan = await _hold_back(ports, request, plan, tally)
+    made, rest = _in_order(plan, tally.sources)
+    for each in (*made, *rest):
         if request.should_continue(tally.done, tally.count):
             await dry_run_one(ports, each, request.lines, tally)
         else:
@@ -144,6 +145,54 @@ async def _plan(ports: Ports, request: RestoreRequest) -> tuple[tuple[Restoratio
         tally.conflicts += [Conflict(uri=uri, reason=reason) for uri in missing]
     tally.count = len(plan)
     return plan, tally
+
+
+Plan = tuple[Restoration, ...]
+
+
+async def _hold_back(ports: Ports, request: RestoreRequest, plan: Plan, tally: Tally) -> Plan:
+    """
+    Makes documents that hold text which cannot be restored in others conflicts; returns the rest of the plan.
+    """
+    is_simple = request.lines is not None or len(plan) < 2
+    sources = {} if is_simple else await asyncio.to_thread(find_sources, plan)
+    if not sources:
+        return plan
+    foreseen, tally.sources = Tally(), sources
+    made, rest = _in_order(plan, sources)
+    for each in (*made, *rest):
+        await dry_run_one(ports, each, None, foreseen)
+    left = {*(each.uri for each in foreseen.conflicts), *(each.uri for each in foreseen.partial)}
+    held = find_held(sources, left)
+    for uri in held - left:
+        missing = [source for source in sources[uri] if source in left or source in held]
+        tally.conflicts.append(conflict(ports, uri, sorted(missing)))
+    return tuple(each for each in plan if each.uri not in held - left)
+
+
+def _in_order(plan: Plan, sources: Sources) -> tuple[Plan, Plan]:
+    """
+    Returns the part of a plan that is restored first, and the rest.
+
+    Files that the turn created are removed first: they may be in the way of others, or be links. But one that
+    holds text of others is removed after these, unless it is in the way of one.
+    """
+    others = {each.uri.casefold() for each in plan if each.before.raw is not None}
+    above = {uri[:at] for uri in others for at, letter in enumerate(uri) if letter == "/"}
+
+    def is_first(each: Restoration) -> bool:
+        if each.before.raw is not None:
+            return False
+        name = each.uri.casefold()
+        below = (name[:at] for at, letter in enumerate(name) if letter == "/")
+        is_in_way = (
+            each.is_unfollowed or name in others or name in above or any(map(others.__contains__, below))
+        )
+        return is_in_way or each.uri not in sources
+
+    first = tuple(each for each in plan if is_first(each))
+    rest = [each for each in plan if not is_first(each)]
+    return first, tuple(sorted(rest, key=lambda each: each.uri in sources))
 
 
 def _report(tally: Tally, checkpoint: str | None) -> RestoreReport:
@@ -184,15 +233,15 @@ def _choose(
     return tuple(chosen), [uri for uri, *_ in named if uri not in met]
 
 
-async def _restore(
-    ports: Ports, step: StepId, request: RestoreRequest, plan: tuple[Restoration, ...], tally: Tally
-) -> str:
+async def _restore(ports: Ports, step: StepId, request: RestoreRequest, plan: Plan, tally: Tally) -> str:
     """Takes a checkpoint, restores part of the plan, and returns the checkpoint's id."""
     plan, before, coming = await _keep(ports, step, request, plan, tally)
     left, opened = list[Target](), {identity(ports, each.uri) for each in await ports.editor.open_documents()}
     for each in plan:
         if not request.should_continue(tally.done, tally.count):
             tally.conflicts.append(Conflict(uri=each.uri, reason=STOPPED))
+        elif hold_back(ports, each.uri, tally):
+            pass
         elif request.lines is None:
             await restore_path(ports, each, tally)
         else:
