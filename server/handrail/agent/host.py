@@ -7,6 +7,7 @@ The host receives a client's requests and reports what happens; it knows no prot
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 
@@ -43,6 +44,8 @@ from handrail.core.policy.grants import Grant
 from handrail.ports import HandrailError, Ports
 from handrail.ports.errors import INTERNAL_ERROR
 from handrail.values import dataclass, field, replace
+
+logger = logging.getLogger(__name__)
 
 Listener = Callable[[str, str, Event], None]
 
@@ -110,7 +113,7 @@ class Host:
         release = self.archive.claim(name)
         message = UserMessage(text=prompt, context=context, pictures=pictures)
         begun = self._begin(name, turn, message, mode)
-        task = queue.run_and_release(self._run(begun, turn, prompt, mode), release)
+        task = queue.run_and_release(self._report(begun, turn, prompt, mode), release)
         return self.turns.keep(Turn(session=name, id=turn, task=task, began=self.steps))
 
     def queue(
@@ -135,7 +138,7 @@ class Host:
                 self.waiting.discard(turn)
                 begun = self._begin(session, turn, message, mode)
                 self.turns[turn] = replace(self.turns[turn], began=self.steps)
-                return await self._run(begun, turn, prompt, mode)
+                return await self._report(begun, turn, prompt, mode)
 
         spent = lambda: self.sessions[session].spent  # noqa: E731
         waiting = queue.Waiting(id=turn, before=before, begin=begin, spent=spent)
@@ -217,6 +220,10 @@ class Host:
         await stop(list(self.turns.values()))
         await self.background.close()
 
+    async def _report(self, session: Session, turn: str, prompt: str, mode: Mode | None) -> TurnReport:
+        run = lambda: self._run(session, turn, prompt, mode)  # noqa: E731
+        return await ending.report_always(run, lambda: self.sessions[session.id], turn)
+
     async def _run(self, session: Session, turn: str, prompt: str, mode: Mode | None) -> TurnReport:
         def observe(event: Event) -> None:
             self.on_event(session.id, turn, self.archive.record_event(session.id, event))
@@ -257,10 +264,10 @@ class Host:
             end = End(state=State.CANCELLED, reason=None, answer="")  # a user, or the end of the server
         except HandrailError as error:
             end = End(state=State.FAILED, reason=str(error), answer="")
+        except Exception:  # our fault: `end` says so, and the session can be continued
+            logger.exception("Turn %s of session %s failed.", turn, session.id)
         finally:
-            cut = executor.interrupted if executor is not None else None
-            spoken = executor.spoken if executor is not None and end.state is State.CANCELLED else ""
-            now = self.sessions[session.id] = self.sessions[session.id].close(cut, spoken)
+            now = self.sessions[session.id] = ending.close(executor, self.sessions[session.id], end)
             self.archive.keep(now)
             self.archive.end(
                 session.id, TurnEnded(turn=turn, state=end.state.value, reason=end.reason, usage=now.usage)

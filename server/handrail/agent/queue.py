@@ -9,6 +9,7 @@ sense: then the waiting turn does not start, and its report says so.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import ExitStack
 
@@ -16,8 +17,11 @@ from handrail.agent.turns import Turn, Turns
 from handrail.core.conversation.message import Usage
 from handrail.core.ledger.report import STATE_WORDS, Ended, Event, State, TurnReport
 from handrail.ports import HandrailError
+from handrail.ports.errors import INTERNAL_ERROR
 from handrail.ports.sessions import Release
 from handrail.values import dataclass
+
+logger = logging.getLogger(__name__)
 
 LIMIT_WAITING = 20  # turns of a session
 
@@ -82,6 +86,9 @@ class Waiting:
             reason = "It was stopped before it started."
         except HandrailError as error:  # another process has the session, or it cannot be written
             reason = f"It did not start: {error}"
+        except Exception:  # our fault, which the log tells of
+            logger.exception("Turn %s did not start.", self.id)
+            reason = f"It did not start: {INTERNAL_ERROR}"
         observe(Ended(state=State.CANCELLED, reason=reason))
         return TurnReport(
             session=self.before.session,

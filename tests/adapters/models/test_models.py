@@ -32,6 +32,7 @@ from adapters.model_server import (
     model_server,
 )
 from handrail.adapters.models.address import Address, address, usable
+from handrail.adapters.models.answer import usage_of
 from handrail.adapters.models.formats import is_near
 from handrail.adapters.models.http import (
     LIMIT_ERROR_BYTES,
@@ -42,7 +43,6 @@ from handrail.adapters.models.http import (
 )
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.remote import Remote
-from handrail.adapters.models.stream import usage_of
 from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,

@@ -9,7 +9,19 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 
-from adapters.model_server import FORMATS, SIGNED, WINDOWS, Call, Drop, ModelServer, Refuse, Say, model_server
+from adapters.model_server import (
+    FORMATS,
+    SIGNED,
+    WINDOWS,
+    Call,
+    Drop,
+    ModelServer,
+    Raw,
+    Refuse,
+    Say,
+    events,
+    model_server,
+)
 from bench import Bench
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.keys import Keys
@@ -20,7 +32,14 @@ from handrail.adapters.models.scripted import Scripted
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive
 from handrail.core.conversation import journal
-from handrail.core.conversation.message import AssistantMessage, ToolMessage
+from handrail.core.conversation.message import (
+    AssistantMessage,
+    Response,
+    ToolCall,
+    ToolMessage,
+    ToolResult,
+    UserMessage,
+)
 from handrail.core.ledger.report import Retried, State, ThoughtDelta, TurnReport
 from handrail.core.results import redact
 from handrail.ports import ModelChoice, Provider, ProviderError
@@ -165,6 +184,83 @@ async def test_reasoning_outlives_the_server(kind: str, bench: Bench, tmp_path: 
     assert entries is not None
     assert journal.replay(entries).messages == bench.history()
     assert any(isinstance(each, AssistantMessage) and each.private for each in bench.history())
+
+
+MALFORMED = {
+    "an id that is a number": ('"call_1"', "7"),
+    "an id that is a list": ('"call_1"', '["call_1"]'),
+    "a name that is null": ('"read_file"', "null"),
+    "a name that is a number": ('"read_file"', "7"),
+    "arguments that are a number": ('{"path": "a.txt"}', "5"),
+    "a name that is an object": ('"read_file"', '{"name": "read_file"}'),
+    "a signature that is a list": (f'"{SIGNED}"', "[]"),
+    "a count with 400 digits": (": 11,", f": {10**400},"),
+    "a count that is not whole": (": 11,", ": 11.5,"),
+    "a count below zero": (": 11,", ": -11,"),
+    "a count that is text": (": 11,", ': "many",'),
+    "text that is a number": ('"Let me "', "5"),
+    "reasoning that is a number": ('"I must "', "5"),
+}
+
+
+@each_format
+@pytest.mark.parametrize(("good", "bad"), MALFORMED.values(), ids=MALFORMED.keys())
+async def test_a_malformed_answer_is_repeated_or_told_and_the_session_goes_on(
+    kind: str, good: str, bad: str, bench: Bench, tmp_path: Path
+) -> None:
+    say = Say(thinking="I must look first.", text="Let me look.", calls=(READ,), finish="tools")
+    body = "".join(events(say, kind)).replace(good, bad).encode()
+    rows = {"Content-Type": "application/x-ndjson" if kind == "ollama" else "text/event-stream"}
+    log = SessionLog(lambda: tmp_path / "sessions")
+    bench.host.archive = Archive(journals=log)
+    fine = [Say(text=text) for text in ("Done.", "Again.", "Later.")]
+    async with model_server(Raw(200, body, rows), *fine) as server:
+        report = await turn(bench, server, kind)
+        assert (report.state, report.answer) == (State.FINISHED, "Done.")
+        assert (await bench.turn("s-1")).answer == "Again."
+        entries = await log.load("s-1")
+        assert entries is not None
+        read = journal.replay(entries)
+        made = [each for each in bench.history() if isinstance(each, AssistantMessage)]
+        assert [each for each in read.messages if isinstance(each, AssistantMessage)] == made
+        assert read.usage == bench.host.sessions["s-1"].spent
+        assert [each.state for each in read.turns] == ["finished"] * 2
+        await bench.host.resume("s-1")
+        assert (await bench.turn("s-1")).answer == "Later."
+
+
+@each_format
+@pytest.mark.parametrize("event", ["[]", "5", "null", '"text"'])
+async def test_an_event_that_is_not_an_object_is_no_fault_of_handrail(
+    kind: str, event: str, bench: Bench
+) -> None:
+    rows = list(events(Say(text="Let me look."), kind))
+    if kind == "ollama":
+        rows[0] = f"{event}\n"
+    else:
+        rows[0] = f"{rows[0].partition('data: ')[0]}data: {event}\n\n"
+    type_ = {"Content-Type": "application/x-ndjson" if kind == "ollama" else "text/event-stream"}
+    async with model_server(Raw(200, "".join(rows).encode(), type_), Say(text="Done.")) as server:
+        report = await turn(bench, server, kind)
+    assert "Internal error" not in (report.reason or "")
+
+
+async def test_reasoning_that_no_server_takes_back_is_left_out(bench: Bench) -> None:
+    """A session may have some from before this was looked at."""
+    call = ToolCall(id="c1", name="read_file", arguments="{}")
+    part = {"part_kind": "thinking", "content": "Hm.", "signature": []}
+    private = f"anthropic:m\n{json.dumps([{'kind': 'response', 'parts': [part]}])}"
+    async with model_server(Say(text="Done.")) as server:
+        lay_out(bench.root, {"a.txt": b"one\n"})
+        bench.provider = remote(server, "anthropic")
+        said = (
+            UserMessage(text="Go."),
+            AssistantMessage(text="", calls=(call,), private=private),
+            ToolMessage(results=(ToolResult(call="c1", text="one"),)),
+        )
+        pieces = [piece async for piece in bench.provider.complete(said, [])]
+    assert isinstance(pieces[-1], Response)
+    assert pieces[-1].text == "Done."
 
 
 async def test_reasoning_of_one_provider_is_not_sent_to_another(bench: Bench) -> None:

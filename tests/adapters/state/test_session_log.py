@@ -17,7 +17,7 @@ from core.test_loop_properties import is_well_formed
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, Busy, UnknownSession
 from handrail.agent.turns import UnknownId
-from handrail.core.conversation import as_json
+from handrail.core.conversation import as_json, journal
 from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
@@ -210,6 +210,47 @@ async def test_what_is_no_entry_is_skipped(log: SessionLog, tmp_path: Path) -> N
         for wrong in (b"[]", b"{}", b'{"kind": 3}', b'{"kind": "said"}', b"\xff\xfe", b"[" * 9999, b'"x"'):
             file.write(wrong + b"\n")
     assert await log.load("s-1") == ENTRIES[:1]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("costUsd", 10**400),
+        ("costUsd", "many"),
+        ("costUsd", float("nan")),
+        ("inputTokens", 11.5),
+        ("inputTokens", -1),
+        ("outputTokens", 10**400),
+        ("cachedTokens", None),
+    ],
+)
+def test_a_turn_has_ended_whatever_its_server_counted(key: str, value: object) -> None:
+    told = json.loads(as_json.line(ENTRIES[-1]))
+    told["usage"][key] = value
+    read = as_json.read(json.dumps(told))
+    assert isinstance(read, TurnEnded)
+    assert (read.turn, read.state, read.usage.steps) == ("t-1", "failed", 2)
+    total = journal.replay([TurnBegun(turn="t-1", prompt="", mode="edit"), read, read]).usage
+    assert as_json.read(as_json.line(TurnEnded(turn="t-1", state="failed", usage=total))) is not None
+
+
+@pytest.mark.parametrize("key", ["name", "arguments", "item"])
+@pytest.mark.parametrize("value", [None, 7, ["x"]])
+async def test_a_call_that_a_server_garbled_keeps_its_place(kept: Bench, key: str, value: object) -> None:
+    """A version before this one wrote down what came."""
+    call = {"id": "c1", "name": "read_file", "arguments": "{}", "item": "", key: value}
+    lines = [
+        {"kind": "begun", "turn": "t-1", "prompt": "Do it.", "mode": "edit"},
+        {"kind": "said", "message": {"role": "user", "text": "Do it."}},
+        {"kind": "said", "message": {"role": "assistant", "text": "Yes.", "calls": [call]}},
+    ]
+    folder = kept.state.parent / "sessions"
+    folder.mkdir()
+    (folder / "s-1.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    await kept.host.resume("s-1")
+    kept.says(answer(""), answer("Done."))
+    assert (await kept.turn("s-1")).state is State.FINISHED
+    assert [name for name, _ in kept.results()] == ["c1"]
 
 
 async def test_an_id_leads_to_no_other_file(log: SessionLog, tmp_path: Path) -> None:

@@ -22,13 +22,16 @@ from handrail.core.conversation.message import (
 from handrail.core.ledger.report import (
     CallStarted,
     Compacted,
+    Ended,
+    Event,
     Notice,
     Retried,
     State,
     TextDelta,
     ThoughtDelta,
 )
-from handrail.ports import ProviderDown
+from handrail.ports import Ports, ProviderDown
+from handrail.ports.errors import INTERNAL_ERROR
 from handrail.testing import answer, call, lay_out
 
 EMPTY = "The model's answer was empty twice in a row. Send your message again, or choose another model."
@@ -285,3 +288,52 @@ async def test_ids_are_no_longer_than_every_server_takes(bench: Bench) -> None:
     names = [name for name, _ in bench.results()]
     assert len(set(names)) == 2
     assert max(map(len, names)) == 40
+
+
+async def test_a_fault_of_ours_ends_the_turn_as_failed_and_the_next_one_runs(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.provider = Told([RuntimeError("A fault of ours."), said("Fine.")])
+    turn = bench.host.start("Do it.", None)
+    waiting = bench.host.queue("And this.", turn.session)
+    report = await bench.host.wait(turn.id)
+    assert (report.state, report.reason) == (State.FAILED, INTERNAL_ERROR)
+    assert turn.task.exception() is None
+    assert turn.outcomes == ()
+    assert [event.reason for event in bench.events if isinstance(event, Ended)] == [INTERNAL_ERROR]
+    assert "A fault of ours." in caplog.text
+    assert (await bench.host.wait(waiting.id)).state is State.CANCELLED
+    assert (await bench.turn(turn.session)).answer == "Fine."
+
+
+async def test_a_fault_while_a_turn_ends_is_reported_too(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    def listen(session: str, turn: str, event: Event) -> None:
+        if isinstance(event, Ended):
+            raise RuntimeError("Nobody listens.")
+
+    bench.host.on_event = listen
+    bench.provider = Told([said("One."), said("Two.")])
+    report = await bench.turn()
+    assert (report.state, report.reason, report.answer) == (State.FAILED, INTERNAL_ERROR, "One.")
+    assert "Nobody listens." in caplog.text
+    assert (await bench.turn(report.session)).answer == "Two."
+
+
+async def test_a_turn_that_cannot_be_begun_after_another_is_reported(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    bench.provider = Told([said("One.")])
+    first = bench.host.start("Do it.", None)
+    second = bench.host.queue("And this.", first.session)
+
+    def ports() -> Ports:
+        raise RuntimeError("No settings.")
+
+    await bench.host.turns.find(first.id).report()
+    bench.host.ports = ports
+    report = await bench.host.wait(second.id)
+    assert report.state is State.CANCELLED
+    assert report.reason == f"It did not start: {INTERNAL_ERROR}"
+    assert "No settings." in caplog.text

@@ -2,14 +2,14 @@
 One model with pydantic-ai: converts our messages, its stream, and its errors.
 
 Problems of a stream are distinguished here: a stream that breaks off is an error worth a retry, whatever the
-wire format; an empty answer is not an error; arguments are passed on as they were sent. Importing this module
-takes a second, and each SDK as long; one that the model does not need is never imported.
+wire format; an empty answer is not an error; arguments are passed on as they were sent. `answer` reads what
+comes, and checks its types. Importing this module takes a second, and each SDK as long; one that the model
+does not need is never imported.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
@@ -19,26 +19,15 @@ from urllib.parse import urlsplit
 import httpx2
 from pydantic import ValidationError
 from pydantic_ai import exceptions
-from pydantic_ai import messages as wire
 from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, infer_model
 from pydantic_ai.settings import ModelSettings
 
-from handrail.adapters.models import request
+from handrail.adapters.models import answer, request
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.formats import FORMATS, format_of, is_near
 from handrail.adapters.models.http import NoAnswer
 from handrail.core.conversation import recover
-from handrail.core.conversation.message import (
-    Delta,
-    Message,
-    Piece,
-    Response,
-    StopReason,
-    Thought,
-    ToolCall,
-    ToolOffer,
-    Usage,
-)
+from handrail.core.conversation.message import Message, Piece, Response, StopReason, ToolOffer
 from handrail.core.results import redact, sanitize
 from handrail.ports.errors import ProviderDown, ProviderError
 from handrail.ports.models import Reasoning
@@ -69,7 +58,16 @@ AGAIN = (  # what waiting may mend
 RETRIED_STATUS = {408, 409, 425, 429}
 T = TypeVar("T")
 # What the SDKs raise of what they cannot read.
-UNREADABLE = (ValidationError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+UNREADABLE = (
+    ValidationError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RecursionError,
+)
 
 
 class Engine:
@@ -149,7 +147,7 @@ class Engine:
             yield None  # it has been reached
             events: AsyncIterator[object] = aiter(streamed)
             while (event := await self._in_time(anext(events, END))) is not END:
-                yield _piece(event)
+                yield answer.piece_of(event)
             yield self._response(streamed)
 
     async def _in_time(self, coming: Awaitable[T]) -> T:
@@ -167,16 +165,14 @@ class Engine:
         if streamed.finish_reason == "error":
             raise ProviderDown(f"The model's server ended its answer with an error ({raw}).")
         whole = streamed.get()
-        calls = tuple(_call(part) for part in whole.parts if isinstance(part, wire.ToolCallPart))
-        stop = STOPS.get(streamed.finish_reason or "", StopReason.FINISH)
         refusal = (streamed.provider_details or {}).get("refusal")
         return Response(
-            text="".join(part.content for part in whole.parts if isinstance(part, wire.TextPart)),
-            calls=calls,
-            stop=stop,
+            text=answer.text_of(whole),
+            calls=answer.calls_of(whole),
+            stop=STOPS.get(streamed.finish_reason or "", StopReason.FINISH),
             reason=self._reason(refusal) if refusal else "",
-            usage=usage_of(whole, has_price=self._has_price),
-            private=_private(whole, self._origin),
+            usage=answer.usage_of(whole, has_price=self._has_price),
+            private=answer.private_of(whole, self._origin),
         )
 
     def _full(self, error: exceptions.ModelAPIError) -> Response | None:
@@ -259,53 +255,3 @@ def _refusals() -> tuple[type[Exception], ...]:
     errors = {each.error for each in FORMATS.values() if each.error[0] in sys.modules}
     theirs = (getattr(sys.modules[sdk], error) for sdk, error in errors)
     return (exceptions.UserError, ImportError, *UNREADABLE, *theirs)
-
-
-# ---- Back -------------------------------------------------------------------------------------------
-
-
-def _piece(event: object) -> Piece | None:
-    """Returns the piece that an event adds to what the user sees."""
-    match event:
-        case wire.PartStartEvent(part=wire.TextPart(content=text)) if text:
-            return Delta(text=text)
-        case wire.PartDeltaEvent(delta=wire.TextPartDelta(content_delta=text)) if text:
-            return Delta(text=text)
-        case wire.PartStartEvent(part=wire.ThinkingPart(content=text)) if text:
-            return Thought(text=text)
-        case wire.PartDeltaEvent(delta=wire.ThinkingPartDelta(content_delta=text)) if text:
-            return Thought(text=text)
-        case _:
-            return None
-
-
-def _call(part: wire.ToolCallPart) -> ToolCall:
-    arguments = part.args if isinstance(part.args, str) else json.dumps(part.args or {})
-    return ToolCall(id=part.tool_call_id, name=part.tool_name, arguments=arguments, item=part.id or "")
-
-
-def _private(response: wire.ModelResponse, origin: str) -> str:
-    """
-    Returns the parts that the model's server needs back unchanged: reasoning, signatures, its own names.
-    """
-    parts = response.parts
-    if not any(isinstance(part, wire.ThinkingPart) or part.provider_details for part in parts):
-        return ""
-    kept = wire.ModelResponse(parts=parts, provider_name=response.provider_name)
-    return f"{origin}\n{wire.ModelMessagesTypeAdapter.dump_json([kept]).decode()}"
-
-
-def usage_of(response: wire.ModelResponse, *, has_price: bool) -> Usage:
-    """Returns the usage of an answer, with its price if a list has it."""
-    usage = response.usage
-    try:
-        cost = float(response.cost().total_price) if has_price else None
-    except (LookupError, ValueError, AssertionError):
-        cost = None  # a model that no price list knows
-    return Usage(
-        steps=1,
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
-        cached_tokens=usage.cache_read_tokens,
-        cost_usd=cost,
-    )

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Awaitable, Callable
+
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
 from handrail.core.ledger.report import State, TurnReport
+from handrail.ports import HandrailError
+from handrail.ports.errors import INTERNAL_ERROR
 from handrail.values import dataclass
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,6 +22,13 @@ class End:
     state: State
     reason: str | None
     answer: str
+
+
+def close(executor: Executor | None, session: Session, end: End) -> Session:
+    """Returns the session of a turn that ends, well-formed and with what the turn has left unfinished."""
+    if executor is None:
+        return session.close(None)
+    return session.close(executor.interrupted, executor.spoken if end.state is State.CANCELLED else "")
 
 
 async def report(executor: Executor | None, session: Session, turn: str, end: End) -> TurnReport:
@@ -37,3 +51,23 @@ async def report(executor: Executor | None, session: Session, turn: str, end: En
         usage=session.usage,
         session_usage=session.spent,
     )
+
+
+async def report_always(
+    run: Callable[[], Awaitable[TurnReport]], now: Callable[[], Session], turn: str
+) -> TurnReport:
+    """
+    Runs a turn and returns its report. If something raises, even while the turn ends, the report says that
+    the turn failed: other turns wait for it, and its outcomes are asked for later.
+
+    Args:
+        now: Returns the session as it is when the turn has ended.
+    """
+    try:
+        return await run()
+    except HandrailError as error:
+        reason = str(error)
+    except Exception:  # our fault, which the log tells of
+        logger.exception("Turn %s of session %s failed while it ended.", turn, now().id)
+        reason = INTERNAL_ERROR
+    return await report(None, now(), turn, End(state=State.FAILED, reason=reason, answer=""))

@@ -32,6 +32,8 @@ from handrail.core.conversation.message import (
     ToolResult,
     Usage,
     UserMessage,
+    read_price,
+    read_tokens,
 )
 from handrail.core.failure import Code, Failure
 
@@ -125,15 +127,13 @@ def _usage(usage: Usage) -> Json:
 
 
 def _read_usage(json: Mapping[str, object]) -> Usage:
-    cost = json["costUsd"]
-    if not isinstance(cost, int | float | None):
-        raise TypeError("not a price")
+    """Reads a usage; a count or price that cannot be one is unknown, because the turn ended all the same."""
     return Usage(
-        steps=_int(json["steps"]),
-        input_tokens=_int(json["inputTokens"]),
-        output_tokens=_int(json["outputTokens"]),
-        cached_tokens=_int(json["cachedTokens"]),
-        cost_usd=cost,
+        steps=read_tokens(json.get("steps")),
+        input_tokens=read_tokens(json.get("inputTokens")),
+        output_tokens=read_tokens(json.get("outputTokens")),
+        cached_tokens=read_tokens(json.get("cachedTokens")),
+        cost_usd=read_price(json.get("costUsd")),
     )
 
 
@@ -216,9 +216,9 @@ def _read_message(json: Mapping[str, object]) -> Message:
             calls = tuple(
                 ToolCall(
                     id=_str(c["id"]),
-                    name=_str(c["name"]),
-                    arguments=_str(c["arguments"]),
-                    item=_str(c.get("item", "")),
+                    name=_str_or_empty(c.get("name")),
+                    arguments=_str_or_empty(c.get("arguments")),
+                    item=_str_or_empty(c.get("item")),
                 )
                 for c in _objects(json.get("calls", []))
             )
@@ -257,6 +257,11 @@ def _str(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("not a string")
     return value
+
+
+def _str_or_empty(value: object) -> str:
+    """Reads what a server may have sent as anything: its call keeps its place, and so its result."""
+    return value if isinstance(value, str) else ""
 
 
 def _int(value: object) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
 from enum import StrEnum
 from itertools import count
 
@@ -184,6 +185,23 @@ class Usage:
             cached_tokens=self.cached_tokens + other.cached_tokens,
             cost_usd=None if unknown else (self.cost_usd or 0) + (other.cost_usd or 0),
         )
+
+
+LIMIT_TOKENS = 10**12  # what is reported beyond that is not a count
+
+
+def read_tokens(reported: object) -> int:
+    """Returns a number of tokens as a server reports it; 0, which is unknown, for what cannot be one."""
+    if not isinstance(reported, int | float) or isinstance(reported, bool):
+        return 0
+    return int(reported) if 0 <= reported <= LIMIT_TOKENS else 0
+
+
+def read_price(reported: object) -> float | None:
+    """Returns a price in dollars; None for what cannot be one."""
+    if not isinstance(reported, int | float | Decimal) or isinstance(reported, bool):
+        return None
+    return float(reported) if 0 <= reported <= LIMIT_TOKENS else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ from handrail.core.conversation.message import (
     ToolOffer,
     Usage,
     UserMessage,
+    read_tokens,
 )
 from handrail.core.results import sanitize
 from handrail.lsp import protocol, wire
@@ -118,7 +119,9 @@ class EditorModel:
             stop=STOPS.get(response.stop, StopReason.FINISH),
             reason=response.reason or "",
             usage=Usage(
-                steps=1, input_tokens=response.input_tokens or 0, output_tokens=response.output_tokens or 0
+                steps=1,
+                input_tokens=read_tokens(response.input_tokens),
+                output_tokens=read_tokens(response.output_tokens),
             ),
         )
 
