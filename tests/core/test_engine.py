@@ -213,6 +213,46 @@ def test_what_a_git_patch_says_and_cannot_be_done_is_refused(section: str, said:
     assert said in reply["message"]
 
 
+DELETED = "diff --git a/a b/a\ndeleted file mode 100644\n--- a/a\n+++ /dev/null\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "rows", "tier"),
+    [
+        (b"one\ntwo\n", "@@ -1,2 +0,0 @@\n-one\n-two\n", "safe"),
+        (b"one\ntwo", "@@ -1,2 +0,0 @@\n-one\n-two\n\\ No newline at end of file\n", "safe"),
+        (b"\xef\xbb\xbfone\r\ntwo\r\n", "@@ -7,9 +0,0 @@\n-one\n-two\n", "safe"),
+        (b"one\n\n\ntwo\n\n\n", "@@ -1,2 +0,0 @@\n-one\n-\n-\n-two\n", "safe"),
+        (b"one\ntwo\nthree\n", "@@ -1 +0,0 @@\n-one\n@@ -2,2 +0,0 @@\n-two\n-three\n", "safe"),
+        (b"one  \n    two\n", "@@ -1,2 +0,0 @@\n-one\n-  two\n", "normalised"),
+        (b"", "", "safe"),
+    ],
+)
+def test_a_diff_deletes_a_file_whose_text_it_removes(before: bytes, rows: str, tier: str) -> None:
+    reply = patch("udiff", {"a": before}, DELETED + rows)
+    assert (reply["tier"], files_of(reply)) == (tier, {"a": None})
+
+
+@pytest.mark.parametrize(
+    ("before", "rows", "code"),
+    [
+        (b"precious\nuser\n", "@@ -1,2 +0,0 @@\n-old\n-file\n", "no-match"),
+        (b"one\ntwo\n", "@@ -1 +0,0 @@\n-one\n", "no-match"),
+        (b"one\ntwo\nthree\n", "@@ -1 +0,0 @@\n-one\n@@ -3 +0,0 @@\n-three\n", "no-match"),
+        (b"one\ntwo\n", "@@ -1,3 +0,0 @@\n-one\n-two\n-three\n", "no-match"),
+        (b"one\none\n", "@@ -1 +0,0 @@\n-one\n", "no-match"),
+        (b"total = 10\n", "@@ -1 +0,0 @@\n-total = 11\n", "no-match"),
+        (b"one\ntwo\n", "@@ -1,2 +0,0 @@\n one\n two\n", "bad-patch"),
+        (b"", "@@ -1,2 +0,0 @@\n one\n two\n", "bad-patch"),
+        (b"one\ntwo\n", "@@ -1,2 +0,0 @@\n one\n-two\n", "bad-patch"),
+        (b"one\n", "", "no-match"),
+    ],
+)
+def test_a_diff_deletes_no_file_that_has_another_text(before: bytes, rows: str, code: str) -> None:
+    reply = patch("udiff", {"a": before, "x": b"1\n"}, GIT["edit"] + DELETED + rows)
+    assert (reply["status"], reply["code"], "files" in reply) == ("failed", code, False)
+
+
 HUNK = "@@ -1 +1 @@\n-1\n+2\n"
 
 

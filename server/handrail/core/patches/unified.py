@@ -158,6 +158,8 @@ def _unified_file(lines: list[str], body: tuple[int, int], facts: git_head.Facts
         hunk = signed_hunk(lines, (at + 1, stop), len(hunks) + 1, ())
         if isinstance(hunk, Failure):
             return hunk
+        if hunk is None and names.new == NOWHERE and any(map(str.strip, lines[at + 1 : stop])):
+            return bad(at + 1, lines[at], "lines to remove, because the file is deleted")
         if hunk is not None:
             if not (hunk.old or header[1] or names.old == NOWHERE):
                 return bad(at + 1, lines[at], "a line of context around the lines that this hunk adds")
@@ -215,7 +217,7 @@ def _with_header(hunk: Hunk, header: re.Match[str]) -> Hunk:
 
 def _unified_patch(names: _Names, hunks: list[Hunk], content: str) -> FilePatch | Failure:
     if names.new == NOWHERE:
-        if any(hunk.new for hunk in hunks):
+        if any(hunk.new.strip() for hunk in hunks):
             return Failure(
                 code=Code.BAD_PATCH,
                 message=f"The patch deletes {names.old} (its '+++' line has {NOWHERE}), but keeps or adds "

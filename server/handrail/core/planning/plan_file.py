@@ -98,7 +98,7 @@ def _plan(patch: FilePatch, text: Text | None) -> FilePlan | Failure:
         case Operation.UPDATE:
             return _plan_update(patch, text)
         case Operation.DELETE:
-            return _plan_whole(Effect.DELETE, UNCHANGED)
+            return _plan_whole(Effect.DELETE, _plan_deletion(patch, text))
         case Operation.ADD:
             return _plan_addition(patch, text)
         case Operation.WRITE:
@@ -158,6 +158,26 @@ def _plan_addition(patch: FilePatch, text: Text) -> FilePlan | Failure:
         message=f"{patch.path} already exists, and adding it would overwrite it. Nothing was changed.",
         steps=("Update the file instead.", "Or write the whole file with write_file."),
     )
+
+
+def _plan_deletion(patch: FilePatch, text: Text) -> PlannedHunk | Failure:
+    """Plans the deletion of a file: the lines that the patch removes must be all that it has."""
+    if patch.removed is None or "\n".join(hunk.old for hunk in patch.removed) == text.flat.removesuffix("\n"):
+        return UNCHANGED
+    parts = _parts(replace(patch, hunks=patch.removed), text)
+    made = [part.result for part in parts if isinstance(part.result, PlannedHunk)]
+    if len(made) < len(parts) or edit.apply(text.content, _edits(parts)).strip():
+        return Failure(
+            code=Code.NO_MATCH,
+            message=f"{patch.path} was not deleted: the lines that the patch removes are not its text.",
+            steps=(
+                "Read the file again, and give all of its lines as removed ones.",
+                "To delete it whatever its text is, use Delete File in a V4A patch.",
+            ),
+        )
+    tier = max((each.tier for each in made), key=list(Tier).index, default=Tier.SAFE)
+    notes = tuple(dict.fromkeys(note for each in made for note in each.notes))
+    return replace(UNCHANGED, tier=tier, notes=notes)
 
 
 def _plan_update(patch: FilePatch, text: Text) -> FilePlan:
