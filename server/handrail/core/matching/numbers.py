@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from handrail.core.documents.change import Tier
 from handrail.core.documents.text import Text
 from handrail.core.matching import align, row_match
-from handrail.core.matching.indent import leading_blanks
+from handrail.core.matching.indent import leading_blanks, width
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import Hunk, rows_of
 from handrail.values import dataclass, replace
@@ -22,7 +22,10 @@ NUMBER = r"^[ \t]*\[?(?:[Ll](?:ine )?)?(\d{1,7})[a-z]?"
 STRONG, WEAK = ("|", "│", "→"), (":", "\t", "  ")  # weak ones stand in many rows that are not numbered
 LISTED = (". ", ") ", "] ")  # as in a list; of search texts of several rows only
 BLANK_NUMBER = re.compile(r"^[ \t]+[|│→](.*)$")
+WORD = re.compile(r"[^\W\d]\w*(?=.)")  # that begins a row and is not all of it
 NEAR_ROWS = 100  # around a place, of which none may be numbered
+BESIDE_ROWS = 2  # around a place, as a table has them around a new row
+FURTHER = 2  # columns by which greater numbers may end further right
 NOTE = "The line numbers in the patch were removed."
 
 
@@ -34,12 +37,14 @@ class _Numbered:
     Attributes:
         mark: What separates a number from its row.
         first, last: The numbers of the first and the last row.
+        column: How far right a number ends at most.
         rows: The rows, with the text between number and row.
     """
 
     mark: str
     first: int
     last: int
+    column: int
     rows: tuple[str, ...]
 
     @property
@@ -63,19 +68,20 @@ def _read(rows: Sequence[str], *, has_gaps: bool = False) -> _Numbered | None:
     if mark is None:
         return None
     numbers: list[tuple[int, int]] = []
-    rests = []
+    rests, column = [], 0
     for at, row in enumerate(rows):
         found = PATTERNS[mark].match(row)
         if found is None and row.strip():
             return None
         rests.append(found[2] if found is not None else "")
         numbers += [(at, int(found[1]))] if found is not None else []
+        column = max(column, found.end(1) if found is not None else 0)
     (start, least), (_, most) = numbers[0], numbers[-1]
     shown = [number for _, number in numbers]
     is_sequence = all(number - least == at - start for at, number in numbers)
     if not is_sequence and shown != (sorted(shown) if has_gaps else list(range(least, least + len(shown)))):
         return None
-    return _Numbered(mark=mark, first=least, last=most, rows=tuple(rests))
+    return _Numbered(mark=mark, first=least, last=most, column=column, rows=tuple(rests))
 
 
 def matches(text: Text, hunk: Hunk) -> list[Match]:
@@ -115,6 +121,8 @@ def _new_rows(new: Sequence[str], numbered: _Numbered, cut: int) -> list[str] | 
     rows = []
     for row in new:
         found = PATTERNS[numbered.mark].match(row)
+        if found is not None and found.end(1) > numbered.column + FURTHER:
+            found = None  # it stands in the text of a row without a number
         if found is not None and not numbered.first <= int(found[1]) + 1 <= numbered.last + len(new) + 2:
             return None
         rest = found[2] if found is not None else None
@@ -136,7 +144,12 @@ def _with_rows(hunk: Hunk, old: Sequence[str], new: Sequence[str]) -> Hunk:
 
 
 def without_new_numbers(text: Text, match: Match) -> Hunk:
-    """The hunk of a *match*, without row numbers that its added rows alone have."""
+    """
+    The hunk of a *match*, without row numbers that its added rows alone have.
+
+    Rows may begin with a number that is text, as in `2 | 4`. Of two texts all of the new one is numbered, of
+    a diff the added rows. The hunk stays as it is unless there is proof, see `_is_proven`.
+    """
     hunk = match.hunk
     old, new = rows_of(hunk)
     blocks = align.changes(hunk)
@@ -144,32 +157,61 @@ def without_new_numbers(text: Text, match: Match) -> Hunk:
     numbered = _read([new[at] for at in added], has_gaps=True)
     if numbered is None or numbered.mark in LISTED or any(PATTERNS[numbered.mark].match(row) for row in old):
         return hunk
+    if not hunk.signs and any(new[at].strip() for at in set(range(len(new))).difference(added)):
+        return hunk
     line = text.line_at(match.span.start)
     near = text.rows[max(0, line - NEAR_ROWS) : line + len(old) + NEAR_ROWS]
     if any(PATTERNS[numbered.mark].match(row) for row in near):
         return hunk
     there = (*old, *text.rows[line : text.line_at(match.span.end) + 1])
-    first = line + next(i for i, _, k, m in blocks if k < m) + 1
+    beside = (*text.rows[max(0, line - BESIDE_ROWS) : line], *text.rows[line:][: len(old) + BESIDE_ROWS])
+    is_placed = numbered.first == line + next(i for i, _, k, m in blocks if k < m) + 1
+    is_placed = is_placed and not any(numbered.mark in row for row in (*there, *beside))
     choices = []
     for cut in (0, 1) if numbered.is_set_off else (0,):
         rows = [row[cut:] for row in numbered.rows]
-        signs = _signs(numbered, rows, there, first)
         kept = len({row for row in rows if row.strip()} & set(there))
-        choices.append((kept, sum(signs), _depth(rows) in map(leading_blanks, there), -cut, rows))
-    _, count, _, _, rows = max(choices)
-    if count <= (numbered.mark not in STRONG):
+        signs = [is_placed, len(rows) > 1 and kept > 0, _is_at_depth(rows, there)]
+        is_known = _depth(rows) in map(leading_blanks, there)
+        choices.append((kept, sum(signs), is_known, -(width(_depth(rows)) % 2), -cut, rows))
+    _, count, *_, rows = max(choices)
+    if not _is_proven(hunk, numbered, rows, count, is_placed):
         return hunk
     rest = dict(zip(added, rows, strict=True))
-    return _with_rows(hunk, old, [rest.get(at, row) for at, row in enumerate(new)])
+    right = _with_rows(hunk, old, [rest.get(at, row) for at, row in enumerate(new)])
+    return hunk if rows_of(right)[0] == rows_of(right)[1] else right
 
 
-def _signs(numbered: _Numbered, rows: Sequence[str], there: Sequence[str], line_number: int) -> list[bool]:
-    """Returns the evidence for row numbers: the place, a row that stays, and matching indentation."""
-    return [
-        numbered.first == line_number and not any(numbered.mark in row for row in there),
-        len(rows) > 1 and bool({row for row in rows if row.strip()} & set(there)),
-        bool(_depth(rows)) and _depth(rows) in map(leading_blanks, there),
-    ]
+def _is_at_depth(rows: Sequence[str], there: Sequence[str]) -> bool:
+    """Whether *rows* are indented as a row *there*; by one blank is not, it may be behind the mark."""
+    return _depth(rows) not in ("", " ") and _depth(rows) in map(leading_blanks, there)
+
+
+def _is_proven(hunk: Hunk, numbered: _Numbered, rows: Sequence[str], count: int, is_placed: bool) -> bool:
+    """
+    Whether added rows begin with row numbers.
+
+    A first number that equals the line's number proves nothing for rows without indentation, unless they
+    replace other rows and are several in sequence, or begin as the one row that they replace.
+
+    Args:
+        hunk: What adds the rows.
+        numbered: The rows and their numbers.
+        rows: The rows without the numbers.
+        count: How many signs there are: the line, a row that stays, an indentation of the document.
+        is_placed: Whether the line is one of them.
+    """
+    if numbered.mark not in STRONG or count != 1 or not is_placed:
+        return count > (numbered.mark not in STRONG)
+    if _depth(rows) not in ("", " "):
+        return True
+    old, new = rows_of(hunk)
+    if hunk.signs or _depth(rows) or "" not in map(leading_blanks, old):
+        return False
+    if len(rows) > 1:
+        return _read(new) is not None
+    words = [WORD.match(row) for row in (*old, *rows)]
+    return not numbered.is_set_off and len({word and word[0] for word in words}) == 1 and words[0] is not None
 
 
 def _depth(rows: Sequence[str]) -> str:
