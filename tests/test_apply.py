@@ -85,6 +85,15 @@ def test_a_diff_of_git_does_all_that_it_says(desk: Desk) -> None:
     assert desk.files() == {"a.txt": "one\nzwei\nthree\n", "d/c.txt": BEFORE["b.txt"]}
 
 
+def test_a_diff_that_is_cut_short_is_refused(desk: Desk) -> None:
+    rows = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n-three\n+zwei\n"
+    ended = desk.apply(f"```diff\n{rows}")
+    assert (ended.code, desk.files()) == (1, BEFORE)
+    assert "the end of the fence" in ended.out
+    assert desk.apply(f"```diff\n{rows}+drei\n").code == 0
+    assert desk.files()["a.txt"] == "one\nzwei\ndrei\n"
+
+
 def test_a_reply_in_a_file(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "reply.md").write_text("\ufeff" + GOOD, encoding="utf-8")
     assert desk.run("apply", str(tmp_path / "reply.md")).code == 0

@@ -15,7 +15,7 @@ from handrail.core.patches import naming, notations
 from handrail.core.patches.git_head import PREAMBLE
 from handrail.core.patches.notations import Notation
 from handrail.core.patches.search_replace import REPLACE, block_end, opens_block
-from handrail.core.patches.unified import RANGE, is_file_head
+from handrail.core.patches.unified import COUNTS, RANGE, is_file_head
 from handrail.core.patches.v4a import BEGIN, END
 from handrail.values import dataclass, replace
 
@@ -24,7 +24,6 @@ DIFF_LINE = re.compile(rf"^[ +\-@\\]|{PREAMBLE.pattern}")
 SECTION_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: \S")  # an envelope that lacks its begin
 DIFF_START = re.compile(r"^diff --git ")
 DIFF_HEAD = re.compile(r"^@@|^diff |^--- ")
-COUNTS = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 DIFFS = ("diff", "patch")
 PROSE = ("markdown", "md", "mdx", "txt", "text", "rst")
 
@@ -119,6 +118,9 @@ class _Reader:
 
     def _take(self, notation: Notation, path: str, end: int) -> None:
         text = "\n".join(self.lines[self.at : end])
+        is_last = not any(map(str.strip, self.lines[end:]))
+        if notation is notations.UNIFIED and is_last and self.mark and self.wrapping < 0:
+            text = f"{self.mark}\n{text}"  # it does not end, so the parser looks whether the diff is whole
         others = self.others if path else ()
         self.blocks.append(Block(notation=notation, path=path, text=text, others=others))
         self.at = self.floor = end
@@ -199,6 +201,8 @@ class _Reader:
         is_sure = is_sure and not (path.endswith(PROSE) and self._may_be_inner(fence, closing))
         text = "".join(line + "\n" for line in self.lines[self.at + 1 : closing])
         block = _fenced_block(language, path, text)
+        if block is not None and block.notation is notations.UNIFIED and closing == len(self.lines):
+            block = replace(block, text=f"{fence[2]}\n{block.text}")
         if block is not None and block.notation is None and not is_sure:
             lines = "".join(f"+{line}\n" for line in text.splitlines())
             block = Block(notation=notations.V4A, path="", text=f"{BEGIN}\n*** Add File: {path}\n{lines}")

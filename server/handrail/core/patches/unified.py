@@ -14,6 +14,7 @@ from handrail.values import dataclass, replace
 OLD_FILE = re.compile(r"^---(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
 NEW_FILE = re.compile(r"^\+\+\+(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
 RANGE = re.compile(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)?)? ?(?:\.\.\. ?)?@@ ?(.*)$|^@@\s*$")
+COUNTS = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 NOWHERE = "/dev/null"
 ROW = re.compile(r"^[ +\-\\]")
 
@@ -31,7 +32,8 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     Read a unified diff; wrong or missing line numbers do no harm, and counts are not believed.
 
     A file section begins with its `---` and `+++` lines; `/dev/null` on one side adds or deletes. A section
-    that consists of git's lines alone is read in `git_head`.
+    that consists of git's lines alone is read in `git_head`. Only if the fence around the patch does not end are
+    counts believed: rows that are missing are then lost.
     """
     if wrong := unwritable(patch):
         return wrong
@@ -44,6 +46,9 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
         return sections
     if not sections:
         return no_edits("'--- a/path' and '+++ b/path' lines")
+    above = (*sections[0].head, *(sections[0].body or ()))[0]
+    if wrapper.is_open(lines[:above]) and (wrong := _check_end(lines, sections[-1])) is not None:
+        return wrong
     files: list[FilePatch] = []
     for section in sections:
         facts = git_head.facts_of(lines, section.head)
@@ -120,6 +125,23 @@ class _Reader:
         if is_in_hunk or not _is_pair(self.lines, at):
             return False
         return bool(self.head) or ROW.match(self.lines[at + 2]) is not None
+
+
+def _check_end(lines: list[str], section: _Section) -> Failure | None:
+    """Why the last *section* is cut short, if it is; the fence around the patch does not end."""
+    start, end = section.body or (section.head[0], len(lines))
+    while not lines[end - 1].strip():
+        end -= 1
+    header = next((at for at in range(end - 1, start, -1) if RANGE.match(lines[at])), end)
+    rows = [line for line in lines[header + 1 : end] if not line.startswith(NO_NEWLINE)]
+    counts = COUNTS.match(lines[header]) if header < end else None
+    if counts is not None:
+        old, new = (sum(not row.startswith(sign) for row in rows) for sign in "+-")
+        is_cut = old < int(counts[1] or 1) or new < int(counts[2] or 1)
+    else:
+        is_cut = not rows or rows[-1].startswith(("+", "-"))
+    wanted = "more lines below it, or the end of the fence around the patch"
+    return bad(end, lines[end - 1], wanted) if is_cut else None
 
 
 def is_file_head(lines: list[str], at: int) -> bool:

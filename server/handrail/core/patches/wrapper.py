@@ -75,6 +75,11 @@ def filled_range(lines: Sequence[str]) -> tuple[int, int]:
     return first, end
 
 
+def is_open(above: Sequence[str]) -> bool:
+    """Whether a fence or a heredoc begins in the lines *above* a patch, and does not end there."""
+    return sum(map(bool, map(FENCE.match, above))) % 2 == 1 or any(map(HEREDOC.match, above))
+
+
 def pair_around(lines: Sequence[str]) -> tuple[int, int]:
     """
     The lines inside a fence or a heredoc, if one stands around all of *lines* that are not blank.
