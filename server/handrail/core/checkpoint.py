@@ -170,11 +170,13 @@ class Image:
         raw: The bytes on disk, or where a symbolic link points; None if there was nothing.
         mode: The permission bits, `LINK` for a symbolic link, None if there is no file.
         unsaved: The editor's text, if it differed from the disk.
+        encoding: The encoding that was configured for the path then; None for UTF-8, or if it is unknown.
     """
 
     raw: bytes | None
     mode: int | None = None
     unsaved: Unsaved | None = None
+    encoding: str | None = field(default=None, compare=False)
 
     @property
     def is_link(self) -> bool:

@@ -606,3 +606,70 @@ async def test_a_file_that_resembles_a_deleted_one_is_removed(bench: Bench) -> N
     lay_out(bench.root, {"a": b"the user's\n"})
     await bench.restore("t-9")
     assert snapshot(bench.root) == {"a": b"the user's\n"}
+
+
+LATIN1, NO_CHARSET = b"root = true\n[*]\ncharset = latin1\n", b"root = true\n"
+
+
+@pytest.mark.parametrize(
+    ("charsets", "old", "now", "expected"),
+    [
+        ((NO_CHARSET, LATIN1), b"\xc3\xa9\none\n", b"one\nm\xefne\n", b"\xe9\none\nm\xefne\n"),
+        ((LATIN1, NO_CHARSET), b"\xe9\none\n", b"one\nm\xc3\xafne\n", b"\xc3\xa9\none\nm\xc3\xafne\n"),
+        ((LATIN1, LATIN1), b"\xe9\none\n", b"one\nm\xefne\n", b"\xe9\none\nm\xefne\n"),
+        # It was UTF-8 all the time, and the charset was wrong.
+        ((LATIN1, NO_CHARSET), b"\xc3\xa9\none\n", b"one\nm\xc3\xafne\n", b"\xc3\xa9\none\nm\xc3\xafne\n"),
+        *(
+            (
+                (NO_CHARSET, NO_CHARSET),
+                f"{row}\none\n".encode(),
+                "one\nmïne\n".encode("utf-16"),
+                f"{row}\none\nmïne\n".encode("utf-16"),
+            )
+            for row in ("é", "ab", "abc")
+        ),
+    ],
+)
+async def test_lines_come_back_in_the_encoding_that_the_file_has_now(
+    bench: Bench, charsets: tuple[bytes, bytes], old: bytes, now: bytes, expected: bytes
+) -> None:
+    lay_out(bench.root, {".editorconfig": charsets[0], "a.txt": old})
+    row = old.decode("latin-1" if charsets[0] == LATIN1 else "utf-8").partition("\n")[0]
+    edit = call("patch", path="a.txt", old_string=f"{row}\none", new_string="one")
+    bench.says(answer("", edit), answer("Done."))
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    lay_out(bench.root, {".editorconfig": charsets[1], "a.txt": now})
+    assert reasons(await bench.restore(report.checkpoint)) == []
+    assert (bench.root / "a.txt").read_bytes() == expected
+
+
+async def test_a_character_that_the_encoding_lacks_by_now_is_a_conflict(bench: Bench) -> None:
+    lay_out(bench.root, {".editorconfig": NO_CHARSET, "a.txt": "€\none\n".encode()})
+    bench.says(
+        answer("", call("patch", path="a.txt", old_string="€\none", new_string="one")), answer("Done.")
+    )
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    lay_out(bench.root, {".editorconfig": LATIN1, "a.txt": "one\nmïne\n".encode("latin-1")})
+    restored = await bench.restore(report.checkpoint, is_foreseen=False)
+    assert "U+20AC" in reasons(restored)[0]
+    assert (bench.root / "a.txt").read_bytes() == "one\nmïne\n".encode("latin-1")
+
+
+async def test_the_differences_of_a_checkpoint_are_read_in_the_encoding_of_then(bench: Bench) -> None:
+    lay_out(bench.root, {".editorconfig": LATIN1, "a.txt": "é\none\n".encode("latin-1")})
+    bench.says(
+        answer("", call("patch", path="a.txt", old_string="é\none", new_string="one")), answer("Done.")
+    )
+    report = await bench.turn()
+    assert report.checkpoint is not None
+    assert "-é\n" in await compare(bench.ports(), report.checkpoint, None, None)
+
+
+async def test_a_text_that_cannot_be_read_any_more_is_not_said_to_be_no_text(bench: Bench) -> None:
+    lay_out(bench.root, {"a": "é\none\n".encode()})
+    await command(bench, lambda: (bench.root / "a").write_bytes(b"one\n"))
+    (bench.root / "a").write_bytes(b"one\nm\xefne\n")
+    (reason,) = reasons(await bench.restore("t-9"))
+    assert "cannot be read as text" in reason

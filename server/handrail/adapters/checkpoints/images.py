@@ -28,6 +28,7 @@ from handrail.adapters.checkpoints.record import (
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.tree import stored_path, untitled_path
 from handrail.adapters.files import files, folders, links
+from handrail.adapters.files.editor_config import named_encoding
 from handrail.adapters.files.failure import reason
 from handrail.adapters.files.paths import fold_case, identity_of, root_names, shown_path
 from handrail.core.checkpoint import Image, Restoration, Target
@@ -94,7 +95,8 @@ def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Ima
     images, problems = [], []
     for spot in spots:
         try:
-            images.append((spot, _unfollowed_image(spot) if spot.target.is_unfollowed else _image(spot)))
+            image = _unfollowed_image(spot) if spot.target.is_unfollowed else _image(spot)
+            images.append((spot, replace(image, encoding=_encoding(spot.real, image.raw))))
         except OSError as error:
             words = (
                 f"it has {error.size:,} bytes, and the limit is {files.LIMIT_KEPT_BYTES:,}"
@@ -105,6 +107,13 @@ def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Ima
     if problems:
         raise CheckpointError(f"No checkpoint could be taken of {'; '.join(problems)}.")
     return images
+
+
+def _encoding(path: Path | None, raw: bytes | None) -> str | None:
+    """Returns the encoding that is configured for a file; None if its bytes are ASCII."""
+    if path is None or raw is None or (raw.isascii() and b"\0" not in raw):
+        return None
+    return named_encoding(path)
 
 
 def _unfollowed_image(spot: ResolvedTarget) -> Image:
@@ -141,7 +150,8 @@ def keep_intended(spot: ResolvedTarget, now: Image) -> tuple[StoredImage | None,
     if intended.leaves_file:
         return keep(replace(now, unsaved=intended.unsaved))
     mode = None if intended.raw is None else now.mode
-    return keep(Image(raw=intended.raw, mode=mode, unsaved=intended.unsaved))
+    encoding = _encoding(spot.real, intended.raw)
+    return keep(Image(raw=intended.raw, mode=mode, unsaved=intended.unsaved, encoding=encoding))
 
 
 def keep_after(spot: ResolvedTarget, now: Image, before: StoredImage) -> tuple[StoredImage, list[ShaFile]]:
@@ -268,4 +278,4 @@ def stored_image(store: Store, kept: StoredImage) -> Image:
     unsaved = None
     if kept.unsaved is not None:
         unsaved = parse_unsaved(kept.unsaved, store.read(Blob, ObjectID(kept.unsaved.blob.encode())).data)
-    return Image(raw=raw, mode=kept.mode, unsaved=unsaved)
+    return Image(raw=raw, mode=kept.mode, unsaved=unsaved, encoding=kept.encoding)

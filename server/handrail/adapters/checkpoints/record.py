@@ -46,11 +46,12 @@ class KeptText:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredImage:
-    """An image, as it is stored: `blob` and `mode` are None where there was no file."""
+    """An image, as it is stored: `blob` and `mode` are None where there was no file; see `Image`."""
 
     blob: str | None
     mode: int | None
     unsaved: KeptText | None
+    encoding: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,7 +247,7 @@ def keep(image: Image) -> tuple[StoredImage, list[ShaFile]]:
                 bom=text.bom,
                 is_as_saved=is_as_saved,
             )
-    return StoredImage(blob=blob, mode=image.mode, unsaved=unsaved), blobs
+    return StoredImage(blob=blob, mode=image.mode, unsaved=unsaved, encoding=image.encoding), blobs
 
 
 def _saved_bytes(text: Text) -> bytes | None:
@@ -316,12 +317,13 @@ def _entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def _image_json(kept: StoredImage) -> dict[str, Any]:
-    return {
+    json = {
         "kind": "absent" if kept.blob is None else "link" if kept.mode == LINK else "file",
         "blob": kept.blob,
         "mode": None if kept.mode is None else f"{kept.mode:04o}",
         "unsaved": asdict(kept.unsaved) if kept.unsaved else None,
     }
+    return json if kept.encoding is None else {**json, "encoding": kept.encoding}
 
 
 def from_json(raw: bytes) -> Step:
@@ -363,4 +365,4 @@ def _entry(given: dict[str, Any]) -> Entry:
 def _image(given: dict[str, Any]) -> StoredImage:
     unsaved = KeptText(**given["unsaved"]) if given["unsaved"] else None
     mode = None if given["mode"] is None else int(given["mode"], 8)
-    return StoredImage(blob=given["blob"], mode=mode, unsaved=unsaved)
+    return StoredImage(blob=given["blob"], mode=mode, unsaved=unsaved, encoding=given.get("encoding"))

@@ -125,7 +125,7 @@ def _side(image: Image) -> Side:
         return image.unsaved.text
     if image.raw is None:
         return None
-    text = Text.parse(image.raw)
+    text = Text.parse(image.raw, image.encoding)
     return image.raw if isinstance(text, Failure) else text
 
 

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from handrail.agent.restore import reasons
 from handrail.agent.restore.compare import identity
+from handrail.agent.restore.image_text import text_of
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
@@ -28,10 +29,10 @@ from handrail.core.documents.change import (
     Update,
 )
 from handrail.core.documents.revert import Lines, revert
-from handrail.core.documents.text import Text, to_lf
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Ports
-from handrail.values import dataclass, field, replace
+from handrail.values import dataclass, field
 
 LABEL = "handrail: restore checkpoint"
 
@@ -117,7 +118,7 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
         await _remove(ports, each, now, tally)
     elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
         await _restore_bytes(ports, each, reasons.CHANGED_AGAIN, tally)
-    elif (before := _text(each.before, now.text)) is None:
+    elif (before := text_of(each.before, now.text)) is None:
         if now.is_open:
             tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.OPEN))
         else:
@@ -133,7 +134,8 @@ def _is_more_than_text(each: Restoration) -> bool:
     """Whether the turn also changed the line endings or the encoding, which are not compared."""
     if each.gaps or each.after is None or each.before.unsaved is not None:
         return False
-    texts = [Text.parse(raw) for raw in (each.before.raw, each.after.raw) if raw is not None]
+    images = (each.before, each.after)
+    texts = [Text.parse(image.raw, image.encoding) for image in images if image.raw is not None]
     kinds = {
         (text.encoding, text.bom, frozenset(filter(None, text.eols)))
         for text in texts
@@ -150,7 +152,7 @@ async def restore_lines(ports: Ports, each: Restoration, lines: Lines, tally: Ta
     """Restores some lines of a document; impossible for a document that the turn created or deleted."""
     now = await ports.editor.read(each.uri)
     each = each if isinstance(now, Failure) else _cut_after(each, now.text)
-    before = None if isinstance(now, Failure) else _text(each.before, now.text)
+    before = None if isinstance(now, Failure) else text_of(each.before, now.text)
     is_elsewhere = each.is_unfollowed or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
         tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.NOT_IN_PART))
@@ -191,7 +193,7 @@ async def _restore_bytes(ports: Ports, each: Restoration, reason: str, tally: Ta
         return
     failure = None
     if now is not None and each.after is not None and each.after.raw not in (None, now):
-        reason = "This file has changed since. It was left unchanged, because it is not a text file."
+        reason = reasons.CHANGED_WHOLE
     elif now is not None and each.after is not None and each.after.raw == now and each.before.unsaved is None:
         failure = await ports.editor.put(each.uri, now, before, each.before.mode)
         if failure is None:
@@ -214,30 +216,10 @@ async def _restore_mode(ports: Ports, each: Restoration) -> bool:
 def _cut_after(each: Restoration, now: Text) -> Restoration:
     """Returns the steps up to the one that left the text *now*: later ones have already been restored."""
     for one in (each, *each.earlier):
-        left = _text(one.after, now)
+        left = text_of(one.after, now)
         if left is not None and left.content == now.content:
             return one
     return each
-
-
-def _text(image: Image | None, now: Text) -> Text | None:
-    """
-    Returns the text of an image to compare with *now*: the editor's if it was unsaved; None if not text.
-
-    Some editors hold LF whatever the file has, so where both have one kind of line end, the text gets that of
-    *now*.
-    """
-    text: Text | Failure | None = None
-    if image is not None and image.unsaved is not None:
-        text = image.unsaved.text
-    elif image is not None and image.raw is not None:
-        text = Text.parse(image.raw, now.encoding)
-    if not isinstance(text, Text):
-        return None
-    here, there = ({eol for eol in each.eols if eol} for each in (now, text))
-    if len(here) == len(there) == 1 and here != there:
-        return replace(text, content=to_lf(text.content).replace("\n", now.eol))
-    return text
 
 
 async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
@@ -285,7 +267,7 @@ async def _put_file_back(ports: Ports, each: Restoration) -> bool:
 
 async def _remove(ports: Ports, each: Restoration, now: Document, tally: Tally) -> None:
     """Removes a document that the turn created, unless someone has edited it since."""
-    after = _text(each.after, now.text)
+    after = text_of(each.after, now.text)
     if after is None or after.content != now.text.content or each.gaps:
         reason = reasons.OPEN if after is None and each.after is not None and now.is_open else reasons.CREATED
         tally.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
@@ -360,10 +342,10 @@ def _revert(
     each: Restoration, now: Text, before: Text, lines: Lines | None = None
 ) -> tuple[edit.TextEdit, ...] | None:
     """Returns the edits of *now* that undo the turn's changes; others' changes between its steps stay."""
-    after = _text(each.after, now) or now
+    after = text_of(each.after, now) or now
     ends = [before]
     for image in (*(image for gap in each.gaps for image in gap), None):
-        text = after if image is None else _text(image, now)
+        text = after if image is None else text_of(image, now)
         if text is None:
             return None
         ends.append(text)

@@ -103,7 +103,7 @@ def _content(image: Image | None) -> str:
         return ""
     if image.unsaved is not None:
         return image.unsaved.text.content
-    text = Text.parse(image.raw or b"")
+    text = Text.parse(image.raw or b"", image.encoding)
     return text.content if isinstance(text, Text) else (image.raw or b"").decode("latin-1")
 
 
