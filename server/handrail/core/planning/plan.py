@@ -23,7 +23,7 @@ from handrail.core.matching.result import Match
 from handrail.core.matching.scope import scope_lines
 from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
-from handrail.core.planning import adapted, already, render
+from handrail.core.planning import adapted, already, render, tabs
 from handrail.core.planning.omission import omission
 from handrail.values import dataclass, replace
 
@@ -135,7 +135,7 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
         if isinstance(made, Failure):
             return made
         edits += made
-    told = (*found[0].hunk.notes, *adapted.notes(text, found))
+    told = tuple(dict.fromkeys((*found[0].hunk.notes, *adapted.notes(text, found))))
     return _plan(text, replace(found[0].hunk, notes=told), found[0].tier, tuple(edits))
 
 
@@ -148,6 +148,8 @@ def _locate(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failu
     first, last = text.line_at(found[0].span.start), text.line_at(found[0].span.end)
     near = text.rows[max(0, first - NEAR_ROWS) : last + NEAR_ROWS]
     right = escapes.with_tabs(right, text.flat, near)
+    cuts_row = not found[0].lines and found[0].span.start != text.starts[first]
+    right = tabs.adapt(text, right, first, near, cuts_row=cuts_row)
     if right is not found[0].hunk:
         again = match.locate(text, right, bounds)
         if isinstance(again, Failure):
@@ -311,6 +313,9 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
                 steps=("Add a line of context before or after the insertion.",),
             )
         line = found[0] + 1
+    right = tabs.adapt(text, hunk, line, text.rows[max(0, line - NEAR_ROWS) : line + NEAR_ROWS])
+    tier = Tier.SAFE if right is hunk else Tier.NORMALISED
+    hunk, new = right, right.new.split("\n")
     first = line if hunk.scope else line - len(new)
     is_there = already.is_distinct("".join(new)) and list(text.rows[max(0, first) : first + len(new)]) == new
-    return _plan(text, hunk, Tier.SAFE, () if is_there else render.at_line(text, line, new))
+    return _plan(text, hunk, tier, () if is_there else render.at_line(text, line, new))
