@@ -257,6 +257,46 @@ HUNK = "@@ -1 +1 @@\n-1\n+2\n"
 
 
 @pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("ü.txt", '"{}\\303\\274.txt"'),
+        ("d/日 本.txt", '"{}d/\\346\\227\\245 \\346\\234\\254.txt"'),
+        ('a"b.txt', '"{}a\\"b.txt"'),
+        ("a\tb.txt", '"{}a\\tb.txt"'),
+        ("ü\tä.txt", '"{}ü\\t\\303\\244.txt"'),
+    ],
+)
+def test_names_in_the_quotes_of_git(name: str, written: str) -> None:
+    old, new = written.format("a/"), written.format("b/")
+    changed = patch("udiff", {name: b"1\n"}, f"diff --git {old} {new}\n--- {old}\n+++ {new}\n{HUNK}")
+    assert (changed["tier"], files_of(changed)) == ("safe", {name: b"2\n"})
+    made = patch("udiff", {}, f"--- /dev/null\n+++ {new}\n@@ -0,0 +1 @@\n+2\n")
+    assert (made["tier"], files_of(made)) == ("safe", {name: b"2\n"})
+    empty = patch("udiff", {}, f"diff --git {old} {new}\nnew file mode 100644\n")
+    assert files_of(empty) == {name: b""}
+    bare = written.format("")
+    renamed = patch("udiff", {name: b"1\n"}, f"diff --git {old} b/x\nrename from {bare}\nrename to x\n")
+    assert files_of(renamed) == {name: None, "x": b"1\n"}
+    moved = f"diff --git {old} b/x\nrename from {bare}\nrename to x\n--- {old}\n+++ b/x\n{HUNK}"
+    assert files_of(patch("udiff", {name: b"1\n"}, moved)) == {name: None, "x": b"2\n"}
+
+
+def test_a_name_that_is_not_utf_8_is_refused() -> None:
+    reply = patch("udiff", {}, '--- /dev/null\n+++ "b/\\351.txt"\n@@ -0,0 +1 @@\n+2\n')
+    assert (reply["code"], "UTF-8" in reply["message"]) == ("bad-patch", True)
+    reply = patch("udiff", {"x": b"1\n"}, 'diff --git a/x "b/\\351"\nrename from x\nrename to "\\351"\n')
+    assert (reply["code"], "UTF-8" in reply["message"]) == ("bad-patch", True)
+
+
+@pytest.mark.parametrize("name", ["src\\test.py", "b\\src\\test.py", "b\\\\src\\\\test.py"])
+def test_backslashes_in_quotes_may_stand_between_folders(name: str) -> None:
+    reply = patch(
+        "udiff", {"src/test.py": b"1\n"}, f'--- "{name}"\n+++ "{name}"\n{HUNK}'.replace('"b', '"a', 1)
+    )
+    assert files_of(reply) == {"src/test.py": b"2\n"}
+
+
+@pytest.mark.parametrize(
     ("there", "old", "new", "changed"),
     [
         (["original.go"], "original.go", "updated.go", "original.go"),

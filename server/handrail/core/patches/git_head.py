@@ -25,8 +25,13 @@ FACT = re.compile(
 )
 PREFIX_OLD, PREFIX_NEW = re.compile(r"^a[/\\]"), re.compile(r"^b[/\\]")
 NAMES = re.compile(r'^("(?:[^"\\]|\\.)*"|a/.+|\S+) ("(?:[^"\\]|\\.)*"|b/.+|\S+)$')
+QUOTED = re.compile(r'"((?:[^"\\]|\\(?:[abfnrtv"\\]|(?!000)[0-3][0-7]{2}))+)"')
+ESCAPE = re.compile(r'\\([abfnrtv"\\]|[0-3][0-7]{2})')
+CONTROLS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
+UTF_8 = "a file name in UTF-8"
 NO_FILE = re.compile(r"\b1[26]0000$")  # the mode of a symbolic link, or of a submodule
 WITH_MODE = ("index", "old mode", "new mode", "new file", "deleted file")
+RENAME = ("rename from", "rename to")
 USUAL_MODE = "100644"
 EMPTY = ("e69de29", "473a0f4")  # how the hash of an empty file begins, with SHA-1 and SHA-256
 MISSING = "the changed lines below it, because it says that the text of the file changes"
@@ -53,8 +58,44 @@ def facts_of(lines: Sequence[str], numbers: Sequence[int]) -> Facts | Failure:
             return _refuse(lines, at, NOT_DONE[key])
         if key in WITH_MODE and NO_FILE.search(value):
             return _refuse(lines, at, NO_LINK)
+        if key in RENAME:
+            name = name_of(value, is_git=True)
+            if name is None:
+                return bad(at + 1, lines[at], UTF_8)
+            value = name[0]
         facts[key] = (at, value)
     return facts
+
+
+def name_of(written: str, *, is_git: bool = False) -> tuple[str, tuple[str, ...]] | None:
+    """
+    Returns a file name without quotes, and a note if these are not as git writes them.
+
+    git writes other characters than those of ASCII as the bytes of their UTF-8. What may also be a path of
+    Windows, with backslashes between folders, is taken for one.
+
+    Args:
+        written: The name in the patch.
+        is_git: Whether only git writes such a line.
+
+    Returns:
+        None if the name is not UTF-8.
+    """
+    found = QUOTED.fullmatch(written)
+    escapes = ESCAPE.findall(written) if found is not None else []
+    is_git = is_git or written[1:3] in ("a/", "b/") or not any(each in CONTROLS for each in escapes)
+    if found is None or not escapes or not is_git:
+        return unquote(written)
+    raw = ESCAPE.sub(lambda each: CONTROLS.get(each[1]) or _character(each[1]), found[1])
+    try:
+        return raw.encode("utf-8", "surrogateescape").decode("utf-8"), ()
+    except UnicodeDecodeError:
+        return None
+
+
+def _character(escape: str) -> str:
+    """The character of an escape; `surrogateescape` makes a byte of it again."""
+    return bytes([int(escape, 8)]).decode("ascii", "surrogateescape") if len(escape) == 3 else escape
 
 
 def _refuse(lines: Sequence[str], at: int, why: tuple[str, str]) -> Failure:
@@ -85,8 +126,7 @@ def whole_file(lines: Sequence[str], facts: Facts) -> FilePatch | Failure:
     """The patch of a file of which these lines say everything: no hunk follows."""
     first = min(at for at, _ in facts.values())
     names = _names(facts)
-    old = unquote(facts["rename from"][1])[0] if "rename from" in facts else names[0]
-    new = unquote(facts["rename to"][1])[0] if "rename to" in facts else names[1]
+    old, new = (facts.get(key, (0, name))[1] for key, name in zip(RENAME, names, strict=True))
     is_known = bool(old and new) and ("rename from" in facts) == ("rename to" in facts)
     if not is_known:
         return bad(first + 1, lines[first], "the names of the file, as 'diff --git a/path b/path'")
@@ -126,9 +166,8 @@ def _names(facts: Facts) -> tuple[str, str]:
     if value[middle : middle + 1] == " " and '"' not in value and bare[0] == bare[1]:
         return bare
     found = NAMES.match(value)
-    if found is None:
-        return "", ""
-    old, new = unquote(found[1])[0], unquote(found[2])[0]
+    names = [name_of(name) for name in found.groups()] if found is not None else []
+    (old, _), (new, _) = (name or ("", ()) for name in names or (None, None))
     if old == new:
         return old, new
     return PREFIX_OLD.sub("", old), PREFIX_NEW.sub("", new)

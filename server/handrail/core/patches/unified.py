@@ -7,7 +7,7 @@ import re
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names, git_head, wrapper
-from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_changed_line, no_edits, unquote
+from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_changed_line, no_edits
 from handrail.core.patches.signed import NO_NEWLINE, join_sections, signed_hunk
 from handrail.values import dataclass, replace
 
@@ -32,8 +32,8 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     Read a unified diff; wrong or missing line numbers do no harm, and counts are not believed.
 
     A file section begins with its `---` and `+++` lines; `/dev/null` on one side adds or deletes. A section
-    that consists of git's lines alone is read in `git_head`. Only if the fence around the patch does not end are
-    counts believed: rows that are missing are then lost.
+    that consists of git's lines alone is read in `git_head`. Counts are believed only if the fence around the
+    patch does not end: the patch is then cut short.
     """
     if wrong := unwritable(patch):
         return wrong
@@ -209,14 +209,18 @@ def _names(lines: list[str], at: int, facts: git_head.Facts) -> _Names | Failure
     old_line, new_line = OLD_FILE.match(lines[at]), NEW_FILE.match(lines[at + 1])
     assert old_line is not None
     assert new_line is not None
-    (old, old_notes), (new, new_notes) = unquote(old_line[1]), unquote(new_line[1])
+    before, after = git_head.name_of(old_line[1]), git_head.name_of(new_line[1])
+    if before is None or after is None:
+        line = at if before is None else at + 1
+        return bad(line + 1, lines[line], git_head.UTF_8)
+    (old, old_notes), (new, new_notes) = before, after
     notes = tuple(dict.fromkeys((*old_notes, *new_notes)))
     names = _Names(old=old, new=new, notes=notes)
     if old != new:
         names = replace(names, old=git_head.PREFIX_OLD.sub("", old), new=git_head.PREFIX_NEW.sub("", new))
     moves = "rename from" in facts and "rename to" in facts
     for key, name in (("rename from", names.old), ("rename to", names.new)):
-        if moves and unquote(facts[key][1])[0] != name:
+        if moves and facts[key][1] != name:
             line = facts[key][0]
             return bad(line + 1, lines[line], f"the name {name!r}, which the line before the hunks gives")
     if "deleted file" in facts and names.new != NOWHERE:
