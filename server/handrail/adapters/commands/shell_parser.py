@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from handrail.core.policy.commands import programs, wrappers
 from handrail.core.policy.commands.line import NeedsShell, Simple, read
+from handrail.core.policy.commands.runs import ANY, MARK, NOTHING, ONE, Runs, Words, is_known
 from handrail.core.policy.shell import ParsedCommand, Part, Redirect
 
 if TYPE_CHECKING:
@@ -42,25 +44,82 @@ KNOWN = frozenset(
         *("parenthesized_expression", "arithmetic_expansion", "extglob_pattern", "regex", "brace_expression"),
     }
 )
+LIMIT_NESTED = 8
+LIMIT_MAYBE = 100  # words of a command, of which each may begin another one
+TORN = re.compile(r"[^ \t\n|&;()]\\\n[^ \t\n|&;()#]")
+WILD = re.compile(r"[*?\[]")
+MARKED = re.compile(r"[*?$`~]+|\[[^\]]*\]?")  # in a word
+BRACES = re.compile(r"[{}]")
+TILDE = re.compile(r"^~|[:=]~")
+SEVERAL = re.compile(r"\$@|[@*]\]|\$\{@")  # "$@" is any number of words
+EVALUATES = re.compile(r"@P\}$")
+# Where arithmetic is, a shell runs the substitutions in a text, even if they were quoted.
+EVALUATED = (
+    (frozenset({"raw_string"}), programs.SUBSTITUTION),
+    (frozenset({"ansi_c_string"}), re.compile(r"\$[({]|`|\\[xuU0-7]")),
+    (frozenset({"string", "word"}), re.compile(r"\\[$`]")),
+)
+SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 COMMANDS = frozenset({"command", "declaration_command", "unset_command", "test_command"})
 DUPLICATES = frozenset({">&", "<&"})
 
 
 def parse(line: str) -> ParsedCommand:
     """*line*, taken apart."""
+    return _read(line, 0)
+
+
+def _read(line: str, depth: int) -> ParsedCommand:
+    """A line, or a text that a command of it gives to a shell, so many commands *depth*."""
     parsed = read(line) if HAS_COMMANDS else NeedsShell(why=FOREIGN)
     if isinstance(parsed, NeedsShell):
-        return replace(_parse(line), needs_shell=parsed.why)
+        return replace(_parse(line, depth), needs_shell=parsed.why)
     commands = [command for pipeline in parsed for command in pipeline.commands]
-    return ParsedCommand(line=line, parts=tuple(map(_part, commands)), pipelines=parsed)
+    return ParsedCommand(
+        line=line, parts=tuple(_part(command, depth) for command in commands), pipelines=parsed
+    )
 
 
-def _part(command: Simple) -> Part:
+def _part(command: Simple, depth: int) -> Part:
     """A command of a line that needs no shell; its patterns are for the files that are there."""
-    return Part(text=command.text, words=tuple(None if word.pattern else word.text for word in command.words))
+    marked = tuple(WILD.split(word.text)[0] + ONE if word.pattern else word.text for word in command.words)
+    words = tuple(None if word.pattern else word.text for word in command.words)
+    return _with_runs(Part(text=command.text, words=words), marked, depth)
 
 
-def _parse(line: str) -> ParsedCommand:
+def _with_runs(
+    part: Part, words: Words, depth: int, more: Sequence[Runs] = (), *, is_sure: bool = True
+) -> Part:
+    """
+    Returns a part with the commands that it runs, by its *words* with marks.
+
+    Args:
+        more: Other commands that it runs.
+        is_sure: Whether it is a command; only then the lines that it gives to a shell are read.
+    """
+    found = (wrappers.inner(words), *more)
+    texts = [text for each in found for text in each.texts]
+    unclear = next((each.unclear for each in found if each.unclear), "")
+    commands = [each for one in found for each in one.commands]
+    maybe = [each for one in found for each in one.maybe] if is_sure else []
+    if (texts and not is_sure) or len(maybe) > LIMIT_MAYBE or (depth > LIMIT_NESTED and (texts or commands)):
+        return replace(part, unclear=unclear or "the number of commands in it")
+    inside = [_read(text, depth + 1) for text in texts]
+    unclear = next((f"`{each.line}`, which cannot be parsed" for each in inside if each.unclear), unclear)
+    runs = [_of_words(each, depth + 1, is_sure=is_sure) for each in commands]
+    runs += [each for parsed in inside for each in parsed.parts]
+    possible = tuple(_of_words(each, depth + 1, is_sure=False) for each in maybe)
+    return replace(part, runs=tuple(runs), maybe=possible, unclear=unclear)
+
+
+def _of_words(words: Words, depth: int, *, is_sure: bool) -> Part:
+    """A command that another one runs."""
+    text = MARK.sub("", " ".join(words))
+    part = Part(text=text, words=tuple(word if is_known(word) else None for word in words), marked=words)
+    return _with_runs(part, words, depth, is_sure=is_sure)
+
+
+def _parse(line: str, depth: int) -> ParsedCommand:
     """A line that only a shell can run."""
     if len(line) > LIMIT_CHARS:
         return ParsedCommand(line=line, unclear=f"it has more than {LIMIT_CHARS:,} characters.")
@@ -79,7 +138,7 @@ def _parse(line: str) -> ParsedCommand:
         unclear = "handrail cannot parse part of it."
     return ParsedCommand(
         line=line,
-        parts=tuple(part for node in nodes for part in _parts(node)),
+        parts=(*_find_torn_words(line), *(part for node in nodes for part in _parts(node, depth))),
         redirects=tuple(found for node in nodes for found in _redirects(node)),
         unclear=unclear,
     )
@@ -115,27 +174,52 @@ def _is_all(raw: bytes, nodes: list[Node]) -> bool:
     return BLANK.fullmatch(raw, at) is not None
 
 
-def _parts(node: Node) -> Iterator[Part]:
+def _find_torn_words(line: str) -> Iterator[Part]:
+    """Yields a part without words for a line end within a word, whose halves are read as two words."""
+    if TORN.search(line):
+        yield Part(text="", words=(), unclear="a line end within a word")
+
+
+def _parts(node: Node, depth: int) -> Iterator[Part]:
     if node.type == "variable_assignment" and node.parent is not None and node.parent.type not in COMMANDS:
-        yield Part(text=_text(node), words=(), assigns=True)
+        part = Part(text=_text(node), words=(), assigns=True)
+        yield _with_runs(part, (), depth, [_of_assignment(node)])
+    if node.type == "expansion" and EVALUATES.search(_text(node)):
+        yield Part(text="", words=(), unclear=f"`{_text(node)}`, which runs what is in the text")
     if node.type not in COMMANDS:
         return
-    if node.type == "test_command":
-        yield Part(text=_text(node), words=("[[", _text(node)))
-        return
+    more = [_of_assignment(child) for child in node.children if child.type == "variable_assignment"]
     if node.type != "command":
-        yield Part(text=_text(node), words=(node.children[0].type,), assigns=True)
+        words = ("[[", _text(node)) if node.type == "test_command" else (node.children[0].type,)
+        part = Part(text=_text(node), words=words, assigns=node.type != "test_command")
+        yield _with_runs(part, words[:1], depth, [*more, _of_text_in(node)])
         return
-    words: list[str | None] = []
-    assigns = False
-    for child in node.named_children:
-        if child.type == "command_name":
-            words.append(_word(child.named_children[0]) if child.named_children else None)
-        elif child.type == "variable_assignment":
-            assigns = True
-        elif not child.type.endswith("_redirect"):
-            words.append(_word(child))
-    yield Part(text=_text(node), words=tuple(words), assigns=assigns)
+    found = [
+        child.named_children[0] if child.type == "command_name" and child.named_children else child
+        for child in node.named_children
+        if child.type != "variable_assignment" and not child.type.endswith("_redirect")
+    ]
+    marked = tuple(map(_mark, found))
+    part = Part(text=_text(node), words=tuple(map(_word, found)), assigns=bool(more), marked=marked)
+    yield _with_runs(part, marked, depth, more)
+
+
+def _of_assignment(node: Node) -> Runs:
+    """Returns the commands that run because a variable is set."""
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    found = programs.of_variable(_text(name) if name else "", _mark(value) if value else "")
+    return found if found.unclear or value is None else replace(found, unclear=_of_text_in(value).unclear)
+
+
+def _of_text_in(node: Node) -> Runs:
+    """Says if a shell that evaluates the texts in *node* as arithmetic might run a command."""
+    left = [node]
+    while left:
+        each = left.pop()
+        if any(each.type in types and pattern.search(_text(each)) for types, pattern in EVALUATED):
+            return Runs(unclear=f"`{_text(each)}`, which the shell may evaluate")
+        left += [child for child in each.children if child.type not in SUBSTITUTIONS]
+    return NOTHING
 
 
 def _redirects(node: Node) -> Iterator[Redirect]:
@@ -168,6 +252,35 @@ def _word(node: Node) -> str | None:
             return "".join(known) if len(known) == len(parts) else None
         case _:
             return None
+
+
+def _mark(node: Node) -> str:
+    """Returns a word with a mark for each text in it that only a shell can determine."""
+    known = _word(node)
+    if known is not None and is_known(known):
+        return known
+    text = _text(node)
+    match node.type:
+        case "word" if not BRACES.search(text) and not TILDE.search(text):
+            return MARKED.sub(ANY, ESCAPED.sub(r"\1", text))
+        case "string":
+            mark = ANY if SEVERAL.search(text) else ONE
+            return "".join(_mark_child(child, mark) for child in node.children)
+        case "concatenation":
+            if BRACES.search(text):
+                return "{}" if text == "{}" else ANY
+            return "".join(_mark(child) for child in node.children)
+        case "process_substitution" | "arithmetic_expansion" | "ansi_c_string":
+            return ONE
+        case _:
+            return ANY
+
+
+def _mark_child(child: Node, mark: str) -> str:
+    """Returns a part of a text in double quotes."""
+    if child.type == "string_content":
+        return re.sub(r'\\(["\\$`])', r"\1", _text(child).replace("\\\n", ""))
+    return "" if child.type == '"' else mark
 
 
 def _text(node: Node) -> str:

@@ -9,14 +9,16 @@ parts, and a rule is for one of them: `npm *` does not cover what comes after `&
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
 
 from handrail.core.policy import wildcard
+from handrail.core.policy.commands.git_runs import without_options
+from handrail.core.policy.commands.runs import MARK, Words, base_name
 from handrail.core.policy.shell import ParsedCommand, Part
 from handrail.core.policy.tool_kind import RULE_GROUPS, ToolKind
-from handrail.values import dataclass
+from handrail.values import dataclass, replace
 
 BEYOND_PART = re.compile(r"[|;&<>]")  # what no part of a command has, unless in quotes
 LIMIT_RULES = 500
@@ -29,6 +31,10 @@ class Decision(StrEnum):
     ALLOW = "allow"
     ASK = "ask"
     BLOCK = "block"
+
+
+STRICT = (Decision.ASK, Decision.BLOCK)  # the stricter one last
+ALL = ("*", "**")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,24 +100,51 @@ def decision_for_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: st
     return None
 
 
-def decision_for_part(rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part) -> Decision | None:
+def decision_for_part(
+    rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part, *, is_allowed: bool = False
+) -> Decision | None:
     """
-    Returns the rules' decision on one part of a command.
+    Returns the rules' decision on one part of a command, and on the commands that it runs.
 
     A rule that allows covers only what is written: it does not apply if a variable is set, or if only the
-    shell can determine a word. Other rules apply to every spelling of the name.
+    shell can determine a word. Other rules apply to every spelling of the name, and to commands that other
+    commands run. If it is unclear whether they apply, they ask.
+
+    Args:
+        is_allowed: Whether a rule allows commands of which this is unclear.
     """
+    own = _decision_for_words(rules, tool, kind, part, is_allowed=is_allowed)
+    is_allowed = is_allowed or own is Decision.ALLOW
+    inside = [decision_for_part(rules, tool, kind, each, is_allowed=is_allowed) for each in part.runs]
+    strict = {each for each in (own, *inside) if each in STRICT}
+    if not strict and not is_allowed:
+        maybe = (decision_for_part(rules, tool, kind, each) for each in part.maybe)
+        is_asked = any(each in STRICT for each in maybe) or (
+            part.unclear and _are_for_some(rules, tool, kind)
+        )
+        strict = {Decision.ASK} if is_asked else set()
+    return max(strict, key=STRICT.index, default=own)
+
+
+def _decision_for_words(
+    rules: Sequence[Rule], tool: str, kind: ToolKind, part: Part, *, is_allowed: bool
+) -> Decision | None:
+    """Returns the rules' decision on the words of a part alone."""
     written, spellings = _blank(part.text), _spellings(part)
+    otherwise: Decision | None = None
     for rule in reversed(rules):
         if not rule.is_for(tool, kind):
             continue
         pattern = _text_pattern(rule.match)
         if rule.decision is Decision.ALLOW:
             if part.words and not part.assigns and None not in part.words and pattern.fullmatch(written):
-                return rule.decision
+                return otherwise or rule.decision
+            is_allowed = is_allowed or rule.match.strip() in ALL
         elif any(pattern.fullmatch(each) for each in spellings):
             return rule.decision
-    return None
+        elif not is_allowed and _is_for_some(rule) and _may_match(rule.match, part.marked):
+            otherwise = Decision.ASK
+    return otherwise
 
 
 def decision_for_line(
@@ -121,28 +154,109 @@ def decision_for_line(
     Returns the rules' decision on a whole line.
 
     One that is written out allows it. Others ask or block only: those that are for more than one part, and
-    all if the line cannot be taken apart.
+    all if the line cannot be taken apart or has no command. If it cannot be taken apart, they ask even if
+    they do not match. A rule for several parts asks about a line that has all of them among others.
     """
     line = _blank(command.line)
+    otherwise: Decision | None = None
     for rule in reversed(rules):
         if not rule.is_for(tool, kind):
             continue
         if rule.decision is Decision.ALLOW:
             matches = rule.match.strip() == command.line.strip() and "*" not in rule.match
         else:
-            is_of_line = bool(command.unclear) or BEYOND_PART.search(rule.match) is not None
+            is_whole = bool(command.unclear) or not command.parts
+            is_of_line = is_whole or BEYOND_PART.search(rule.match) is not None
             matches = is_of_line and _text_pattern(rule.match).fullmatch(line) is not None
+            if not matches and BEYOND_PART.search(rule.match) and _has_all_parts(rule.match, command):
+                otherwise = Decision.ASK
         if matches:
             return rule.decision
-    return None
+    return Decision.ASK if command.unclear and _are_for_some(rules, tool, kind) else otherwise
+
+
+def _has_all_parts(match: str, command: ParsedCommand) -> bool:
+    """Whether a line has a command or a redirect for each part of a pattern."""
+    texts = [text for part in command.parts for text in _all_spellings(part)]
+    texts += [redirect.target or "" for redirect in command.redirects]
+    patterns = [_text_pattern(each.strip()) for each in BEYOND_PART.split(match) if each.strip()]
+    return all(any(pattern.fullmatch(text) for text in texts) for pattern in patterns)
+
+
+def _all_spellings(part: Part) -> Iterator[str]:
+    """Yields the spellings of a part, and of the commands that it runs."""
+    yield from _spellings(part)
+    for each in part.runs:
+        yield from _all_spellings(each)
+
+
+def why_asked_of_command(rules: Sequence[Rule], tool: str, kind: ToolKind, command: ParsedCommand) -> str:
+    """Returns why rules require a question about a command, for people."""
+    parts = [decision_for_part(rules, tool, kind, part, is_allowed=True) for part in command.parts]
+    line = decision_for_line(rules, tool, kind, replace(command, unclear=""))
+    if Decision.ASK in (line, *parts):
+        return why_asked(rules)
+    about = "Your setting handrail.approvals has rules for certain commands, and handrail cannot tell whether"
+    if command.unclear:
+        return f"{about} they apply. The command cannot be parsed: {command.unclear}"
+    unclear = next((why for part in command.parts for why in _unclear(part)), "")
+    return f"{about} they apply, because of {unclear or 'words that are not written out'}."
+
+
+def _unclear(part: Part) -> Iterator[str]:
+    """Yields why it is not known what a part runs."""
+    if part.unclear:
+        yield part.unclear
+    if part.maybe:
+        yield f"the arguments of `{part.words[0]}`, which may be a command"
+    for each in part.runs:
+        yield from _unclear(each)
+
+
+def _are_for_some(rules: Sequence[Rule], tool: str, kind: ToolKind) -> bool:
+    """Whether a rule blocks some commands, or asks about them, and none behind it allows all."""
+    for rule in reversed(rules):
+        if rule.is_for(tool, kind):
+            if rule.decision is Decision.ALLOW and rule.match.strip() in ALL:
+                return False
+            if rule.decision is not Decision.ALLOW and _is_for_some(rule):
+                return True
+    return False
+
+
+def _is_for_some(rule: Rule) -> bool:
+    """Whether a rule is for some commands: not for all, and not for paths, as a rule for all tools may be."""
+    return rule.match.strip() not in ALL and (rule.tool != "*" or " " in rule.match.strip())
+
+
+def _may_match(match: str, marked: Words) -> bool:
+    """Whether words of which only a part is known may become what a pattern is for."""
+    if BEYOND_PART.search(match) or not any(MARK.search(word) for word in marked):
+        return False
+    begin, *rest = _blank(match).split("*")
+    for words in _forms(marked):
+        first, *others = MARK.split(" ".join(words))
+        last, end = others[-1], rest[-1] if rest else begin
+        begins = begin.startswith((first, first.rstrip())) or (bool(rest) and first.startswith(begin))
+        if begins and (end.endswith((last, last.lstrip())) or (bool(rest) and last.endswith(end))):
+            return True
+    return False
+
+
+def _forms(words: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Yields words of a command: as they are, with the program's name alone, without options of git."""
+    yield words
+    if words:
+        name = base_name(words[0])
+        yield (name, *words[1:])
+        if name == "git":
+            yield (name, *without_options(words[1:]))
 
 
 def _spellings(part: Part) -> list[str]:
-    """A part as it is written, without assignments, and with the name alone of a program that has a path."""
-    words = [word or "" for word in part.words]
-    plain = " ".join(words)
-    short = " ".join([words[0].rpartition("/")[2], *words[1:]]) if words else ""
-    return [_blank(part.text), plain, short]
+    """A part as it is written, without assignments, and in the forms of its words."""
+    forms = _forms([word or "" for word in part.words])
+    return [_blank(part.text), *(_blank(" ".join(form)) for form in forms)]
 
 
 def _blank(text: str) -> str:

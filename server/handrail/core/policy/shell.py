@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence, Set
 from enum import StrEnum
 
 from handrail.core.policy.commands.line import NOTHING, Pipeline
+from handrail.core.policy.commands.runs import Words
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import FREE, Contained
 from handrail.values import dataclass
@@ -26,11 +27,20 @@ class Part:
         text: As it is written.
         words: The command's name and its arguments; None for one that only the shell can tell.
         assigns: Whether it sets variables, for itself or for what follows.
+        marked: The words with a mark for each text in them that only a shell can tell; empty if there is
+            none, or if it is known which words run.
+        runs: The commands that this one runs, as `timeout` does.
+        maybe: Those that it may run; they are arguments otherwise.
+        unclear: Why it may run more than these, as the words after "because of"; empty if it cannot.
     """
 
     text: str
     words: tuple[str | None, ...]
     assigns: bool = False
+    marked: Words = ()
+    runs: tuple[Part, ...] = ()
+    maybe: tuple[Part, ...] = ()
+    unclear: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

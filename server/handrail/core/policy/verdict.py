@@ -224,10 +224,11 @@ def _of_nothing(request: Request, rights: Rights) -> Verdict:
 
 
 def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Verdict:
+    given = (rights.rules, request.tool, request.kind)
+    line = rules.decision_for_line(*given, command)
     parts = [
-        rules.decision_for_part(rights.rules, request.tool, request.kind, part) for part in command.parts
+        rules.decision_for_part(*given, part, is_allowed=line is Decision.ALLOW) for part in command.parts
     ]
-    line = rules.decision_for_line(rights.rules, request.tool, request.kind, command)
     said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
         return Block(failure=_block(command.line, ""))
@@ -242,7 +243,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
         return Allow()
     is_by_rule = why is None and not asks_for_more
     if Decision.ASK in said:
-        why = rules.why_asked(rights.rules)
+        why = _why_asked_by_rule(request, command, rights)
     elif is_work and request.sandbox is Sandbox.AUTO and not request.available.is_weak:
         why = None
     reasons = _of_background(request, is_work=is_work) + ([why] if why else [])
@@ -344,6 +345,12 @@ def _asked_of_work(request: Request) -> Iterator[Place]:
             continue
         if is_asked(place, is_written=place in request.written):
             yield place
+
+
+def _why_asked_by_rule(request: Request, command: ParsedCommand, rights: Rights) -> str:
+    if Decision.ASK in _of_script(request, rights):
+        return rules.why_asked(rights.rules)
+    return rules.why_asked_of_command(rights.rules, request.tool, request.kind, command)
 
 
 def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:

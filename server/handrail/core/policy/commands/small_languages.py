@@ -1,0 +1,58 @@
+"""Tell whether code of `awk` or `sed` in a line runs no other command; what is not known to be so may."""
+
+from __future__ import annotations
+
+import re
+
+# The tokens of awk. A backslash outside of a text or a pattern is none of them.
+TOKEN = re.compile(
+    r'(?P<text>"(?:[^"\\\n]|\\.)*")|(?P<comment>#[^\n]*)|(?P<blank>[ \t\n]+)|(?P<or>\|\|)'
+    r"|(?P<word>[A-Za-z_0-9.$]+)|(?P<slash>/)|(?P<other>[^\"#/\\])",
+    re.DOTALL,
+)
+# A pattern of awk. Not one with a slash in brackets, of which programs make different things.
+PATTERN = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?(?:\[:\w+:\]|[^\]\[/\\\n\"])+\])*/")
+# What a pattern may follow; a slash after anything else divides.
+BEFORE_PATTERN = frozenset({"", "\n", *";{}&|!~(,=<>?:*%", "in", "return", "print"})
+RUNS = re.compile(r"system|\||@")
+
+
+def awk_is_harmless(program: str) -> bool:
+    """Whether a program of awk has no `system`, no pipe and no indirect call."""
+    at, before = 0, ""
+    while at < len(program):
+        found = TOKEN.match(program, at)
+        if found is not None and found["slash"] and before in BEFORE_PATTERN:
+            found = PATTERN.match(program, at)
+            before = "/"
+        elif found is not None and found.lastgroup != "blank":
+            before = "|" if found["or"] else "\n" if found["comment"] else found[0]
+        elif found is not None and "\n" in found[0]:
+            before = "\n"
+        if found is None or (found.lastgroup in ("word", "other") and RUNS.match(found[0])):
+            return False
+        at = found.end()
+    return True
+
+
+PART = r"(?:[^/\\\n\[]|\\[^\n]|\[\^?(?:\[:\w+:\]|[^\]\[/\n])+\])*+"  # of `s/a/b/`
+ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{PART}/I?)"
+OTHER = r"(?:(?!(?P=mark))[^\\\n\[\]]|\\[^\n])*+"  # the same between other marks, without brackets
+BLANKS = r"[ \t]*+"
+SED = re.compile(
+    rf"[ \t\n;]*+(?:{ADDRESS}(?:,{BLANKS}[+~]?{ADDRESS})?+)?+{BLANKS}!?{BLANKS}"
+    rf"(?:[{{}}]|(?:[pdPDGghHxnNl=qQ]{BLANKS}\d*+|[sy]/{PART}/{PART}/[gpIi0-9]*+"
+    rf"|[sy](?P<mark>[|,#@:!_~;+%]){OTHER}(?P=mark){OTHER}(?P=mark)[gpIi0-9]*+"
+    rf"|[btT:]{BLANKS}\w*+|[aic][^\n]*+){BLANKS}(?=[;\n}}]|\Z)|\Z)"
+)
+
+
+def sed_is_harmless(script: str) -> bool:
+    """Whether a script of sed has only commands that are known to run nothing and to read no other file."""
+    at = 0
+    while at < len(script):
+        found = SED.match(script, at)
+        if found is None or found.end() == at:
+            return False
+        at = found.end()
+    return True
