@@ -137,3 +137,89 @@ def test_what_we_and_the_user_say_reaches_a_model_without_keys() -> None:
     )
     assert key not in repr(sent)
     assert repr(sent).count(redact.REDACTED) == 3
+
+
+ROWS = tuple(base64.b64encode(bytes([number] * 47 + [7])).decode() for number in range(3, 7))
+PEM = "\n".join(("-----BEGIN PRIVATE KEY-----", *ROWS, "Q2hlY2tz", "-----END PRIVATE KEY-----"))
+ACCOUNT = json.dumps(
+    {
+        "type": "service_account",
+        "project_id": "my-project-123456",
+        "private_key_id": "0a1b2c3d4e5f60718293a4b5c6d7e8f901234567",
+        "private_key": PEM,
+        "auth_uri": "https://accounts.google.com/o/oauth2/auth",
+    },
+    indent=2,
+)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["{}|", "{:6}\t", "{}:", "+", "file.pem-{}-", "  ", "> ", "+{}|"],
+    ids=repr,
+)
+@pytest.mark.parametrize("key", [PEM, PEM.replace("\n", "\\n"), PEM.replace("\n", "\r\n"), ACCOUNT])
+def test_a_key_of_several_lines_is_found_line_by_line(key: str, prefix: str) -> None:
+    rows = PEM.split("\n")
+    listed = "\n".join(f"{prefix.format(number)}{row}" for number, row in enumerate(rows, 1))
+    read = redact.redact(listed, [key])
+    assert not any(row in read for row in rows[1:-1])
+    assert read.count(redact.REDACTED) == len(rows) - 2
+    assert read.count("PRIVATE KEY") == 2
+
+
+def test_some_lines_of_a_key_are_found_alone_and_escaped() -> None:
+    for text in (ROWS[1], json.dumps(f"  {ROWS[1]}\n"), quote(ROWS[1], safe=""), ROWS[1].encode().hex()):
+        assert redact.REDACTED in redact.redact(f"4: {text}", [PEM])
+
+
+def test_what_any_text_has_is_no_key_even_if_a_key_of_several_lines_has_it() -> None:
+    text = (
+        'The "type" is "service_account", the "auth_uri" https://accounts.google.com/o/oauth2/auth, and my '
+        "-----BEGIN PRIVATE KEY----- is of my-project-123456 (AES-256-CBC)."
+    )
+    assert (
+        redact.redact(text, [PEM, ACCOUNT, f"Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,\n{PEM}"]) == text
+    )
+
+
+def test_the_words_of_a_key_of_one_line_are_no_keys() -> None:
+    assert redact.redact("a correct9horse 1", ["my correct9horse battery staple"]) == "a correct9horse 1"
+
+
+LONG = "sk-Test/Key+0123456789abcdefXYZ.a_b" * 2
+
+
+@pytest.mark.parametrize("size", range(8, len(LONG)))
+@pytest.mark.parametrize(
+    "encode", [str, lambda part: json.dumps(part)[1:-1], lambda part: quote(part, safe="")]
+)
+def test_a_part_of_a_key_is_a_key_where_something_was_left_out(
+    size: int, encode: Callable[[str], str]
+) -> None:
+    head, tail = encode(LONG)[:size], encode(LONG)[-size:]
+    texts = {
+        f"x = {head}… y": head,
+        f"line 3 is '{head}...' there": head,
+        f"x = {head} (… 1,234 or more characters of this message are left out …) {tail}.": head,
+        f"x …{tail} y": tail,
+        f"x (… more, left out here …) {tail} y": tail,
+        f"12|…{encode(LONG)[3 : size - 3]}…": encode(LONG)[3 : size - 3] if size >= 16 else "",
+    }
+    for text, part in texts.items():
+        read = redact.redact(text, [LONG])
+        assert not part or part not in read, text
+
+
+@pytest.mark.parametrize(
+    "text", ["sk-Test…", "sk-Test/Key and so on …", "… of sk-Test/Key", "wait … for … it"]
+)
+def test_what_begins_like_a_key_is_none(text: str) -> None:
+    assert redact.redact(text, [LONG]) == text
+
+
+def test_no_text_with_much_left_out_takes_long() -> None:
+    keys = [PEM, *(f"a{number}key-{number * 7919}" for number in range(30))]
+    for text in ("…", "…x", "…a1key-79", "...", "…" + "y" * 50, "a1key-79…"):
+        read = redact.redact(text * 20_000, keys)
+        assert "a1key-79…" not in read

@@ -17,7 +17,7 @@ from handrail.core.conversation.message import (
 )
 from handrail.core.conversation.pictures import CANNOT_SEE
 from handrail.core.conversation.todo import latest
-from handrail.core.ledger.report import Asked, QuestionEnd
+from handrail.core.ledger.report import Asked, CallEnded, CallStarted, QuestionEnd
 from handrail.ports import DENY, Question, Terms
 from handrail.testing import answer, call, lay_out
 
@@ -351,3 +351,49 @@ async def test_wrong_arguments_are_a_failure(bench: Bench, tool: str, arguments:
     bench.says(answer("", call(tool, **arguments)), answer("Done."))
     await bench.turn()
     assert [code for _, code in bench.results()] == ["bad-arguments"]
+
+
+@pytest.mark.parametrize("room", [0, 9, 18, 27, 40, 60, 333, 351, 370, 385])
+async def test_nothing_is_shortened_to_a_part_of_a_key(bench: Bench, room: int) -> None:
+    key = "sk-Test/Key+0123456789abcdefXYZ" * 2
+    bench.secrets, bench.approver.says = (key,), "deny"
+    row = f"value = {'p' * room}{key}{'q' * 300}"
+    lay_out(bench.root, {"long.py": f"def f():\n    x = 1\n{row}\n    return x\n".encode()})
+    calls = (
+        call("patch", path="long.py", old_string=row.replace(key, "WRONG"), new_string="y"),
+        call("search", pattern="value", path="long.py"),
+        call("search", pattern="qqq$", path="long.py"),
+        call("terminal", command=f"cat {'p' * room}{key}"),
+        call("terminal", command=f"unknown {'p' * room}{key}"),
+    )
+    bench.says(answer("", *calls), answer("Done."))
+    await bench.turn()
+    titles = [event.title for event in bench.events if isinstance(event, CallStarted)]
+    ends = [event.summary for event in bench.events if isinstance(event, CallEnded)]
+    details = [question.detail for question in bench.approver.asked]
+    assert all((titles, ends, details))
+    for text in (*bench.texts(), *titles, *ends, *details):
+        parts = [key[at : at + 12] for at in range(len(key) - 12)]
+        assert not any(part in text for part in parts), text
+
+
+async def test_no_line_of_a_key_is_shown(bench: Bench) -> None:
+    rows = ("MIIEvQIBADANBgkqhkiG9w0BAQEFAASC", "AAAABBBBCCCCDDDDEEEEFFFFGGGGHHHH")
+    key = "\n".join(("-----BEGIN PRIVATE KEY-----", *rows, "-----END PRIVATE KEY-----"))
+    bench.secrets = (key,)
+    lay_out(bench.root, {"conf.txt": f"x\n{key}\ny\n".encode()})
+    calls = (
+        call("read_file", path="conf.txt"),
+        call("read_file", path="conf.txt", start_line=4, end_line=4),
+        call("search", pattern="AAAABBBB|MIIE"),
+        *(
+            call("terminal", command=line)
+            for line in ("cat conf.txt", "cat -n conf.txt", "grep -n . conf.txt")
+        ),
+        call("patch", path="conf.txt", old_string=f"{rows[0]}\nBBBB{rows[1][4:]}", new_string="y"),
+    )
+    bench.says(answer("", *calls), answer("Done."))
+    await bench.turn()
+    assert len(bench.texts()) == len(calls)
+    for text in bench.texts():
+        assert not any(row in text for row in rows), text

@@ -18,6 +18,7 @@ from handrail.core.ledger.report import Asked, Event, QuestionEnd
 from handrail.core.policy import verdict
 from handrail.core.policy.grants import SAVES, Grant, Rights
 from handrail.core.policy.verdict import Allow, Ask, Block
+from handrail.core.results import redact
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, LEAVE, Kind, Ports, Question
 from handrail.values import dataclass, replace
 
@@ -162,7 +163,7 @@ class Approvals:
             diff = preview(await planner.plan(ready.action))
         return replace(
             self._question(ready, kind, ask.subject),
-            detail=ask.detail,
+            detail=redact.redact(ask.detail, self.ports.secrets()),
             choices=LEAVE if ask.lasts else (DENY, ALLOW),
             folder=request.places[0].path if request.command is not None else "",
             rules=tuple(sorted(grant.in_words(request.kind) for grant in ask.grants)) if ask.lasts else (),

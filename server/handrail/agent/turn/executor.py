@@ -38,7 +38,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.ledger import ledger
 from handrail.core.ledger.outcome import Mutation, Outcome
-from handrail.core.ledger.report import CallStarted, Event
+from handrail.core.ledger.report import Event
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.grants import Grant
 from handrail.core.policy.place import Place, PlaceKind
@@ -312,7 +312,7 @@ class Executor:
         return [*filter(None, ran), *await self._edit(edits, order)]
 
     def _note_start(self, ready: Ready) -> None:
-        self.observe(CallStarted(call=ready.call.id, tool=ready.call.name, title=ready.action.title))
+        self.observe(output.start_of(ready.call, ready.action.title, self.ports))
 
     async def _finish_call(self, work: Coroutine[object, object, None], asking: Asking) -> None:
         """Awaits *work*; when cancelled, the call that runs is finished, and no other begun or asked."""

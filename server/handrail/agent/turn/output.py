@@ -133,6 +133,11 @@ def failed_results(calls: Sequence[ToolCall], failure: Failure) -> dict[str, Too
     return {call.id: ToolResult(call=call.id, text=text, failure=failure) for call in calls}
 
 
+def start_of(call: ToolCall, title: str, ports: Ports) -> CallStarted:
+    """Returns the beginning of a call, without keys in its title."""
+    return CallStarted(call=call.id, tool=call.name, title=redact.redact(title, ports.secrets()))
+
+
 def unread(call: ToolCall) -> CallStarted:
     """Returns the beginning of a call that cannot be understood, so that people see what was called."""
     name = call.name[:LONGEST_NAME] or "a call without a name"

@@ -11,6 +11,10 @@ it, and for each of its characters the place where it comes from.
     joined    x=a2V5L1ZhbHVl=          holds base64 of the key
 
 Encodings of an encoding are not searched for, except for escapes.
+
+Of a key with several lines, each word is a key too, unless it could be in any text: a listing with line
+numbers has something between its lines. Where a text says that something was left out (`…`, `...`), a part of
+a key next to it counts as a key too: many texts are shortened before they come here.
 """
 
 from __future__ import annotations
@@ -18,8 +22,10 @@ from __future__ import annotations
 import base64
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 from handrail.core.policy.environment import LOGIN
@@ -43,6 +49,12 @@ BLANK = re.compile(r"\s+")
 BETWEEN_DIGITS = re.compile(r"(?:0x|[\s:,-])+", re.IGNORECASE)
 URL_ALPHABET = str.maketrans("-_", "+/")
 DIGITS = str.maketrans("ABCDEF", "abcdef", ":,-")
+# A word as any text has it, such as `service_account` or `AES-256`; a key's other words belong to the secret.
+COMMON = re.compile(r"(?:(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15})[0-9]{0,6}[-_./:@,=?&]+)*")
+AROUND_WORD = "\"'`,;()[]{}<>"
+LEFT_OUT = re.compile(r"…|\.\.\.")
+BESIDE = re.compile(r"[\"'’)\s]{0,3}(?:…|\.\.\.)|\s?\(…")  # after what was cut off
+BESIDE_CHARS = 6
 Span = tuple[int, int]
 HELD = 16  # times the longest key: what may be held back of a text that is not all there yet
 
@@ -139,7 +151,7 @@ def _join(text: str) -> str:
 @lru_cache(maxsize=16)
 def _views(secrets: tuple[str, ...]) -> tuple[View, ...]:
     """The views of a text in which *secrets* are looked for; none if there are none."""
-    known = {secret for secret in secrets if secret}
+    known = {part for secret in secrets if secret for part in (secret, *_parts(secret))}
     if not known:
         return ()
     raw = [each.encode("utf-8", "surrogateescape") for each in known if len(each) >= SHORTEST_CHARS]
@@ -149,6 +161,15 @@ def _views(secrets: tuple[str, ...]) -> tuple[View, ...]:
         View(_longest_first(core for each in raw for core in _base64_cores(each)), BLANK, URL_ALPHABET),
         View(_longest_first(each.hex() for each in raw), BETWEEN_DIGITS, DIGITS),
     )
+
+
+def _parts(secret: str) -> Iterator[str]:
+    """Yields the words of a key that has several lines, without those that may be in any text."""
+    for text in (secret, _without_escapes(secret)):
+        words = text.split() if "\n" in text.strip() else ()
+        for word in (word.strip(AROUND_WORD) for word in words):
+            if len(word) >= SHORTEST_CHARS and not COMMON.fullmatch(f"{word}."):
+                yield word
 
 
 def _longest_first(keys: Iterable[str]) -> tuple[str, ...]:
@@ -234,10 +255,12 @@ def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
     for view in views:
         shown = view.show(text if view.of_text else meant, unspaced)
         present = [key for key in view.keys if key in shown]
+        found = list(_find_cut_keys(shown, view.keys))
         if present:
-            reading = view.read(_plain_reading(text) if view.of_text else _unescape(text))
             pattern = re.compile("|".join(map(re.escape, present)))
-            found = (each.span() for each in pattern.finditer(reading.text))
+            found += [each.span() for each in pattern.finditer(shown)]
+        if found:
+            reading = view.read(_plain_reading(text) if view.of_text else _unescape(text))
             spans += [(reading.starts[start], reading.ends[end - 1]) for start, end in found]
     joined: list[Span] = []
     for start, end in sorted(spans):
@@ -246,6 +269,54 @@ def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
         else:
             joined.append((start, end))
     return joined
+
+
+def _find_cut_keys(text: str, keys: Sequence[str]) -> Iterator[Span]:
+    """Yields the spans of parts of *keys* next to which *text* says that something was left out."""
+    cuts = [found.span() for found in LEFT_OUT.finditer(text)] if "…" in text or "..." in text else []
+    if not cuts:
+        return
+    for key in keys:
+        if len(key) > SHORTEST_CHARS:
+            yield from _find_beginnings(text, key)
+            yield from _find_ends(text, key)
+    every_key, between = "\0".join(keys), [(start, end) for (_, start), (end, _) in pairwise(cuts)]
+    parts = {part for start, end in between if len(part := _bare(text[start:end])) >= SHORTEST_CHARS}
+    cut = {part for part in parts if part in every_key}
+    for start, end in between if cut else ():
+        if (part := _bare(text[start:end])) in cut:
+            at = text.index(part, start)
+            yield at, at + len(part)
+
+
+def _bare(text: str) -> str:
+    """Returns *text* without what may be between it and the marks around it."""
+    return text.strip(" )(\"'")
+
+
+def _find_beginnings(text: str, key: str) -> Iterator[Span]:
+    """Yields the spans of beginnings of *key* that were cut off."""
+    head, at = key[:SHORTEST_CHARS], -1
+    while (at := text.find(head, at + 1)) >= 0:
+        size = bisect_left(range(len(key)), True, key=lambda size: not text.startswith(key[: size + 1], at))
+        # A key may have dots itself, which are not told from those that follow it.
+        if any(BESIDE.match(text, at + size - dots) for dots in range(3)):
+            yield at, at + size
+
+
+def _find_ends(text: str, key: str) -> Iterator[Span]:
+    """Yields the spans of ends of *key* whose beginning was cut off."""
+    tail, at = key[-SHORTEST_CHARS:], -1
+    while (at := text.find(tail, at + 1)) >= 0:
+        end = at + len(tail)
+        size = bisect_left(
+            range(len(key)), True, key=lambda size: not text.endswith(key[-size - 1 :], 0, end)
+        )
+        for start in range(end - size, end - size + 3):
+            before = text[max(start - BESIDE_CHARS, 0) : start].rstrip(" )\"'‘\n")
+            if before.endswith(("…", "...")):
+                yield end - size, end
+                break
 
 
 def _replace(text: str, spans: Sequence[Span]) -> str:
