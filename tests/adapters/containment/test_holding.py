@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import resource
+import shutil
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from contextlib import ExitStack, suppress
@@ -27,6 +30,7 @@ from handrail.adapters.workspace.protected import kind_of
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.shell import End, Run, RunResult
+from handrail.testing.texts import Json
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 WORK = Contained(profile=Profile.WORK)
@@ -50,6 +54,41 @@ line = "setsid sh -c 'echo $$ > inner; exec sleep 1000' & sleep 1000"
 run = Run(line=line, folder=uri_of(root), timeout_s=1000, contained=Contained(profile=Profile.WORK))
 asyncio.run(Processes(os.environ, lambda: (root,), held).run(run, asyncio.Event(), print))
 """
+
+
+# Runs command lines one after another, with the rights that an ordinary user has to files.
+LINES = """
+import asyncio, json, os, sys
+from pathlib import Path
+from handrail.adapters.commands.process import Processes
+from handrail.adapters.containment import containment
+from handrail.adapters.containment.containment import Containment
+from handrail.adapters.files.files import uri_of
+from handrail.adapters.workspace.protected import kind_of
+from handrail.core.failure import Failure
+from handrail.core.policy.containment import Contained, Profile
+from handrail.core.policy.shell import Run
+root, state = map(Path, sys.argv[1:3])
+if sys.argv[3] == "Landlock":
+    containment.find = lambda *_: (None, "not here")
+held = Containment(environ=os.environ, roots=lambda: (root,), kind_of=kind_of, state=lambda: state)
+processes, told = Processes(os.environ, lambda: (root,), held), []
+for line, opened in json.loads(sys.argv[4]):
+    contained = Contained(profile=Profile.WORK, opened=tuple(uri_of(root / name) for name in opened))
+    run = Run(line=line, folder=uri_of(root), timeout_s=30, contained=contained)
+    ran = asyncio.run(processes.run(run, asyncio.Event(), lambda _: None))
+    failed = isinstance(ran, Failure)
+    told.append({
+        "output": ran.message if failed else ran.output,
+        "failed": failed,
+        "appeared": [] if failed else [each.uri.removeprefix(uri_of(root)) for each in ran.appeared],
+        "reopened": [] if failed else [uri.removeprefix(uri_of(root)) for uri in ran.reopened],
+        "unsearched": "" if failed else ran.unsearched,
+    })
+held.close()
+print(json.dumps(told))
+"""
+ORDINARY = ("setpriv", "--bounding-set=-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
 
 
 @pytest.fixture(
@@ -114,6 +153,77 @@ async def test_a_file_saved_over_one_that_is_hidden_ends_the_command(root: Path,
     held.close()
     assert isinstance(found, RunResult)
     assert (found.end, found.output, found.uncovered) == (End.UNCOVERED, "", str(root / name))
+
+
+def ran_in_order(root: Path, by: str, *lines: str | tuple[str, str]) -> list[Json]:
+    """What became of command lines, each perhaps with a path that is opened for it."""
+    if ORDINARY and shutil.which(ORDINARY[0]) is None:
+        pytest.skip("this machine cannot start a program with fewer rights than root")
+    given = json.dumps([(each, []) if isinstance(each, str) else (each[0], [each[1]]) for each in lines])
+    command = [*ORDINARY, sys.executable, "-c", LINES, root, root.parent / "state", by, given]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return list(json.loads(done.stdout))
+
+
+def test_a_folder_that_a_command_closes_is_opened_and_searched_again(root: Path, by: str) -> None:
+    cases = [(name, mode) for name in ("sub", "sub/deep", ".") for mode in ("311", "000", "644")]
+    (root / "sub/deep").mkdir(parents=True)
+    for at in (root, root / "sub", root / "sub/deep"):
+        (at / ".env").write_text("CANARY")
+        (at / "AGENTS.md").write_text("rules\n")
+    line = "m=; for d in . sub sub/deep; do cat $d/${m}.env; echo obey > $d/AGENTS.md; done"
+    lines = [each for name, mode in cases for each in (f"chmod {mode} {name}", f"chmod 755 {name}; {line}")]
+    ran = ran_in_order(root, by, *lines)
+    reopened = [["" if name == "." else f"/{name}"] for name, _ in cases]
+    assert [each["reopened"] for each in ran[::2]] == reopened
+    assert [each["appeared"] for each in ran] == [[]] * len(ran)
+    assert not [each for each in ran if "CANARY" in each["output"]]
+    assert all(each["output"].count("denied") >= 3 for each in ran[1::2])
+    assert [(root / at / "AGENTS.md").read_text() for at in (".", "sub", "sub/deep")] == ["rules\n"] * 3
+
+
+def test_what_a_command_makes_in_a_folder_and_closes_is_found(root: Path, by: str) -> None:
+    line = "m=; mkdir -p q/r q/${m}.vscode; echo x > q/r/${m}AGENTS.md; chmod MODE q/r q"
+    for made in ran_in_order(root, by, *(line.replace("MODE", mode) for mode in ("311", "000", "644"))):
+        assert made["appeared"] == ["/q/.vscode", "/q/r/AGENTS.md"]
+        assert made["reopened"] == ["/q", "/q/r"]
+
+
+@pytest.mark.parametrize("mode", [0o311, 0o644])
+def test_a_folder_that_the_user_has_closed_is_hidden_as_a_whole(root: Path, by: str, mode: int) -> None:
+    (root / "sub/in").mkdir(parents=True)
+    (root / "sub/in/.env").write_text("CANARY")
+    (root / "sub").chmod(mode)
+    read = "cat sub/in/${m}.env; ln -s sub/in link; cat link/${m}.env"
+    line = f"m=; chmod 755 sub; {read}; mv sub sub2; echo made > a"
+    looked, wanted = ran_in_order(root, by, line, ("chmod 755 sub; cat sub/in/.env", "sub/in"))
+    assert "CANARY" not in looked["output"]
+    assert (looked["reopened"], looked["appeared"]) == ([], [])
+    assert wanted["failed"]
+    assert "cannot list" in wanted["output"]
+    assert stat.S_IMODE((root / "sub").stat().st_mode) == mode
+    assert (root / "a").read_text() == "made\n"
+
+
+def test_a_workspace_that_cannot_be_listed_contains_nothing(root: Path, by: str) -> None:
+    (root / ".env").write_text("CANARY")
+    root.chmod(0o311)
+    (looked,) = ran_in_order(root, by, "m=; cat ${m}.env")
+    root.chmod(0o755)
+    assert looked["failed"]
+    assert "cannot be searched: permission is denied" in looked["output"]
+
+
+def test_a_path_that_is_too_long_to_be_searched_hides_nothing(root: Path, by: str) -> None:
+    (root / "sub").mkdir()
+    (root / "sub/.env").write_text("CANARY")
+    name = "d" * 250
+    down = f"for i in $(seq 17); do mkdir -p {name}; cd {name}; done"
+    moved, after = ran_in_order(
+        root, by, f"top=$PWD; mv sub sub2; {down}; mv $top/sub2 .", f"m=; {down}; cat sub2/${{m}}.env"
+    )
+    assert moved["unsearched"] or by == "Landlock"  # there, what holds a hidden file cannot be moved
+    assert "CANARY" not in after["output"]
 
 
 @pytest.mark.usefixtures("by")

@@ -196,7 +196,12 @@ class Processes:
         layers = tuple((uri_of(Path(layer.folder)), layer.upper) for layer in holding.changed_layers())
         taken = self._containment.take_away(holding)
         return replace(
-            ran, layers=layers, appeared=taken.appeared, left=taken.left, unsearched=taken.unsearched
+            ran,
+            layers=layers,
+            appeared=taken.appeared,
+            left=taken.left,
+            reopened=tuple(dict.fromkeys(uri_of(Path(path)) for path in holding.reopened)),
+            unsearched=taken.unsearched,
         )
 
     def _environments(

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from handrail.adapters.containment import landlock
-from handrail.adapters.containment.ground import INSTALLED, Kind, Marked, TooLargeError, WorkspaceScan
+from handrail.adapters.containment.ground import INSTALLED, CannotSearchError, Kind, Marked, WorkspaceScan
 from handrail.adapters.containment.holding import Holding, git_runs, is_installed, pin, remember_marked
 from handrail.adapters.containment.landlock import Landlock
 from handrail.adapters.containment.probe import Bubblewrap, find, hidden_file
@@ -23,6 +23,7 @@ from handrail.adapters.containment.profile import (
     TooManyError,
     View,
     is_cache,
+    is_in,
     make_arguments,
 )
 from handrail.adapters.containment.quarantine import MovedFiles, Quarantine, show_contents
@@ -182,8 +183,8 @@ class Containment:
             if isinstance(found, Landlock):
                 return self._hold_by_landlock(contained, found, roots, is_work=works)
             return self._hold_by_bubblewrap(contained, found, roots, is_work=works)
-        except TooLargeError as error:
-            raise CannotContainError("the workspace has too many folders to search") from error
+        except CannotSearchError as error:
+            raise CannotContainError(str(error)) from error
         except TooManyError as error:
             raise CannotContainError(
                 f"more than {LIMIT_MOUNTS} files and folders would have to be hidden or protected"
@@ -260,7 +261,10 @@ class Containment:
         return self._watch(held, contained, marked) if is_work else held
 
     def _view(self, contained: Contained, marked: Sequence[Marked], roots: Sequence[str]) -> View:
-        """Returns what a command sees, without what is made for it alone."""
+        """Returns what a command sees, without what is made for it alone. Raises CannotSearchError."""
+        closed = [each.path for each in marked if each.kind is Kind.CLOSED]
+        if path := next((path for path in _real(contained.opened) if is_in(path, closed)), ""):
+            raise CannotSearchError(f"handrail cannot list {path}, or a folder that it is in")
         works = contained.profile is Profile.WORK
         repositories = _repositories(marked, roots)
         installs = works and Need.NETWORK in contained.needs
@@ -290,7 +294,7 @@ class Containment:
             return MovedFiles()
         links = holding.before.links
         try:
-            marked = self._ground.marked_paths(self.roots())
+            marked = self._ground.marked_paths(self.roots(), holding.open_closed)
             left = [Path(each.path) for each in marked if is_over and holding.is_left(each)]
             new = [each for each in marked if holding.is_new(each)]
             new = [each for each in new if self._allowed.get(each.path, 0) <= holding.number]
@@ -298,8 +302,8 @@ class Containment:
             taken = sorted(each.path for each in new if holding.is_taken(each))
             paths = [Path(path) for path in (*taken, *holding.new_git_runs()) if os.path.lexists(path)]
             folder = self._taken_away.folder() if paths or left else Path()
-        except TooLargeError:
-            return MovedFiles(unsearched="the workspace has too many folders to search")
+        except CannotSearchError as error:
+            return MovedFiles(unsearched=str(error))
         except (OSError, CheckpointError) as error:
             return MovedFiles(unsearched=f"the state folder cannot be used: {in_words(error)}")
         away = [self._taken_away.take(path, folder, links.get(os.fspath(path))) for path in paths]

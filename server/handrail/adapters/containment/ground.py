@@ -4,6 +4,9 @@ Find what contained commands must not see or change in the workspace folders.
 A folder is read again only if its modification time has changed, as it does when something appears in it or
 is renamed. A folder that changed just before it was read may change again within the same tick of the file
 system's clock, so it is read again the next time.
+
+A folder that cannot be listed is hidden as a whole: a command that guesses the names in it could read the
+files, and the folder's owner can open it.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
+from handrail.adapters.files.failure import reason
 from handrail.values import dataclass, field
 
 LIMIT_FOLDERS = 100_000
@@ -35,10 +39,11 @@ class Kind(Enum):
     SPECIAL = "special"  # a socket or FIFO: behind it may be a program with all rights
     OWN = "own"  # ours: hidden, and made by us at any time
     LINK = "link"  # a link by a name that would be hidden or kept; nothing can lie over it
+    CLOSED = "closed"  # a folder that cannot be listed: nobody knows what is in it
 
 
-class TooLargeError(Exception):
-    """There are more folders than can be looked at before a command."""
+class CannotSearchError(Exception):
+    """The workspace cannot be searched; the text says why, for people."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,33 +83,52 @@ class WorkspaceScan:
     _known: dict[str, _Folder] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def marked_paths(self, roots: Sequence[Path]) -> list[Marked]:
-        """All paths below *roots* but the open ones. Raises TooLargeError."""
+    def marked_paths(self, roots: Sequence[Path], opens: Callable[[str], bool] | None = None) -> list[Marked]:
+        """
+        All paths below *roots* but the open ones. Raises CannotSearchError.
+
+        Args:
+            opens: Opens a folder that cannot be listed, if that is right, and returns whether it did.
+        """
         with self._lock:
             seen: dict[str, _Folder] = {}
-            found = [each for root in roots for each in self._walk(os.path.realpath(root), seen)]
+            found = [each for root in roots for each in self._walk(os.path.realpath(root), seen, opens)]
             self._known = seen
             return [*found, *_other_names(found, seen)]
 
-    def _walk(self, root: str, seen: dict[str, _Folder]) -> Iterator[Marked]:
+    def _walk(
+        self, root: str, seen: dict[str, _Folder], opens: Callable[[str], bool] | None
+    ) -> Iterator[Marked]:
         waiting = [root]
         while waiting:
             at = waiting.pop()
             if at in seen:
                 continue
             if len(seen) >= LIMIT_FOLDERS:
-                raise TooLargeError
+                raise CannotSearchError("the workspace has too many folders to search")
             try:
-                folder = self._folder(at, root)
-            except OSError:  # then a command cannot look into it either, unless it is root's
+                folder = self._opened_folder(at, root, opens)
+            except (FileNotFoundError, NotADirectoryError):  # it is gone
+                continue
+            except OSError as error:
+                if _is_to_hide(at, root, error):
+                    yield Marked(at, Kind.CLOSED, is_folder=True)
                 continue
             seen[at] = folder
             yield from folder.marked
             if os.path.basename(at) not in INSTALLED:
                 waiting += folder.folders
 
+    def _opened_folder(self, at: str, root: str, opens: Callable[[str], bool] | None) -> _Folder:
+        try:
+            return self._folder(at, root)
+        except PermissionError:
+            if opens is None or not opens(at):
+                raise
+        return self._folder(at, root)
+
     def _folder(self, at: str, root: str) -> _Folder:
-        status = os.stat(at)
+        status = os.stat(os.path.join(at, "."))  # refused too if only the names in it can be read
         modified = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
         known = self._known.get(at)
         if known is not None and known.modified == modified and known.is_sure:
@@ -127,6 +151,15 @@ class WorkspaceScan:
         if not is_folder and not entry.is_symlink() and not entry.is_file(follow_symlinks=False):
             return Kind.SPECIAL
         return self.kind_of(Path(entry.path[len(root) + 1 :]))
+
+
+def _is_to_hide(folder: str, root: str, error: OSError) -> bool:
+    """Whether a command could look into a folder that we cannot list. Raises CannotSearchError."""
+    if not isinstance(error, PermissionError) or folder == root:
+        raise CannotSearchError(f"{folder} cannot be searched: {reason(error)[0]}") from error
+    status = _stat(folder)
+    is_ours = status is not None and status.st_uid == os.geteuid()
+    return is_ours or os.access(folder, os.X_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _marks_for(entry: os.DirEntry[str], kind: Kind, *, is_folder: bool, root: str) -> Iterator[Marked]:

@@ -20,7 +20,7 @@ LIMIT_PINS = 200  # files that are held open for one command
 # Forks without end are ended with the command, and the machine can be worked with until then.
 BOUNDED = f'{{ ulimit -u {LIMIT_PROCESSES} || ulimit -p {LIMIT_PROCESSES}; }} 2>/dev/null; exec "$@"'
 Identity = tuple[int, int]
-NEVER_TAKEN = frozenset({Kind.SPECIAL, Kind.OWN})
+NEVER_TAKEN = frozenset({Kind.SPECIAL, Kind.OWN, Kind.CLOSED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,13 @@ class Before:
         files: The files and folders themselves, wherever they are by now, and where links led. A command
             cannot change them in their places.
         links: The links by their paths.
+        closed: The folders that could not be listed.
     """
 
     paths: Mapping[str, Identity | None]
     files: Mapping[Identity, str]
     links: Mapping[str, str]
+    closed: frozenset[Identity] = frozenset()
 
     def has(self, each: Marked) -> bool:
         """Whether what is there now was there, or was put there by someone who could do more."""
@@ -58,6 +60,7 @@ class Holding:
         mounted: The files over which others are mounted, by their identity.
         pins: Closes what is open for the command.
         replaced: The paths of the mounted files that were found replaced.
+        reopened: The folders that the command closed and that were opened again.
         layers: The folders that are changed only in layers.
         folder: Its own files on disk.
         scratch: The files on disk that all commands share, if it may write there.
@@ -79,6 +82,7 @@ class Holding:
     mounted: Mapping[str, Identity] = field(default_factory=dict)
     pins: ExitStack = field(default_factory=ExitStack)
     replaced: list[str] = field(default_factory=list)
+    reopened: list[str] = field(default_factory=list)
     layers: tuple[Layer, ...] = ()
     folder: Path | None = None
     scratch: Path | None = None
@@ -128,6 +132,25 @@ class Holding:
             return False
         return not self.before.has(each)
 
+    def open_closed(self, path: str) -> bool:
+        """
+        Opens a folder that the command has closed, so that it can be searched; returns whether it did.
+
+        Raises OSError.
+        """
+        if self.before is None or _identity(path) in self.before.closed:
+            return False
+        folder = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            status = os.fstat(folder)
+            if status.st_uid != os.geteuid():
+                return False
+            os.chmod(f"/proc/self/fd/{folder}", stat.S_IMODE(status.st_mode) | stat.S_IRWXU)
+        finally:
+            os.close(folder)
+        self.reopened.append(path)
+        return True
+
     def is_left(self, each: Marked) -> bool:
         """Whether it is a pipe or socket that the command has made, and that no program has open."""
         if self.before is None or each.kind is not Kind.SPECIAL or self.before.has(each):
@@ -158,6 +181,11 @@ def remember_marked(marked: Iterable[Marked]) -> Before:
         paths={each.path: _identity(os.path.dirname(each.path)) for each in named},
         files=targets,
         links={each.path: _target(each) for each in all_of_them if each.kind is Kind.LINK},
+        closed=frozenset(
+            now
+            for each in all_of_them
+            if each.kind is Kind.CLOSED and (now := _identity(each.path)) is not None
+        ),
     )
 
 

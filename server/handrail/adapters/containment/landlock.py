@@ -307,7 +307,7 @@ def allowed_paths(view: View) -> list[tuple[str, int]]:
 
 
 def _is_hidden(kind: Kind) -> bool:
-    return kind in {Kind.SECRET, Kind.ASKED, Kind.SPECIAL, Kind.OWN}
+    return kind in {Kind.SECRET, Kind.ASKED, Kind.SPECIAL, Kind.OWN, Kind.CLOSED}
 
 
 def _ancestors(path: str, top: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ ALONE = (
     *("--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-pid", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL", "--disable-userns", "--new-session", "--die-with-parent"),
 )
-HIDDEN_IN_LAYERS = frozenset({Kind.SECRET, Kind.SPECIAL, Kind.OWN})
+HIDDEN_IN_LAYERS = frozenset({Kind.SECRET, Kind.SPECIAL, Kind.OWN, Kind.CLOSED})
 GIT_RUNS = ("hooks", "config", "config.worktree", "info/attributes", "modules")  # not even after a yes
 
 # Made anew by what made them, so that nothing is lost with them.
@@ -167,7 +167,7 @@ def _roots(view: View) -> Iterator[str]:
     for repository in view.repositories:
         yield from ("--bind" if Need.REPOSITORY in view.needs else "--ro-bind", repository, repository)
     for path, copy in view.copies.items():
-        if _is_in(path, view.roots):
+        if is_in(path, view.roots):
             yield from ("--ro-bind", copy, path)
     for layer in view.layers:
         yield from ("--overlay-src", layer.folder, "--overlay", layer.upper, layer.work, layer.folder)
@@ -179,7 +179,7 @@ def _workspace_mounts(view: View, mounted: list[str]) -> Iterator[str]:
     count = len(layered)
     # A folder comes before what is in it. To open a folder opens nothing that is hidden in it.
     for each in sorted(view.marked, key=lambda marked: marked.path):
-        is_layered = _is_in(each.path, layered)
+        is_layered = is_in(each.path, layered)
         if (
             each.kind is Kind.LINK
             or each.path in view.opened
@@ -192,11 +192,11 @@ def _workspace_mounts(view: View, mounted: list[str]) -> Iterator[str]:
             if not is_layered:
                 mounted.append(each.path)
     for path in view.kept if view.is_writable else ():
-        if not _is_in(path, (*layered, *view.opened)):
+        if not is_in(path, (*layered, *view.opened)):
             yield from ("--ro-bind-try", path, path)
             count += 1
     for path in view.opened:
-        if not _is_in(path, view.roots):
+        if not is_in(path, view.roots):
             yield from _bind(path, view)
     if count > LIMIT_MOUNTS:
         raise TooManyError
@@ -209,7 +209,7 @@ def _bind(path: str, view: View) -> Iterator[str]:
 
 def _mount(each: Marked, view: View) -> Iterator[str]:
     path = each.path
-    opened = [inner for inner in view.opened if _is_in(inner, [path])]
+    opened = [inner for inner in view.opened if is_in(inner, [path])]
     if each.kind is Kind.KEPT and Need.REPOSITORY in view.needs:
         for name in GIT_RUNS:
             if os.path.lexists(inner := os.path.join(path, name)):
@@ -228,7 +228,8 @@ def _mount(each: Marked, view: View) -> Iterator[str]:
         yield from ("--ro-bind", view.hidden, path)
 
 
-def _is_in(path: str, folders: Iterable[str]) -> bool:
+def is_in(path: str, folders: Iterable[str]) -> bool:
+    """Whether *path* is one of *folders*, or in one of them."""
     return any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders)
 
 

@@ -158,6 +158,7 @@ class CommandReport:
         layers: What it changed only in layers; see `RunResult`.
         appeared: What has appeared and was taken away; see `RunResult`.
         left: The pipes and sockets that it left; see `RunResult`.
+        reopened: The folders that were opened again; see `RunResult`.
         unsearched: Why it is not known what has appeared; see `RunResult`.
         withheld: Whether what it printed must not be read: it may have seen what it must not.
     """
@@ -167,6 +168,7 @@ class CommandReport:
     layers: tuple[tuple[str, str], ...] = ()
     appeared: tuple[Appeared, ...] = ()
     left: tuple[str, ...] = ()
+    reopened: tuple[str, ...] = ()
     unsearched: str = ""
     withheld: bool = False
 

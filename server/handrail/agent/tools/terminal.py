@@ -89,9 +89,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
             return ran
         longest_s = timeout_s if is_background else max(ports.terms.timeout_s, ports.terms.longest_s)
         shown = _show(ran, (timeout_s, longest_s), console)
-        return replace(
-            shown, layers=ran.layers, appeared=ran.appeared, left=ran.left, unsearched=ran.unsearched
-        )
+        return _with_effects(shown, ran)
 
     first = line.strip().partition("\n")[0]
     runs = "Run in the background" if is_background else "Run"
@@ -105,6 +103,18 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         opened=opened,
         reason=why or "",
         is_background=is_background,
+    )
+
+
+def _with_effects(shown: CommandReport, ran: RunResult) -> CommandReport:
+    """Adds what the command wrote other than plain changes of files."""
+    return replace(
+        shown,
+        layers=ran.layers,
+        appeared=ran.appeared,
+        left=ran.left,
+        reopened=ran.reopened,
+        unsearched=ran.unsearched,
     )
 
 

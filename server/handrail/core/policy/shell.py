@@ -145,6 +145,7 @@ class RunResult:
         layers: The folders that were changed only in a layer: the URI of each, and where the layer is.
         appeared: Paths that appeared while it ran, and must not be there before the user has said yes.
         left: The URIs of pipes and sockets that it left, which were moved away, since nothing uses them.
+        reopened: The URIs of folders that it closed to its own user, and that were opened again.
         unsearched: Why it is not known what has appeared; empty if it is.
         uncovered: The path of a file that was hidden or kept, and was replaced while it ran.
     """
@@ -156,6 +157,7 @@ class RunResult:
     layers: tuple[tuple[str, str], ...] = ()
     appeared: tuple[Appeared, ...] = ()
     left: tuple[str, ...] = ()
+    reopened: tuple[str, ...] = ()
     unsearched: str = ""
     uncovered: str = ""
 

@@ -93,6 +93,13 @@ def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]
             else ("This pipe or socket was", "it")
         )
         notes.append(f"{were} moved away, because no program uses {them} any longer: {paths}.")
+    if printed.reopened:
+        paths = ", ".join(_path(uri, ports) for uri in printed.reopened)
+        these, they = ("these folders", "they") if printed.reopened[1:] else ("this folder", "it")
+        notes.append(
+            f"The command had closed {these}, so that {they} could not be listed. handrail gave the owner "
+            f"access again (u+rwx), to look for files that run later: {paths}."
+        )
     for note in notes:
         console.notice(note, True)
     return notes
