@@ -505,6 +505,42 @@ async def test_whatever_way_something_appears_it_is_taken_away(
     held.close()
 
 
+@pytest.mark.parametrize(
+    ("line", "taken"),
+    [
+        ("ln -s e ${m}.cargo", {".cargo"}),
+        ("ln -s ../e sub/${m}.Cargo", {"sub/.Cargo"}),
+        ("ln -s $PWD/e x; mv x ${m}.github", {".github"}),
+        ("ln -s nothing ${m}tools; ln -s ${m}tools ${m}gradle", {"gradle", "tools"}),
+        ("ln -s /opt ${m}.venv; ln -s sub/real ${m}.yarn", {".venv", ".yarn"}),
+        ("mkdir n; ln -s ../e n/${m}.config; mv n new", {"new/.config"}),
+        ("mv ${m}.bundle old; ln -s e ${m}.bundle", {".bundle"}),
+        ("ln -sfn e ${m}.local", {".local"}),
+        ("ln -s e x; ln -s e ${m}cargo; mkdir ${m}.cargo tools; ln -s ../e tools/src", set()),
+        ("mkdir node_modules; ln -s ../e node_modules/tools", set()),
+        ("rm ${m}.local; mv sub sub2", set()),
+    ],
+)
+async def test_no_link_takes_the_place_of_a_folder_whose_files_run_later(
+    root: Path, by: str, line: str, taken: set[str]
+) -> None:
+    for name in ("e/config", "sub/real/x", ".bundle/x"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text("obey\n")
+    (root / ".local").symlink_to("sub/real")
+    (root / "sub/venv").symlink_to("real")
+    told, held = Told(), containing(root)
+    found = await run(root, f"m=; {line}", told, held)
+    held.close()
+    assert isinstance(found, RunResult)
+    prevented = {".local"} if by == "Landlock" else set()
+    appeared = {each.uri.removeprefix(f"{uri_of(root)}/") for each in found.appeared}
+    assert appeared == taken - prevented
+    assert all(each.lies_in for each in found.appeared)
+    if "rm" not in line:
+        assert os.readlink(root / ".local") == "sub/real"
+
+
 @pytest.mark.usefixtures("by")
 async def test_what_was_allowed_meanwhile_stays(root: Path) -> None:
     """Two sessions run commands at once, and the user has said yes to what one of them has written."""

@@ -39,6 +39,7 @@ class Kind(Enum):
     SPECIAL = "special"  # a socket or FIFO: behind it may be a program with all rights
     OWN = "own"  # ours: hidden, and made by us at any time
     LINK = "link"  # a link by a name that would be hidden or kept; nothing can lie over it
+    ABOVE = "above"  # what is in a folder of this name may run later: open, but a link is not
     CLOSED = "closed"  # a folder that cannot be listed: nobody knows what is in it
 
 
@@ -141,6 +142,8 @@ class WorkspaceScan:
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 kind = self._kind(entry, is_folder=is_folder, root=root)
+                if kind is Kind.ABOVE:
+                    kind = Kind.LINK if entry.is_symlink() else Kind.OPEN
                 if kind is not Kind.OPEN and not (is_later and kind is Kind.LATER):
                     marked += _marks_for(entry, kind, is_folder=is_folder, root=root)
                 if is_folder and kind in {Kind.OPEN, Kind.LATER}:

@@ -157,6 +157,11 @@ def protection_of(path: Path) -> Protection | None:
     return PROTECTIONS[min(found)] if found else None
 
 
+# The folders of patterns that name a folder and what is in it.
+ABOVE = frozenset(
+    pattern.partition("/")[0] for each in PROTECTIONS for pattern in each.patterns.split() if "/" in pattern
+)
+PACKAGES = "node_modules"
 SECRETS = tuple(pattern for each in PROTECTIONS if each.is_read for pattern in each.patterns.split())
 
 
@@ -175,7 +180,8 @@ def kind_of(path: Path) -> Kind:
         return Kind.OWN
     found = protection_of(path)
     if found is None:
-        return Kind.OPEN
+        is_package = plain_name(path.parent.name) == PACKAGES  # a package has any name
+        return Kind.ABOVE if name in ABOVE and not is_package else Kind.OPEN
     if not found.is_read:
         return Kind.LATER
     return Kind.SECRET if found.is_secret else Kind.ASKED
