@@ -15,10 +15,15 @@ from handrail.core.documents.index import plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
 from handrail.core.matching.indent import leading_blanks
+from handrail.core.matching.spacing import TOKEN
 from handrail.core.patches.hunk import Hunk
 
 # `else:`, `except ValueError:`, `public:`: part of the block around it.
 LABEL = re.compile(r"(?:\w+|(?:elif|else|except|catch|case|when|public|private|protected)\b.*):$")
+DEFINITION = re.compile(r"\s*(?:[\w()]+\s+)*(?:def|fn|fun|func|function|sub|class)\b", re.IGNORECASE)
+OPENS_BOTH = re.compile(r"[(,\[]\s*\{\s*$")  # an object, or parameters taken apart, and not a block
+COMMENT = re.compile(r"\s(?:#|//).*")
+LIMIT_HEADER_ROWS = 200  # in which the brackets of a header are closed
 LIMIT_HEADERS = 20  # equal headers above a place that are asked whether they hold it, nearest first
 
 
@@ -65,6 +70,64 @@ def _holds(rows: Sequence[str], headers: Sequence[int], line: int) -> bool:
         header >= line or (_scope_end(rows, header, line + 1) > line)
         for header in reversed(headers[-LIMIT_HEADERS:])
     )
+
+
+def header_end(rows: Sequence[str], line: int, *, is_listed: bool) -> int | None:
+    """
+    Returns the last line of the header of a block that begins at *line*; None if its end is not clear.
+
+    A header has several rows if it goes on in brackets or behind a backslash until a row opens the block, or
+    if the brace that opens the block has a row to itself. Brackets of other rows, such as those of a list,
+    open no block.
+
+    Args:
+        rows: The document's rows.
+        line: The first line of the header.
+        is_listed: Whether what is to be put in belongs to a list in brackets, the header's own too.
+    """
+    row, end = rows[line].rstrip(), line
+    if row.endswith("\\"):
+        end = next((at for at in range(line, len(rows)) if not rows[at].rstrip().endswith("\\")), line)
+        return end if _opens_body(rows, end) else line
+    if _open_brackets(row) and (not row.endswith("{") or OPENS_BOTH.search(row)):
+        if is_listed:
+            return line
+        is_definition = DEFINITION.match(row) is not None
+        closed = _closing_row(rows, line)
+        if closed is not None and _opens_body(rows, closed):
+            end = closed
+        elif closed is None or rows[closed].rstrip().endswith(";"):
+            return None if is_definition else line
+        else:
+            return closed if is_definition else line
+    return end + _has_brace_below(rows, end)
+
+
+def _has_brace_below(rows: Sequence[str], line: int) -> bool:
+    """Whether the row below *line* is the brace that opens its block."""
+    is_open = not rows[line].rstrip().endswith((":", "{", ";", ",", "}"))
+    return is_open and line + 1 < len(rows) and rows[line + 1].strip() == "{"
+
+
+def _open_brackets(row: str) -> int:
+    """How many more brackets *row* opens than it closes; those in strings do not count."""
+    kinds = [found.lastgroup for found in TOKEN.finditer(row)]
+    return kinds.count("open") - kinds.count("close")
+
+
+def _closing_row(rows: Sequence[str], line: int) -> int | None:
+    """The line that closes all brackets that are open behind *line*, and opens at most a block."""
+    depth = _open_brackets(rows[line])
+    for at in range(line + 1, min(len(rows), line + LIMIT_HEADER_ROWS)):
+        depth += _open_brackets(rows[at])
+        if depth <= (rows[at].rstrip().endswith("{")):
+            return at
+    return None
+
+
+def _opens_body(rows: Sequence[str], line: int) -> bool:
+    """Whether the last row of a header opens its block, as it or the next row shows."""
+    return COMMENT.sub("", rows[line]).rstrip().endswith((":", "{")) or _has_brace_below(rows, line)
 
 
 def _scope_end(rows: Sequence[str], header: int, stop: int | None = None) -> int:

@@ -18,9 +18,8 @@ from handrail.core.documents.edit import TextEdit, apply, joins_ends
 from handrail.core.documents.index import NEAR_ROWS, plain
 from handrail.core.documents.text import Text, to_lf, unwritable
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.matching import escapes, match, numbers, refusal, strings
+from handrail.core.matching import escapes, match, numbers, refusal, scope, strings
 from handrail.core.matching.result import Match
-from handrail.core.matching.scope import scope_lines
 from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
 from handrail.core.planning import adapted, already, render, tabs
@@ -291,8 +290,17 @@ def _opens(text: Text, line: int, header: str) -> bool:
     return row == plain(header) or row.endswith((":", "{"))
 
 
+def _endless_header(header: str) -> Failure:
+    return Failure(
+        code=Code.NO_MATCH,
+        message=f"The line {header!r} begins a header of several lines, and it is not clear where the header "
+        "ends, so the place of the new lines is unclear.",
+        steps=("Add a line of context before or after the insertion.",),
+    )
+
+
 def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
-    """Plans an addition without context: below its scope line, otherwise at the end of the document."""
+    """Plans an addition without context: below its scope's header, otherwise at the end of the document."""
     if hunk.line_number is not None and text.rows:
         return Failure(
             code=Code.EMPTY_SEARCH,
@@ -301,7 +309,7 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
         )
     new, line = hunk.new.split("\n"), len(text.rows)
     if hunk.scope:
-        lines = scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
+        lines = scope.scope_lines(text, hunk.scope[:-1]) if hunk.scope[1:] else range(line)
         header = hunk.scope[-1].strip()
         found = [
             at for at in text.index.header_lines(plain(header)) if at in lines and _opens(text, at, header)
@@ -312,7 +320,10 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
                 message=f"The line {header!r}, below which to insert, occurs {len(found)} times.",
                 steps=("Add a line of context before or after the insertion.",),
             )
-        line = found[0] + 1
+        end = scope.header_end(text.rows, found[0], is_listed=hunk.new.rstrip().endswith(","))
+        if end is None:
+            return _endless_header(header)
+        line = end + 1
     right = tabs.adapt(text, hunk, line, text.rows[max(0, line - NEAR_ROWS) : line + NEAR_ROWS])
     tier = Tier.SAFE if right is hunk else Tier.NORMALISED
     hunk, new = right, right.new.split("\n")
