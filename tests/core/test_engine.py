@@ -109,6 +109,42 @@ def test_a_document_or_hunk_that_cannot_be_used(before: bytes, hunk: tuple[str, 
     assert (reply["status"], reply["code"], "after_b64" in reply) == ("failed", code, False)
 
 
+MARKED = b"\xef\xbb\xbfa\nb\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "hunk"),
+    [
+        (MARKED, ("a\n", "\ufeffz\n")),
+        (MARKED, ("a\nb\n", "\ufeffa\nc\n")),
+        (MARKED, ("a", "\ufeffa")),
+        ("\ufeffa\nb\n".encode("utf-16-le"), ("a\n", "\ufeffz\n")),
+        (b"\xef\xbb\xbf", ("", "\ufeffz\n")),
+        (b"a\nb\n", ("a\n", "\ufeffz\n")),
+        ("a\n\ufeffb\n".encode(), ("a\n", "")),
+    ],
+)
+def test_no_byte_order_mark_is_written_into_a_text(before: bytes, hunk: tuple[str, str]) -> None:
+    reply = replace(before, hunk)
+    assert (reply["status"], reply["code"]) == ("failed", "bad-encoding")
+    assert "byte order mark" in reply["message"]
+
+
+@pytest.mark.parametrize(
+    ("before", "hunk", "wanted"),
+    [
+        (MARKED, ("a\n", "z\n"), b"\xef\xbb\xbfz\nb\n"),
+        (MARKED, ("b\n", "\ufeffz\n"), b"\xef\xbb\xbfa\n\xef\xbb\xbfz\n"),
+        (b"\xef\xbb\xbf" + MARKED, ("a\n", "z\n"), b"\xef\xbb\xbf\xef\xbb\xbfz\nb\n"),
+        (b"\xef\xbb\xbf" + MARKED, ("\ufeffa\n", "z\n"), b"\xef\xbb\xbfz\nb\n"),
+    ],
+)
+def test_a_byte_order_mark_that_is_there_does_no_harm(
+    before: bytes, hunk: tuple[str, str], wanted: bytes
+) -> None:
+    assert after(replace(before, hunk)) == wanted
+
+
 # ---- Patches over files ---------------------------------------------------------------------------
 
 
@@ -162,6 +198,13 @@ def test_adding_what_is_there_to_the_letter_is_done_already() -> None:
 def test_a_file_that_is_empty_may_be_added() -> None:
     assert files_of(v4a({"a": b""}, "*** Add File: a", "+1")) == {"a": b"1\n"}
     assert files_of(v4a({"a": b"\xef\xbb\xbf"}, "*** Add File: a", "+1")) == {"a": b"\xef\xbb\xbf1\n"}
+
+
+def test_a_file_with_a_byte_order_mark_gets_no_second_one() -> None:
+    hunk = ("*** Update File: a", "@@", "-a", "+\ufeffz", " b")
+    assert v4a({"a": MARKED}, *hunk)["code"] == "bad-encoding"
+    assert v4a({}, "*** Add File: a", "+\ufeffz")["code"] == "bad-encoding"
+    assert v4a({"a": b"\xef\xbb\xbf"}, "*** Add File: a", "+\ufeffz")["code"] == "bad-encoding"
 
 
 def test_a_name_that_ends_like_a_folder_makes_no_file() -> None:

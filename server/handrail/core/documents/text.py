@@ -130,14 +130,22 @@ class Text:
 
     def encode(self, content: str) -> bytes | Failure:
         """*content* as bytes of this document, or `bad-encoding` naming what cannot be written."""
-        raw = self._encode(content)
-        if isinstance(raw, bytes) and not self.bom and any(raw.startswith(mark) for mark, _ in MARKS):
-            return Failure(
-                code=Code.BAD_ENCODING,
-                message="The new text begins with a character that would be read as a byte order mark.",
-                steps=("Remove that character.",),
-            )
-        return raw
+        return self.check_begin(content) or self._encode(content)
+
+    def check_begin(self, content: str) -> Failure | None:
+        """`bad-encoding` if *content*, written as this document, begins with a byte order mark of its own."""
+        if self.bom:
+            is_mark = content.startswith("\ufeff") and not self.content.startswith("\ufeff")
+        else:
+            raw = content[:4].encode(self.encoding, "replace")
+            is_mark = any(raw.startswith(mark) for mark, _ in MARKS)
+        if not is_mark:
+            return None
+        return Failure(
+            code=Code.BAD_ENCODING,
+            message="The new text begins with a character that would be read as a byte order mark.",
+            steps=("Remove that character.",),
+        )
 
     def unwritable(self, part: str) -> Failure | None:
         """`bad-encoding` if *part* of a text has a character that this document's encoding cannot write."""

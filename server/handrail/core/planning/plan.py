@@ -29,6 +29,7 @@ from handrail.values import dataclass, replace
 LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
 LIMIT_SEARCH_CHARS = 1_000_000  # no model writes more, and comparing takes longer the longer it is
 TIERS = list(Tier)
+LONGEST_MARK = 4  # characters that may be read as a byte order mark
 WORDS = re.compile(r"\w+|\S")
 
 
@@ -216,6 +217,9 @@ def _plan(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]
             message="The document mixes CR and LF, and this edit would merge two line endings into one.",
             steps=("Leave these lines unchanged, or convert the document to one kind of line ending first.",),
         )
+    is_first = bool(edits) and edits[0].span.start < LONGEST_MARK
+    if is_first and (wrong := text.check_begin(apply(text.content, edits))) is not None:
+        return wrong
     made = () if _comes_to_nothing(text, edits) else edits
     return PlannedHunk(
         number=hunk.number if hunk else None, tier=tier, edits=made, notes=hunk.notes if hunk else ()
