@@ -337,6 +337,17 @@ async def test_closed_documents_through_the_editor(stage: Stage, habits: Habits)
 
 
 @vscode
+async def test_a_new_document_in_another_encoding_is_not_left_to_the_editor(
+    stage: Stage, habits: Habits
+) -> None:
+    editor = await stage.start(habits, settings={"edits": {"closedDocuments": "editor"}})
+    stage.put(".editorconfig", "root = true\n[*]\ncharset = latin1\n")
+    report = await editor.turn(fence("made.txt", "é\n"))
+    assert statuses(report) == ["landed"]
+    assert (stage.root / "made.txt").read_bytes() == b"\xe9\n"
+
+
+@vscode
 async def test_a_document_that_we_opened_stays_saved(stage: Stage, habits: Habits) -> None:
     """Also when a later patch finds it open; but what the user typed is the user's to save."""
     editor = await stage.start(habits)

@@ -94,7 +94,8 @@ CLOSED_DOCUMENTS = Setting(
     does=(
         "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: it "
         "edits the file through the editor. `auto`: through the editor if the editor can save a file when "
-        "handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on disk."
+        "handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on disk. "
+        "A new file that `.editorconfig` wants in another encoding than UTF-8 is always written on disk."
     ),
 )
 MODE = Setting(

@@ -93,6 +93,10 @@ class Editor(Protocol):
         """
         ...
 
+    async def empty_text(self, uri: str) -> Text:
+        """Returns an empty text in the encoding that is configured for a file *uri*, with its mark or not."""
+        ...
+
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """
         Applies *changes* and reads each document back.

@@ -324,3 +324,15 @@ async def test_a_deletion_that_was_restored_is_not_redone_by_what_cannot_be_read
     os.mkfifo(bench.root / "a")
     await bench.restore(other)
     assert await told(bench) == []
+
+
+async def test_undo_gives_a_document_its_old_encoding_again(bench: Bench) -> None:
+    config = b"root = true\n[latin/*]\ncharset = latin1\n"
+    files = {".editorconfig": config, "latin/a": "é\nthree\n".encode("latin-1"), "b": "é\nthree\n".encode()}
+    lay_out(bench.root, files)
+    await edited(bench, move("latin/a", "c"))
+    await edited(bench, move("b", "latin/d"))
+    moved = {"c": "é\nTHREE\n".encode(), "latin/d": "é\nTHREE\n".encode("latin-1")}
+    assert snapshot(bench.root) == {".editorconfig": config, **moved}
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
+    assert snapshot(bench.root) == files

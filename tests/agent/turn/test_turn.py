@@ -377,3 +377,91 @@ async def test_a_file_that_is_empty_may_be_added(bench: Bench) -> None:
     report = await bench.turn()
     assert [outcome.status for outcome in report.outcomes] == [Status.LANDED]
     assert (bench.root / "empty.txt").read_bytes() == b"one\n"
+
+
+CHARSETS = b"""root = true
+[latin/*]
+charset = latin1
+[wide/*]
+charset = utf-16le
+[marked/*]
+charset = utf-8-bom
+[odd/*]
+charset = koi8-r
+"""
+
+NEW = ("one", "two", "three", "four")
+
+
+def edits(*sections: str) -> dict[str, object]:
+    return call(
+        "patch", mode="v4a", patch="".join(f"*** Begin Patch\n{each}*** End Patch\n" for each in sections)
+    )
+
+
+@pytest.mark.parametrize(
+    ("folder", "raw"),
+    [
+        ("latin", "é two\n".encode("latin-1")),
+        ("wide", "é two\n".encode("utf-16-le")),
+        ("marked", "é two\n".encode("utf-8-sig")),
+        ("odd", "é two\n".encode()),
+        ("plain", "é two\n".encode()),
+    ],
+)
+async def test_a_new_file_has_the_encoding_that_editorconfig_names(
+    bench: Bench, folder: str, raw: bytes
+) -> None:
+    lay_out(
+        bench.root,
+        {".editorconfig": CHARSETS, "three": "é one\n".encode(), "latin/old": "é one\n".encode("latin-1")},
+    )
+    bench.says(
+        answer(
+            "",
+            call("write_file", path=f"{folder}/one", content="é one\n"),
+            edits(f"*** Add File: {folder}/two\n+é one\n"),
+            edits(f"*** Update File: three\n*** Move to: {folder}/three\n"),
+            edits(f"*** Update File: latin/old\n*** Move to: {folder}/four\n"),
+        ),
+        answer(
+            "",
+            *(call("patch", path=f"{folder}/{name}", old_string="é one", new_string="é two") for name in NEW),
+        ),
+        answer("Done."),
+    )
+    report = await bench.turn()
+    assert [outcome.failure for outcome in report.outcomes if outcome.failure] == []
+    changed = {name: (bench.root / folder / name).read_bytes() for name in NEW}
+    assert changed == dict.fromkeys(NEW, raw)
+    assert report.checkpoint is not None
+    assert (await bench.restore(report.checkpoint)).conflicts == ()
+    assert (bench.root / "three").read_bytes() == "é one\n".encode()
+    assert (bench.root / "latin" / "old").read_bytes() == "é one\n".encode("latin-1")
+
+
+async def test_a_moved_file_whose_mark_tells_its_encoding_keeps_it(bench: Bench) -> None:
+    raw = "漢 one\n".encode("utf-16")
+    lay_out(bench.root, {".editorconfig": CHARSETS, "a": raw})
+    bench.says(answer("", edits("*** Update File: a\n*** Move to: latin/a\n")), answer("Done."))
+    await bench.turn()
+    assert snapshot(bench.root) == {".editorconfig": CHARSETS, "latin/a": raw}
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "*** Add File: latin/b\n+漢\n",
+        "*** Update File: a\n*** Move to: latin/b\n",
+        "*** Update File: b\n*** Move to: latin/b\n@@\n-b\n+漢\n",
+    ],
+)
+async def test_a_new_file_that_its_encoding_cannot_hold_is_refused(bench: Bench, section: str) -> None:
+    files = {".editorconfig": CHARSETS, "a": "漢\n".encode(), "b": b"b\n"}
+    lay_out(bench.root, files)
+    bench.says(answer("", edits(section)), answer("Done."))
+    (outcome,) = (await bench.turn()).outcomes
+    assert outcome.failure is not None
+    assert outcome.failure.code is Code.BAD_ENCODING
+    assert "latin/b must be latin-1" in outcome.failure.message
+    assert snapshot(bench.root) == files

@@ -13,11 +13,11 @@ import asyncio
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from handrail.adapters.files import entry, failure, files, folders, links, lock
-from handrail.adapters.files.editor_config import named_encoding
+from handrail.adapters.files.editor_config import empty_text, named_encoding
 from handrail.adapters.files.entry import Entry
 from handrail.adapters.files.files import path_of, uri_of
 from handrail.adapters.files.paths import fold_case, inside
@@ -63,6 +63,11 @@ class Disk:
         """The file *uri* as a closed document, in the encoding that an `.editorconfig` names for it."""
         return await files.in_thread(_read, uri)
 
+    async def empty_text(self, uri: str) -> Text:
+        """An empty text in the encoding that an `.editorconfig` names for the file; UTF-8 if none does."""
+        path = _resolve(uri)
+        return Text("") if isinstance(path, Failure) else await files.in_thread(empty_text, path)
+
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """
         Make *changes* one after the other; one that fails does not keep the next from being made.
@@ -72,8 +77,7 @@ class Disk:
                 was changed are made all the same; the others are `stale-document`.
             label: Not used: a disk keeps no list of what was done.
 
-        If the turn is cancelled while it works, it finishes the current change and does not begin the next
-        one.
+        If the turn is cancelled while it works, it finishes the current change and begins no other.
         """
         landings = []
         async with self._writing:
@@ -189,10 +193,9 @@ def _find(path: Path | Entry) -> files.FileState | Failure:
 
 
 def _bytes_of(path: Path | Entry) -> bytes | None:
-    try:
+    with suppress(OSError):
         return files.read(path, files.LIMIT_KEPT_BYTES).raw
-    except OSError:
-        return None
+    return None
 
 
 # ---- Changing ---------------------------------------------------------------------------------------
@@ -362,17 +365,15 @@ def _put(path: Path, put: _Put, stand_ins: Path | None) -> Failure | None:
         with _lock(path, stand_ins, is_new=put.raw is not None) as file:
             for _ in range(ATTEMPTS):
                 if held := _made_hold(file, put):
-                    return held if isinstance(held, Failure) else _check(file, put.raw)
+                    if isinstance(held, Failure):
+                        return held
+                    return None if _bytes_of(file) == put.raw else failure.other_content(path)
     except files.TooLargeError as error:
         return failure.unreadable(path, error)
     except OSError as error:
         is_gone = put.raw is None and isinstance(error, FileNotFoundError)
         return None if is_gone else failure.unwritable(path, error)
     return failure.busy(path)
-
-
-def _check(file: Entry, raw: bytes | None) -> Failure | None:
-    return None if _bytes_of(file) == raw else failure.other_content(file.path)
 
 
 def _made_hold(file: Entry, put: _Put) -> bool | Failure:
@@ -393,8 +394,7 @@ def _made_hold(file: Entry, put: _Put) -> bool | Failure:
 
 
 def _write_new(file: Entry, raw: bytes, mode: int | None) -> bool:
-    try:
+    with suppress(FileExistsError):
         files.create(file, raw, mode)
-    except FileExistsError:
-        return False
-    return True
+        return True
+    return False

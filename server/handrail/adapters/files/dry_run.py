@@ -33,6 +33,10 @@ class DryRunEditor:
             return Failure(code=Code.NO_SUCH_FILE, uri=uri, message="An earlier edit removed the file.")
         return Document(uri=uri, text=text)
 
+    async def empty_text(self, uri: str) -> Text:
+        """As on the disk."""
+        return await self._editor.empty_text(uri)
+
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """Make *changes* in memory; what cannot be written in a document's encoding is rejected."""
         return tuple(self._land(change) for change in changes)

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from handrail.adapters.files import setting_file
+from handrail.core.documents.text import Text
 from handrail.core.policy import wildcard
 
 NAME = ".editorconfig"
@@ -26,6 +27,7 @@ ENCODINGS = {
     "utf-16be": "utf-16-be",
     "utf-16le": "utf-16-le",
 }
+WITH_MARK = "utf-8-bom"
 LIMIT_BYTES = 200_000
 LIMIT_GLOBS = 1_000  # that name a charset, in one file
 LIMIT_GLOB_CHARS = 1_000
@@ -38,12 +40,23 @@ NUMBERS = re.compile(r"([+-]?\d{1,9})\.\.([+-]?\d{1,9})")
 
 def named_encoding(path: Path) -> str | None:
     """The codec that `.editorconfig` files name for *path*; None if none does."""
+    charset = _charset(path)
+    return None if charset is None else ENCODINGS.get(charset)
+
+
+def empty_text(path: Path) -> Text:
+    """A text in the encoding of a new file at *path*: UTF-8 if no `.editorconfig` names one that is known."""
+    charset = _charset(path)
+    return Text("", ENCODINGS.get(charset or "", "utf-8"), charset == WITH_MARK)
+
+
+def _charset(path: Path) -> str | None:
     for folder in path.parents:
         is_root, globs = _read(folder / NAME)
         name = path.relative_to(folder).as_posix() if globs else ""
         for glob, charset in reversed(globs):  # the last that matches wins, and the innermost file
             if _takes(glob, name):
-                return ENCODINGS.get(charset)
+                return charset
         if is_root:
             return None
     return None

@@ -14,6 +14,7 @@ from handrail.agent.turn.edit.preimage import outcome
 from handrail.core.checkpoint import Image, Intended, Restoration, Unsaved
 from handrail.core.documents.change import Applied, Change, Create, Landing, Rejected
 from handrail.core.documents.revert import Lines
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Editor, Ports
 from handrail.values import dataclass, replace
@@ -98,6 +99,10 @@ class Listener:
     async def read_image(self, uri: str) -> Image | None:
         """As it is."""
         return Image(raw=None) if uri == self.gone else await self.editor.read_image(uri)
+
+    async def empty_text(self, uri: str) -> Text:
+        """As it is."""
+        return await self.editor.empty_text(uri)
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
         """Records the new text; an existing file cannot be created."""

@@ -89,6 +89,10 @@ class LspEditor:
             uri=document.uri, text=text, version=document.version, unsaved=unsaved, saved=document.saved
         )
 
+    async def empty_text(self, uri: str) -> Text:
+        """Returns an empty text in the encoding that is configured for the file."""
+        return await self._disk.empty_text(uri)
+
     # ---- Changing ---------------------------------------------------------------------------------
 
     async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
@@ -124,7 +128,8 @@ class LspEditor:
         return self.client.saves and text.is_plain and not is_new
 
     def _creates(self, create: Create) -> bool:
-        return self.client.creates and self._goes_through_editor(create.text, is_new=True)
+        is_utf8 = create.text.encoding == "utf-8" and not create.text.bom  # no request names another encoding
+        return is_utf8 and self.client.creates and self._goes_through_editor(create.text, is_new=True)
 
     async def _update_and_save(self, update: Update, label: str) -> Landing:
         """

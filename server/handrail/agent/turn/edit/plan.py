@@ -24,7 +24,7 @@ from handrail.core.failure import Candidate, Code, Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.matching import match
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
-from handrail.core.planning.plan_file import Effect, plan_file
+from handrail.core.planning.plan_file import Effect, FilePlan, plan_file
 from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 from handrail.values import dataclass, replace
@@ -109,17 +109,35 @@ class Planner:
         if isinstance(planned, Failure):
             hunks = patch.hunks if planned.code is not Code.TOO_LARGE else ()
             return self._failed_file(place, planned, hunks, text)
-        whole = text if text is not None else Text(patch.content)
+        form = await self._form(planned.effect, text, place, target)
+        if (wrong := _unwritable(planned, form, patch, text)) is not None:
+            return self._failed_file(place, wrong, patch.hunks, text)
+        whole = text if text is not None else replace(form, content=patch.content)
         parts = [
             Part(
                 mutation=self._mutation(place, each.hunk),
-                planned=_check_encoding(each.result, document),
+                planned=_check_encoding(each.result, document, form),
                 text=whole,
             )
             for each in planned.parts
         ]
-        changes = _changes(planned.effect, place, target, parts)
+        changes = _changes(planned.effect, place, (target, form), parts)
         return PlannedFile(path=place.path, parts=tuple(parts), changes=changes)
+
+    async def _form(self, effect: Effect, text: Text | None, place: Place, target: Place) -> Text:
+        """
+        Returns a text in the encoding that the file will have.
+
+        A moved file gets the encoding of its new place, if that differs from the one of its old place. One
+        that has not the encoding of its old place keeps its own, which its byte order mark tells.
+        """
+        if text is None:
+            return await self.editor.empty_text(place.uri)
+        if effect is not Effect.MOVE:
+            return text
+        here, there = await self.editor.empty_text(place.uri), await self.editor.empty_text(target.uri)
+        is_own = text.encoding != here.encoding
+        return text if is_own or (here.encoding, here.bom) == (there.encoding, there.bom) else there
 
     async def _is_taken(self, place: Place) -> bool:
         """Whether there is something at *place*, even if it cannot be read."""
@@ -146,9 +164,16 @@ class Planner:
         return PlannedFile(path=place.path, parts=tuple(parts), changes=())
 
 
-def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part]) -> tuple[Change, ...]:
-    """Returns the changes that make *effect* at *place*, moved to *target* or not; none if no part fits."""
-    text = parts[0].text
+def _changes(
+    effect: Effect, place: Place, moved_to: tuple[Place, Text], parts: Sequence[Part]
+) -> tuple[Change, ...]:
+    """
+    Returns the changes that make *effect* at *place*; none if no part fits.
+
+    Args:
+        moved_to: The new place of a file that is moved, and a text in the encoding that it gets there.
+    """
+    text, (target, form) = parts[0].text, moved_to
     assert text is not None
     if all(isinstance(part.planned, Failure) for part in parts):
         return ()
@@ -161,16 +186,37 @@ def _changes(effect: Effect, place: Place, target: Place, parts: Sequence[Part])
             return _update(place.uri, text, parts)
         case Effect.MOVE:
             edits = sorted((e for part in parts for e in part.edits), key=lambda e: e.span.start)
-            moved = replace(text, content=edit.apply(text.content, edits))
+            moved = replace(form, content=edit.apply(text.content, edits))
             created = Create(uri=target.uri, text=moved, moved_from=place.uri)
             return (created, Delete(uri=place.uri, base=text))
 
 
-def _check_encoding(planned: PlannedHunk | Failure, document: Document | Failure) -> PlannedHunk | Failure:
-    """Returns the plan, or a failure if the document's encoding cannot represent the new text."""
+def _unwritable(planned: FilePlan, form: Text, patch: FilePatch, text: Text | None) -> Failure | None:
+    """Returns a failure if the encoding *form* of a file's new place cannot represent its text."""
+    if text is None:
+        raw = form.encode(patch.content)
+    elif planned.effect is Effect.MOVE and form is not text:
+        raw = form.encode(edit.apply(text.content, planned.edits))
+    else:
+        return None
+    if not isinstance(raw, Failure):
+        return None
+    name = patch.path if patch.move_to is None else patch.move_to
+    steps = (
+        f"Use characters that {form.encoding} has.",
+        "Or ask the user about the charset in .editorconfig.",
+    )
+    message = raw.message.replace("The document is ", f"According to .editorconfig, {name} must be ")
+    return replace(raw, message=message, steps=steps)
+
+
+def _check_encoding(
+    planned: PlannedHunk | Failure, document: Document | Failure, form: Text
+) -> PlannedHunk | Failure:
+    """Returns the plan, or a failure if the encoding *form* of the document cannot represent the new text."""
     if isinstance(document, Failure):
         return planned
-    text = Text("") if document.is_open else document.text  # how an editor saves is its own affair
+    text = Text("") if document.is_open else form  # how an editor saves is its own affair
     for each in planned.edits if isinstance(planned, PlannedHunk) else ():
         if (unwritable := text.unwritable(each.new)) is not None:
             return unwritable.with_uri(document.uri)
