@@ -195,7 +195,7 @@ class Restoration:
         after: The contents that the turn left, as last recorded; None if they are unknown.
         is_seen: Whether the turn certainly wrote that; otherwise it was killed when it was about to.
         gaps: What others changed between two steps: (what one step left, what the next one found).
-        made_folders: Folders that did not exist before, as URIs, innermost first.
+        made_folders: Folders that did not exist before, as URIs, innermost first; a file may have been there.
         identity: The document that the URI meant then, whatever it means by now.
         is_shared: Whether a command made it one file with another one.
         earlier: The same for the first steps alone, the most first: if the later steps have been restored

@@ -673,3 +673,50 @@ async def test_a_text_that_cannot_be_read_any_more_is_not_said_to_be_no_text(ben
     (bench.root / "a").write_bytes(b"one\nm\xefne\n")
     (reason,) = reasons(await bench.restore("t-9"))
     assert "cannot be read as text" in reason
+
+
+FILE_TO_FOLDER = V4A.format("*** Delete File: b\n*** Add File: b/x/c\n+y\n*** Add File: b/d\n+y\n")
+
+
+async def test_a_file_that_the_turn_replaced_by_a_folder_comes_back(bench: Bench) -> None:
+    lay_out(bench.root, {"b": b"precious\n"})
+    bench.says(answer("", call("patch", mode="v4a", patch=FILE_TO_FOLDER)), answer("Done."))
+    report = await bench.turn()
+    assert snapshot(bench.root) == {"b/x/c": b"y\n", "b/d": b"y\n"}
+    assert report.checkpoint is not None
+    restored = await bench.restore(report.checkpoint)
+    assert reasons(restored) == []
+    assert snapshot(bench.root) == {"b": b"precious\n"}
+    assert restored.checkpoint is not None
+    assert reasons(await bench.restore(restored.checkpoint)) == []
+    assert snapshot(bench.root) == {"b/x/c": b"y\n", "b/d": b"y\n"}
+
+
+async def test_a_folder_with_a_file_of_the_user_stays_in_the_place_of_a_file(bench: Bench) -> None:
+    lay_out(bench.root, {"b": b"precious\n"})
+    bench.says(answer("", call("patch", mode="v4a", patch=FILE_TO_FOLDER)), answer("Done."))
+    report = await bench.turn()
+    lay_out(bench.root, {"b/x/mine": b"the user's\n"})
+    assert report.checkpoint is not None
+    for is_foreseen in (False, True):
+        restored = await bench.restore(report.checkpoint, is_foreseen=is_foreseen)
+        assert "folder" in reasons(restored)[0]
+        assert snapshot(bench.root) == {"b/x/mine": b"the user's\n"}
+    (bench.root / "b" / "x" / "mine").unlink()
+    for folder in ("b/x", "b"):
+        (bench.root / folder).rmdir()
+    assert reasons(await bench.restore(report.checkpoint)) == []
+    assert snapshot(bench.root) == {"b": b"precious\n"}
+
+
+async def test_two_turns_that_replaced_a_file_by_a_folder_come_back_one_by_one(bench: Bench) -> None:
+    lay_out(bench.root, {"b": b"precious\n"})
+    turns = []
+    for section in ("*** Delete File: b\n", "*** Add File: b/c\n+y\n"):
+        bench.says(answer("", call("patch", mode="v4a", patch=V4A.format(section))), answer("Done."))
+        turns.append(str((await bench.turn()).checkpoint))
+    assert "folder" in reasons(await bench.restore(turns[0]))[0]
+    assert snapshot(bench.root) == {"b/c": b"y\n"}
+    for turn in reversed(turns):
+        assert reasons(await bench.restore(turn)) == []
+    assert snapshot(bench.root) == {"b": b"precious\n"}

@@ -24,10 +24,10 @@ def make_missing(path: Path, *, through_links: bool = True) -> Iterator[None]:
 
 
 def list_missing(path: Path) -> tuple[Path, ...]:
-    """The folders above *path* that do not exist, innermost first."""
+    """The folders above *path* that do not exist, innermost first; a file may have the place of one."""
     missing = []
     for folder in path.parents:
-        if os.path.lexists(folder):
+        if os.path.lexists(folder) and not os.path.isfile(folder):
             break
         missing.append(folder)
     return tuple(missing)

@@ -307,13 +307,16 @@ async def _keep(
         return plan, await ports.checkpoints.ensure(step, await _targets(ports, plan, coming)), coming
     except CheckpointError as error:
         kept: list[Restoration] = []
-        checkpoint = step.turn
+        checkpoint, is_conflict = step.turn, False
         for each in plan:
             try:
                 checkpoint = await ports.checkpoints.ensure(step, await _targets(ports, [each], coming))
                 kept.append(each)
             except CheckpointError as problem:
+                foreseen = Tally()
+                await dry_run_one(ports, each, request.lines, foreseen)
+                is_conflict = is_conflict or bool(foreseen.conflicts)  # a checkpoint would not have helped
                 tally.conflicts.append(Conflict(uri=each.uri, reason=str(problem)))
-        if not kept and not (tally.restored or tally.deleted):
+        if not kept and not is_conflict and not (tally.restored or tally.deleted):
             raise error
         return tuple(kept), checkpoint, coming
