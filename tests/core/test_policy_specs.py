@@ -30,9 +30,10 @@ def test_policy(case: Case) -> None:
     write the last of them if it has `written=yes`.
 
     Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before, for
-    the command as it is `contained` if that is said. With `sandbox`, all can be contained that this lets; the
-    model has `declared` needs, or asks to have the places `opened`. It may be said how it is `contained`, or
-    that it is so `by=landlock`. With `background=yes` the command is to run on.
+    the command as it is `contained` if that is said, with a place that it `names`. With `sandbox`, all can be
+    contained that this lets; the model has `declared` needs, or asks to have the places `opened`. It may be
+    said how it is `contained`, or that it is so `by=landlock`. With `background=yes` the command is to run
+    on.
     """
     command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
     tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
@@ -45,7 +46,8 @@ def test_policy(case: Case) -> None:
     assert isinstance(read, tuple), read
     granted = case["granted"].splitlines() if case.block("granted") else []
     marks = {"": "", "yes": "\0work", "look": "\0look", "landlock": "\0weak-work"}
-    mark = marks[case.get("granted", "contained", "")]
+    named = case.get("granted", "names", "")
+    mark = marks[case.get("granted", "contained", "")] + (f"\0{named}" if named else "")
     rights = grants.Rights(
         rules=read,
         grants=frozenset(

@@ -2,7 +2,7 @@
 The lasting permissions of a user, combined with the rules.
 
 A lasting yes covers exactly what was asked about: a document, or one command line with the containment that
-it had. A yes to an uncontained command line also covers the contained one.
+it had and the places that it named. A yes to an uncontained command line also covers the contained one.
 """
 
 from __future__ import annotations
@@ -60,7 +60,11 @@ def _in_words(held: Sequence[str]) -> str:
     if not held:
         return " (without a sandbox)"
     profile, *opened = held
-    hows = {Profile.WORK: "in the sandbox", WEAK_WORK: "in the Landlock sandbox"}
+    hows = {
+        Profile.WORK: "in the sandbox",
+        WEAK_WORK: "in the Landlock sandbox",
+        Profile.FREE: "without a sandbox",
+    }
     how = hows.get(profile, "read-only")
     more = (OPENED.get(each, f"with access to {each}") for each in opened)
     return f" ({', '.join((how, *more))})"

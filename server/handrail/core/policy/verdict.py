@@ -11,77 +11,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from handrail.core.failure import Code, Failure
-from handrail.core.policy import rules
+from handrail.core.policy import blocks, rules
 from handrail.core.policy.commands.script import Script
-from handrail.core.policy.containment import (
-    FREE,
-    IN_BACKGROUND,
-    NOTHING_AVAILABLE,
-    OPENS,
-    UNCONTAINED,
-    WEAKLY_HELD,
-    Available,
-    Contained,
-    Need,
-    Profile,
-    Sandbox,
+from handrail.core.policy.containment import FREE, Contained, Need, Profile, Sandbox
+from handrail.core.policy.grants import BACKGROUND, OPENED_MARK, Grant, Rights
+from handrail.core.policy.openings import (
+    OPENED_BY_NAME,
+    asked_of_work,
+    asked_places,
+    describe_holding,
+    grant_with,
+    holding_text,
+    is_allowed_with,
+    needs_beyond,
+    needs_of_work,
+    openings,
+    why_asked_for,
+    why_in_background,
 )
-from handrail.core.policy.grants import BACKGROUND, OPENED_MARK, WEAK_WORK, Grant, Rights
 from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked, why_asked
+from handrail.core.policy.request import Request
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.values import dataclass, replace
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """
-    A call to be judged.
-
-    Attributes:
-        tool: The tool that is called.
-        kind: What that tool does.
-        places: All that it reads or changes; for a command all that it seems to name.
-        written: Those among them that a command's redirects write.
-        command: The command line, if it is one.
-        script: That line as it runs without a shell; None if only a shell can run it.
-        folder: The identity of the folder that a command runs in.
-        beneath: Protected files in folders that a command reads whole, which containment hides.
-        available: What the machine can contain.
-        sandbox: What the user has set of it.
-        needs: What a command needs to be opened in its containment.
-        declared: What of that the model has asked for.
-        opened: The places that it has asked for.
-        reason: Why it needs them, in the model's words.
-        is_background: Whether a command is to run on when its call has its result.
-    """
-
-    tool: str
-    kind: ToolKind
-    places: tuple[Place, ...] = ()
-    written: tuple[Place, ...] = ()
-    command: ParsedCommand | None = None
-    script: Script | None = None
-    folder: str = ""
-    beneath: tuple[Place, ...] = ()
-    available: Available = NOTHING_AVAILABLE
-    sandbox: Sandbox = Sandbox.OFF
-    needs: frozenset[Need] = frozenset()
-    declared: frozenset[Need] = frozenset()
-    opened: tuple[Place, ...] = ()
-    reason: str = ""
-    is_background: bool = False
-
-    @property
-    def looks(self) -> bool:
-        """Whether a command that only reads is contained."""
-        return self.sandbox is not Sandbox.OFF and bool(self.available.by)
-
-    @property
-    def works(self) -> bool:
-        """Whether any other command is contained."""
-        return self.looks and self.available.works
+__all__ = ["Allow", "Ask", "Block", "Request", "Verdict", "containment_of", "denial", "script_of", "verdict"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,16 +88,16 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     """
     for place in request.places if request.command is None else (*request.written, *request.opened):
         if place.kind is PlaceKind.VERSION_CONTROL:
-            return Block(failure=_version_control(place))
+            return Block(failure=blocks.of_version_control(place))
         if place.kind is PlaceKind.OWN:
-            return Block(failure=_own(place))
+            return Block(failure=blocks.of_ours(place))
     if request.command is not None:
         return _of_command(request, request.command, rights)
     asked: list[Place] = []
     for place in request.places:
         match rules.decision_for_path(rights.rules, request.tool, request.kind, place.path):
             case Decision.BLOCK:
-                return Block(failure=_block(f"{request.tool} on {place.path}", place.uri))
+                return Block(failure=blocks.blocked_by_settings(f"{request.tool} on {place.path}", place.uri))
             case None if is_asked(place, is_written=request.kind is not ToolKind.READ):
                 asked.append(place)
             case Decision.ASK:
@@ -178,9 +133,9 @@ def containment_of(request: Request, script: Script | None) -> Contained:
         return Contained(profile=Profile.LOOK, opened=seen)
     if not request.works or Need.MACHINE in request.needs:
         return FREE
-    named = (place for place in _asked_of_work(request) if place.kind in OPENED_BY_NAME)
+    named = (place for place in asked_of_work(request) if place.kind in OPENED_BY_NAME)
     opened = tuple(place.uri for place in (*named, *request.opened))
-    return Contained(profile=Profile.WORK, needs=_needs_of_work(request), opened=opened)
+    return Contained(profile=Profile.WORK, needs=needs_of_work(request), opened=opened)
 
 
 def denial(ask: Ask, *, answered: bool) -> Failure:
@@ -207,14 +162,11 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
     )
 
 
-OPENED_BY_NAME = frozenset({PlaceKind.PROTECTED, PlaceKind.RUNS_LATER, PlaceKind.OUTSIDE})
-
-
 def _of_nothing(request: Request, rights: Rights) -> Verdict:
     """A call that names no path: only a rule for the tool as a whole says something of it."""
     match rules.decision_for_path(rights.rules, request.tool, request.kind, ""):
         case Decision.BLOCK:
-            return Block(failure=_block(request.tool, ""))
+            return Block(failure=blocks.blocked_by_settings(request.tool, ""))
         case Decision.ASK:
             grant, why = Grant(tool=request.tool, subject=""), rules.why_asked(rights.rules)
             allowed = grant in rights.grants
@@ -231,120 +183,65 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
     ]
     said = [each for each in (line, *parts, *_of_script(request, rights)) if each is not None]
     if Decision.BLOCK in said:
-        return Block(failure=_block(command.line, ""))
+        return Block(failure=blocks.blocked_by_settings(command.line, ""))
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
     why = why_not_read_only(command, request.script, allowed)
     reads_only = request.script is not None and request.script.is_read_only and not request.is_background
     is_work = request.works and not reads_only
-    free = Grant(tool=request.tool, subject=f"{request.folder}\n{command.line}")
-    asks_for_more = is_work and (Need.MACHINE in request.declared or bool(request.opened))
-    is_sure = line is Decision.ALLOW and Decision.ASK not in said and not asks_for_more
-    if (is_sure or free in rights.grants) and not request.is_background:
+    is_by_rule = why is None or line is Decision.ALLOW
+    asks_for_more = is_work and bool(request.opened or needs_beyond(request, command))
+    if line is Decision.ALLOW and Decision.ASK not in said and not (asks_for_more or request.is_background):
         return Allow()
-    is_by_rule = why is None and not asks_for_more
     if Decision.ASK in said:
         why = _why_asked_by_rule(request, command, rights)
-    elif is_work and request.sandbox is Sandbox.AUTO and not request.available.is_weak:
+    elif is_by_rule or (is_work and request.sandbox is Sandbox.AUTO and not request.available.is_weak):
         why = None
-    reasons = _of_background(request, is_work=is_work) + ([why] if why else [])
+    reasons = why_in_background(request, is_work=is_work) + ([why] if why else [])
+    if is_work and (not is_by_rule or Need.MACHINE in request.declared):
+        reasons += describe_holding(request)
+    needs = needs_beyond(request, command) if is_by_rule else needs_of_work(request)
+    return _ask_about_command(request, rights, reasons, needs if is_work else None)
+
+
+def _ask_about_command(
+    request: Request, rights: Rights, reasons: Sequence[str], needs: frozenset[Need] | None
+) -> Verdict:
+    """
+    Asks about a command, unless it was granted: for *reasons*, and for each place that it names.
+
+    Args:
+        needs: The needs to ask about; None for a command that gets none, as it is not in *work*.
+    """
+    line, is_work = request.command.line if request.command else "", needs is not None
+    free = Grant(tool=request.tool, subject=f"{request.folder}\n{line}")
     apart = OPENED_MARK + BACKGROUND if request.is_background else ""
-    held = replace(free, subject=free.subject + _holding_text(request, is_work=is_work) + apart)
-    openings: list[_Opening] = []
-    if is_work:
-        reasons += () if is_by_rule else _describe_holding(request)
-        openings += () if is_by_rule else _openings(request, held)
-        asked = list(_asked_of_work(request))
-    else:
-        places = request.places if request.looks else (*request.places, *request.beneath)
-        asked = [p for p in places if is_asked(p, is_written=p in request.written)]
-    reasons += dict.fromkeys(f"{place.path}: {place.why or ASKED[place.kind]}" for place in asked)
-    is_granted = held in rights.grants
-    if is_granted:
-        reasons, asked = [], []
-    grants = {held} if reasons else set()
-    opening = next((each for each in openings if each.grant not in rights.grants), None)
+    held = replace(free, subject=free.subject + holding_text(request, is_work=is_work) + apart)
+    is_free = free in rights.grants and not request.is_background
+    asked = [
+        place
+        for place in asked_places(request, is_work=is_work)
+        if not is_allowed_with(place, free, held, rights)
+    ]
+    is_granted = held in rights.grants or is_free
+    said = () if is_granted else tuple(reasons)
+    grants = {held} if said else set()
+    grants |= {grant_with(place, held) for place in asked}
+    shown = [*said, *dict.fromkeys(f"{place.path}: {place.why or ASKED[place.kind]}" for place in asked)]
+    opened = () if is_free or needs is None else openings(request, held, needs)
+    opening = next((each for each in opened if each.grant not in rights.grants), None)
     if opening is not None:
-        reasons += (opening.detail, *_why_asked_for(request))
+        shown += (opening.detail, *why_asked_for(request))
         grants.add(opening.grant)
-    if not reasons:
+    if not shown:
         return Allow(script=None if is_work or is_granted else request.script)
     outside = {place.kind for place in (*asked, *((opening.place,) if opening and opening.place else ()))}
     return Ask(
-        subject=command.line,
-        detail=" ".join(reasons),
+        subject=line,
+        detail=" ".join(shown),
         grants=frozenset(grants),
         outside=PlaceKind.OUTSIDE in outside,
         lasts=not request.is_background,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Opening:
-    """One thing that is opened for a contained command; each has a question of its own."""
-
-    grant: Grant
-    detail: str
-    place: Place | None = None
-
-
-def _openings(request: Request, held: Grant) -> Iterator[_Opening]:
-    """Yields what is opened for a command in *work*; nothing if it has all rights."""
-
-    def grant_of(what: str) -> Grant:
-        return replace(held, subject=f"{held.subject}{OPENED_MARK}{what}")
-
-    if Need.MACHINE in request.needs:
-        return
-    needs = _needs_of_work(request)
-    yield from (_Opening(grant=grant_of(need), detail=OPENS[need]) for need in Need if need in needs)
-    for place in request.opened:
-        detail = f"The command may read and write {place.path}."
-        yield _Opening(grant=grant_of(place.identity), detail=detail, place=place)
-
-
-def _of_background(request: Request, *, is_work: bool) -> list[str]:
-    """Returns why a command is asked about although similar ones are not."""
-    if not request.is_background:
-        return []
-    return [IN_BACKGROUND] if is_work else [IN_BACKGROUND, UNCONTAINED]
-
-
-def _holding_text(request: Request, *, is_work: bool) -> str:
-    """Returns the containment that a yes to a line covers; empty if the line has all rights."""
-    if not is_work:
-        return f"{OPENED_MARK}{Profile.LOOK}" if request.looks else ""
-    if Need.MACHINE in request.needs:
-        return ""
-    return f"{OPENED_MARK}{WEAK_WORK if request.available.is_weak else Profile.WORK}"
-
-
-def _needs_of_work(request: Request) -> frozenset[Need]:
-    """Returns the needs of a contained command, with the repository if the line names a file of it."""
-    named = any(place.kind is PlaceKind.VERSION_CONTROL for place in _asked_of_work(request))
-    return request.needs | {Need.REPOSITORY} if named else request.needs
-
-
-def _describe_holding(request: Request) -> Iterator[str]:
-    """Describes how a command in *work* is held, for people."""
-    if Need.MACHINE in request.needs:
-        yield from (OPENS[Need.MACHINE], *_why_asked_for(request))
-    elif request.available.is_weak:
-        yield WEAKLY_HELD
-
-
-def _why_asked_for(request: Request) -> Iterator[str]:
-    if request.reason:
-        yield f"The model's reason: {request.reason}"
-
-
-def _asked_of_work(request: Request) -> Iterator[Place]:
-    """Yields places that a contained command names and that would be hidden from it or protected."""
-    for place in request.places:
-        # What else lies outside is not there for the command, or the system's, which stays as it is.
-        if place.kind is PlaceKind.OUTSIDE and place.identity != request.folder:
-            continue
-        if is_asked(place, is_written=place in request.written):
-            yield place
 
 
 def _why_asked_by_rule(request: Request, command: ParsedCommand, rights: Rights) -> str:
@@ -365,34 +262,3 @@ def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
             rules.decision_for_path(rights.rules, "read_file", ToolKind.READ, place.path) for place in read
         ]
     yield from (each for each in decisions if each in (Decision.ASK, Decision.BLOCK) and each is not None)
-
-
-def _block(subject: str, uri: str) -> Failure:
-    return Failure(
-        code=Code.BLOCKED,
-        uri=uri,
-        message=f"The user's settings block this: {subject}. Nothing was run or changed.",
-        steps=("Continue without it.", "Or ask the user to change the setting handrail.approvals."),
-    )
-
-
-def _version_control(place: Place) -> Failure:
-    return Failure(
-        code=Code.BLOCKED,
-        uri=place.uri,
-        message=f"{place.path} belongs to version control's own files, which must not be read or changed "
-        "directly.",
-        steps=(
-            "If you can run commands, use those of version control; the user is asked before they change the "
-            "repository.",
-        ),
-    )
-
-
-def _own(place: Place) -> Failure:
-    return Failure(
-        code=Code.BLOCKED,
-        uri=place.uri,
-        message=f"{place.path} belongs to handrail's own files, which only the user may use.",
-        steps=("Continue without it.",),
-    )
