@@ -10,7 +10,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from handrail.agent.tools.call import Edits, UserQuestion
-from handrail.agent.turn.edit.plan import Planner, preview
+from handrail.agent.turn.edit.as_shown import is_as_shown
+from handrail.agent.turn.edit.plan import PlannedFile, Planner, preview
 from handrail.agent.turn.resolve import Ready
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
@@ -78,15 +79,15 @@ class Approvals:
         """
         Returns the user's answer to a question.
 
-        If the call would by then write something other than was shown, asks again.
+        If the call would by then write something other than was shown, or at another place, asks again.
         """
-        question = await self._leave(ready, ask, mutation)
+        shown = await self._plan(ready, mutation)
         while True:
-            answer = await self._ask(question)
-            now = await self._leave(ready, ask, mutation) if answer in YES else question
-            if _rows(now.diff) == _rows(question.diff):
+            answer = await self._ask(self._leave(ready, ask, shown))
+            now = await self._plan(ready, mutation) if answer in YES else shown
+            if is_as_shown(shown, now):
                 return answer
-            question = now
+            shown = now
 
     async def inquire(self, ready: Ready, inquiry: UserQuestion) -> str:
         """Returns the user's answer in the words that the model reads."""
@@ -149,7 +150,14 @@ class Approvals:
         )
         return await self._ask(question) == ALLOW
 
-    async def _leave(self, ready: Ready, ask: Ask, mutation: Mutation) -> Question:
+    async def _plan(self, ready: Ready, mutation: Mutation) -> Sequence[PlannedFile]:
+        """Returns the files that a call would change now."""
+        if not isinstance(ready.action, Edits):
+            return ()
+        planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
+        return await planner.plan(ready.action)
+
+    def _leave(self, ready: Ready, ask: Ask, shown: Sequence[PlannedFile]) -> Question:
         request, kind = ready.request, Kind.FILE
         if request.command is not None:
             kind = Kind.COMMAND
@@ -157,17 +165,13 @@ class Approvals:
             kind = Kind.TOOL
         elif ask.outside:
             kind = Kind.OUTSIDE
-        diff = ""
-        if isinstance(ready.action, Edits):
-            planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
-            diff = preview(await planner.plan(ready.action))
         return replace(
             self._question(ready, kind, ask.subject),
             detail=redact.redact(ask.detail, self.ports.secrets()),
             choices=LEAVE if ask.lasts else (DENY, ALLOW),
             folder=request.places[0].path if request.command is not None else "",
             rules=tuple(sorted(grant.in_words(request.kind) for grant in ask.grants)) if ask.lasts else (),
-            diff=diff,
+            diff=preview(shown),
             changes_files=request.kind.changes if kind in (Kind.FILE, Kind.OUTSIDE) else None,
         )
 
@@ -206,8 +210,3 @@ def asked_event(question: Question) -> Asked:
         question=question.id,
         asks_permission=question.asks_permission,
     )
-
-
-def _rows(diff: str) -> list[str]:
-    """Returns the lines that a diff adds and removes, without their positions."""
-    return [row for row in diff.split("\n") if not row.startswith(("@@", " "))]
