@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from bench import Bench
-from handrail.core.conversation.message import AssistantMessage, UserMessage
+from handrail.agent.turn.loop import QUOTED as QUOTED_BY_THE_USER
+from handrail.core.conversation.message import AssistantMessage, Excerpt, UserMessage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.ledger.report import Notice, State, TurnReport
 from handrail.testing import answer, call, lay_out, snapshot
@@ -132,6 +133,123 @@ async def test_what_an_answer_quotes_is_left_alone(bench: Bench, text: str) -> N
     assert (report.state, report.answer.strip()) == (State.FINISHED, text)
     assert snapshot(bench.root) == {"a.txt": b"one\ntwo\n"}
     assert not notices(bench)
+
+
+LISTED = {
+    "as it is": "{text}",
+    "with line numbers": "{numbered}",
+    "in a message": "",
+    "in a commit": "commit 0a1b\n    Add x.md\n\n@@ -0,0 +1,9 @@\n{added}",
+    "in a search": "docs/x.md\n{searched}",
+    "in grep": "{grepped}",
+}
+STANDS = {
+    "V4A in a fence": f"docs/x.md says:\n\n# How to\n```\n{V4A}\n```\nThat is all.",
+    "V4A alone": f"notes say:\n\n{V4A}",
+    "V4A, indented": "It says:\n\n" + "\n".join(f"    {row}" for row in V4A.split("\n")),
+    "a deletion": "It says\n```\n*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n```",
+    "a diff": f"It is this diff:\n```diff\n{DIFF}\n```\n",
+    "a diff, and it ends so": f"It is this diff:\n```diff\n{DIFF}",
+    "a diff of git": f"The last commit:\n```\ndiff --git a/a.txt b/a.txt\nindex 1..2 100644\n{DIFF}\n```",
+    "SEARCH/REPLACE": f"README explains it:\n\n```\na.txt\n{BLOCK}\n```\nSo it is.",
+    "SEARCH/REPLACE without a file": f"README explains it:\n\n```\n{BLOCK}\n```\nSo it is.",
+    "JSON": f"The log has:\n{MADE}",
+    "JSON in a fence": f"The log has:\n```json\n{MADE}\n```",
+    "JSON on one line": f"The log has:\n```json\n{json.dumps(json.loads(MADE))}\n```",
+    "JSON in tags": f"The log has\n<tool_call>\n{MADE}\n</tool_call>\nwhich is a call.",
+    "JSON as servers have it": f"The log has:\n{CALLED}",
+    "a tag for each argument": WRITTEN["a tag for each argument"],
+    "tags with names": WRITTEN["tags with names"],
+}
+
+
+def listed(text: str, how: str) -> str:
+    rows = text.split("\n")
+    return how.format(
+        text=text,
+        numbered="\n".join(f"{number}|{row}" for number, row in enumerate(rows, 1)),
+        added="\n".join(f"+{row}" for row in rows),
+        searched="\n".join(f"  {number}|{row}" for number, row in enumerate(rows, 1)),
+        grepped="\n".join(f"docs/x.md:{number}:{row}" for number, row in enumerate(rows, 1)),
+    )
+
+
+@pytest.mark.parametrize("how", LISTED.values(), ids=LISTED.keys())
+@pytest.mark.parametrize("text", STANDS.values(), ids=STANDS.keys())
+async def test_what_stands_in_a_result_or_a_message_is_a_quotation(bench: Bench, text: str, how: str) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n", "x.md": (listed(text, how) + "\n").encode()})
+    bench.says(answer("", call("read_file", path="x.md")), answer(text), answer("Wrong."))
+    prompt = "What does x.md say? Change nothing." + ("" if how else f"\n\n{text}")
+    report = await bench.host.wait(bench.host.start(prompt, None).id)
+    assert (report.state, report.answer.strip()) == (State.FINISHED, text.strip())
+    assert snapshot(bench.root)["a.txt"] == b"one\ntwo\n"
+    assert (len(bench.results()), nudges(bench), report.usage.steps) == (1, [], 2)
+    told = [] if how or text == STANDS["SEARCH/REPLACE without a file"] else [QUOTED_BY_THE_USER]
+    assert notices(bench) == told
+
+
+async def test_what_stands_in_an_attached_file_is_a_quotation(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    bench.says(answer(STANDS["a deletion"]), answer("Wrong."))
+    context = (Excerpt(path="x.md", first_line=1, text=f"# How to\n{STANDS['a deletion']}"),)
+    report = await bench.host.wait(bench.host.start("Explain.", None, context).id)
+    assert (report.state, report.usage.steps, notices(bench)) == (State.FINISHED, 1, [])
+    assert snapshot(bench.root) == {"a.txt": b"one\ntwo\n"}
+
+
+@pytest.mark.parametrize("indent", [None, 1, 4])
+@pytest.mark.parametrize("read", [None, 1, 4])
+async def test_blanks_and_escapes_make_no_difference(
+    bench: Bench, read: int | None, indent: int | None
+) -> None:
+    wanted = {"name": "write_file", "arguments": {"path": "a.txt", "content": 'a "b"\n\tc\n'}}
+    file, said = json.dumps(wanted, indent=read), json.dumps(wanted, indent=indent)
+    lay_out(
+        bench.root, {"a.txt": b"one\n", "x.json": file.encode(), "y.log": json.dumps({"m": file}).encode()}
+    )
+    for name in ("x.json", "y.log"):
+        bench.host.sessions.clear()
+        bench.says(answer("", call("read_file", path=name)), answer(f"It has:\n{said}"), answer("Wrong."))
+        assert (await bench.turn()).usage.steps == 2
+    assert snapshot(bench.root)["a.txt"] == b"one\n"
+
+
+async def test_a_quotation_may_leave_lines_out(bench: Bench) -> None:
+    two = f"{DIFF}\n@@ -9 +9 @@\n-nine\n+9\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+B"
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n", "b.txt": b"b\n", "x.diff": two.encode()})
+    short = f"Of it:\n```diff\n{DIFF}\n--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-b\n+B\n```"
+    bench.says(answer("", call("read_file", path="x.diff")), answer(short), answer("Wrong."))
+    assert (await bench.turn()).usage.steps == 2
+    assert snapshot(bench.root)["b.txt"] == b"b\n"
+
+
+@pytest.mark.parametrize("text", WRITTEN.values(), ids=WRITTEN.keys())
+async def test_a_call_is_made_even_if_what_was_read_is_like_it(bench: Bench, text: str) -> None:
+    """Another file, another value or the lines to replace are in it, but not the call itself."""
+    like = (
+        text.replace("+1", "+2").replace('"1"', '"2"').replace("\n1\n", "\n2\n").replace("a.txt", "b.txt")
+        + "\none\ntwo\n"
+        + "Use `*** Begin Patch`, `*** Update File: NAME`, `*** End Patch`.\n"
+    )
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n", "x.md": like.encode()})
+    look = (call("read_file", path="x.md"), call("read_file", path="a.txt"))
+    bench.says(answer("", *look), answer(text), answer("Done."))
+    report = await bench.turn()
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    assert snapshot(bench.root)["a.txt"] == b"1\ntwo\n"
+
+
+async def test_a_quotation_and_a_call_in_one_answer(bench: Bench) -> None:
+    gone = STANDS["a deletion"].removeprefix("It says\n")
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n", "x.md": gone.encode()})
+    bench.says(
+        answer("", call("read_file", path="x.md")),
+        answer(f"{gone}\nI change it:\n```\n{V4A}\n```"),
+        answer("Done."),
+    )
+    await bench.turn()
+    assert snapshot(bench.root)["a.txt"] == b"1\ntwo\n"
+    assert len(bench.results()) == 2
 
 
 async def test_an_edit_that_names_no_file_is_asked_for_once(bench: Bench) -> None:

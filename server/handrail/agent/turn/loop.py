@@ -35,6 +35,10 @@ from handrail.ports import Ports, Prepared, ProviderDown, ProviderError
 from handrail.values import dataclass, replace
 
 LIMIT_STEPS = 100
+QUOTED = (
+    "The answer contains a tool call or an edit that is word for word in one of your messages. handrail "
+    "takes it for a quotation and does not run it. If it should be run, ask the model for a real tool call."
+)
 NO_ENDS = "If you answer no, the turn ends."
 
 
@@ -213,22 +217,30 @@ async def _complete(session: Session, executor: Executor) -> Response:
 
 def _readable(response: Response, session: Session, executor: Executor) -> Response:
     """
-    Returns *response* with calls that it wrote as text, and with valid ids; tells the user about the former.
+    Returns *response* with calls that it wrote as text, and with valid ids; tells the user about the former,
+    and about calls that only repeat what the user wrote.
     """
     if response.calls:
         return replace(response, calls=name_calls(response.calls, session.call_ids))
     has_edited = any(not call.startswith(as_text.PREFIX) for call in _changing_calls(executor))
-    before = Written(calls=session.calls, has_edited=has_edited)
-    read = as_text.with_calls(response, session.offered_names, before)
-    calls = name_calls(read.calls, session.call_ids)
-    if read is not response:
+    given = session.read_texts
+    before = Written(calls=session.calls, has_edited=has_edited, texts=(*given, *session.said_texts))
+    found = as_text.with_calls(response, session.offered_names, before)
+    calls = name_calls(found.calls, session.call_ids)
+    if calls:
         one = len(calls) == 1
         text = (
             f"The model wrote {'a tool call' if one else f'{len(calls)} tool calls'} as plain text. "
             f"handrail runs {'it' if one else 'them'} all the same."
         )
         executor.observe(Notice(call=calls[0].id, text=text, is_warning=False))
-    return replace(read, calls=calls)
+    elif found is not response:
+        without = as_text.with_calls(response, session.offered_names, replace(before, texts=given))
+        if (
+            without.calls
+        ):  # what the user has written may have been meant; what a file or a command has is not
+            executor.observe(Notice(call="", text=QUOTED, is_warning=False))
+    return replace(found, calls=calls)
 
 
 async def _finish(

@@ -121,6 +121,21 @@ class Session:
         return frozenset((call.name, call.arguments) for calls in made for call in calls)
 
     @property
+    def read_texts(self) -> tuple[str, ...]:
+        """The texts of all results, and of all that the user has attached to a message."""
+        results = (message.results for message in self.messages if isinstance(message, ToolMessage))
+        contexts = (message.context for message in self.messages if isinstance(message, UserMessage))
+        return (
+            *(result.text for each in results for result in each),
+            *(excerpt.text for each in contexts for excerpt in each),
+        )
+
+    @property
+    def said_texts(self) -> tuple[str, ...]:
+        """The texts of all messages of the user."""
+        return tuple(message.text for message in self.messages if isinstance(message, UserMessage))
+
+    @property
     def call_ids(self) -> frozenset[str]:
         """The ids of all calls of the conversation."""
         made = (message.calls for message in self.messages if isinstance(message, AssistantMessage))

@@ -3,7 +3,8 @@ Find the calls that a model wrote into its answer as text: edits in any notation
 
 Edits are read like pasted replies; a whole file in a fence does not count as an edit, since answers quote
 files. A JSON object is a call if it begins a line and names a tool that was offered. Calls that were already
-made are left out, because models repeat at the end what they did.
+made are left out, because models repeat at the end what they did; and so are quotations, because a file that
+was read must not decide what is done (`quotation`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Collection, Iterator, Sequence, Set
 from textwrap import dedent
 
 from handrail.core.conversation.message import Response, StopReason, ToolCall
+from handrail.core.conversation.quotation import Sources
 from handrail.core.patches import reply
 from handrail.core.patches.reply import Block
 from handrail.core.patches.v4a import BEGIN, END
@@ -43,18 +45,24 @@ GIVEN = ("arguments", "parameters", "input", "args", "tool_input", "action_input
 SPACES = ("functions.", "tools.")  # which some models put before a name
 # A fence that the calls have left empty.
 EMPTY_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$", re.MULTILINE)
+Found = tuple[Sequence[ToolCall], str, bool]  # calls, the text without them, and whether others are quoted
 DECODER = json.JSONDecoder(strict=False)  # small models write line ends into strings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
     """
-    The calls of the conversation, and whether this turn has edited by real calls, not by calls written as
-    text.
+    What came before an answer.
+
+    Attributes:
+        calls: The calls of the conversation.
+        has_edited: Whether this turn has edited by real calls, not by calls written as text.
+        texts: What the answer may quote: results, and messages of the user with what is attached to them.
     """
 
     calls: Collection[tuple[str, str]] = ()
     has_edited: bool = False
+    texts: Sequence[str] = ()
 
 
 def with_calls(response: Response, tools: Set[str], before: Written) -> Response:
@@ -62,20 +70,23 @@ def with_calls(response: Response, tools: Set[str], before: Written) -> Response
     *response* with the calls that are written in its text, and without them in the text.
 
     Args:
-        response: Comes back as it is if it has calls, or none are written in it.
+        response: Comes back as it is if it has calls, or none are written in it; as literal if all that are
+            written in it are quotations.
         tools: The names that were offered.
         before: A diff in the answer of a model that edits by calls shows what was done.
     """
     is_whole = response.stop in (StopReason.FINISH, StopReason.TOOL_CALLS)
     if response.calls or response.is_literal or not is_whole or not response.text.strip():
         return response
-    text = response.text[:LIMIT_READ_CHARS]
-    calls, rest = _edits(text, before) if "patch" in tools else ((), text)
+    sources, text = Sources(before.texts), response.text[:LIMIT_READ_CHARS]
+    calls, rest, quotes = _edits(text, before, sources) if "patch" in tools else ((), text, False)
     for read in (_objects, _read_tags):
-        calls, rest = (calls, rest) if calls else read(text, tools)
+        if not calls:
+            calls, rest, found = read(text, tools, sources)
+            quotes = quotes or found
     fresh = [call for call in calls if (call.name, call.arguments) not in before.calls]
     if not fresh:
-        return response
+        return replace(response, is_literal=True) if quotes else response
     return replace(response, text=rest, calls=tuple(fresh), stop=StopReason.TOOL_CALLS, private="")
 
 
@@ -84,7 +95,7 @@ def has_lost_edit(text: str, tools: Set[str]) -> bool:
     if "patch" not in tools:
         return False
     blocks = reply.read(text[:LIMIT_READ_CHARS]).blocks
-    return any(_needs_path(block) and not block.path for block in blocks)
+    return any(map(_is_lost, blocks))
 
 
 def call_of(name: str, block: Block, *, partial: bool) -> ToolCall:
@@ -99,12 +110,14 @@ def call_of(name: str, block: Block, *, partial: bool) -> ToolCall:
     return ToolCall(id=name, name="patch", arguments=json.dumps(arguments))
 
 
-def _edits(text: str, before: Written) -> tuple[Sequence[ToolCall], str]:
+def _edits(text: str, before: Written, sources: Sources) -> Found:
     text = _dedent(text)
     parts = reply.read(text)
-    blocks = [block for block in parts.blocks if _is_edit(block, before)]
+    meant = [block for block in parts.blocks if _is_edit(block, before) or _is_lost(block)]
+    quoted = [block for block in meant if sources.have(block.text)]
+    blocks = [block for block in meant if block not in quoted and not _is_lost(block)]
     calls = [call_of(f"{PREFIX}-{n}", block, partial=False) for n, block in enumerate(blocks, 1)]
-    return calls, parts.prose if len(blocks) == len(parts.blocks) else text
+    return calls, parts.prose if len(blocks) == len(parts.blocks) else text, bool(quoted)
 
 
 def _is_edit(block: Block, before: Written) -> bool:
@@ -118,9 +131,14 @@ def _needs_path(block: Block) -> bool:
     return block.notation is not None and not block.notation.names_files
 
 
-def _objects(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
+def _is_lost(block: Block) -> bool:
+    return _needs_path(block) and not block.path
+
+
+def _objects(text: str, tools: Set[str], sources: Sources) -> Found:
     """Calls as JSON, and the text without them."""
     calls: list[ToolCall] = []
+    quotes = False
     rest, at = list[str](), 0
     for _ in range(LIMIT_OBJECTS):
         opens = OPENS.search(text, at)
@@ -131,7 +149,9 @@ def _objects(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
         except (ValueError, RecursionError):
             value, end = None, opens.end() + 1
         found = list(_calls(value, opens["name"] or "", tools))
-        if found:
+        is_quoted = bool(found) and sources.have(text[opens.end() : end])
+        quotes = quotes or is_quoted
+        if found and not is_quoted:
             calls += found
             end = CLOSES.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing as well
             rest.append(text[at : opens.start()])
@@ -140,7 +160,7 @@ def _objects(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
         at = end
     rest.append(text[at:])
     named = [replace(call, id=f"{PREFIX}-{number}") for number, call in enumerate(calls, 1)]
-    return named, EMPTY_FENCE.sub("", "".join(rest)).strip()
+    return named, EMPTY_FENCE.sub("", "".join(rest)).strip(), quotes
 
 
 def _calls(value: object, name: str, tools: Set[str]) -> Iterator[ToolCall]:
@@ -174,21 +194,25 @@ def _bare(name: object) -> str:
     return next((name.removeprefix(space) for space in SPACES if name.startswith(space)), name)
 
 
-def _read_tags(text: str, tools: Set[str]) -> tuple[Sequence[ToolCall], str]:
+def _read_tags(text: str, tools: Set[str], sources: Sources) -> Found:
     """Calls with a tag for each argument, and the text without them."""
     calls: list[ToolCall] = []
-    rest, at = list[str](), 0
+    rest, at, quotes = list[str](), 0, False
     for opens, body, end in _elements(text, CALL_TAG, "</"):
         kept = _elements(body, ARGUMENT_TAG, ARGUMENT_END)
         arguments = {each["name"]: _value(each["name"], value.removesuffix("\n")) for each, value, _ in kept}
         name = _bare(opens["name"])
-        if name in tools and arguments:
+        if name not in tools or not arguments:
+            continue
+        if sources.have(text[opens.start() : end]):
+            quotes = True
+        else:
             calls.append(
                 ToolCall(id=f"{PREFIX}-{len(calls) + 1}", name=name, arguments=json.dumps(arguments))
             )
             rest.append(text[at : opens.start()])
             at = end
-    return calls, WRAPPING.sub("", "".join([*rest, text[at:]])).strip() if calls else text
+    return calls, WRAPPING.sub("", "".join([*rest, text[at:]])).strip() if calls else text, quotes
 
 
 def _elements(text: str, tag: re.Pattern[str], end: str) -> Iterator[tuple[re.Match[str], str, int]]:
