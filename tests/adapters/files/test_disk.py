@@ -102,6 +102,30 @@ async def test_what_cannot_be_read_says_why(disk: Editor, tmp_path: Path) -> Non
     assert (failure.code, failure.uri) == (Code.NO_SUCH_FILE, "untitled:Untitled-1")
 
 
+async def test_what_fails_is_named_by_its_path_in_the_workspace(tmp_path: Path) -> None:
+    roots = [tmp_path / "one", tmp_path / "two"]
+    (tmp_path / "one" / "d" / "folder").mkdir(parents=True)
+    (tmp_path / "one" / "d" / "there").write_bytes(b"")
+    (tmp_path / "one" / "link").symlink_to("d/gone")
+    (tmp_path / "gone").symlink_to("one/d/none")
+    for count, prefix in ((1, ""), (2, "one/")):
+        disk = Disk(roots=lambda: roots[:count])  # noqa: B023
+        for path, message in {
+            "one/d/x.txt": f"The file {prefix}d/x.txt does not exist.",
+            "one/x.txt": f"The file {prefix}x.txt does not exist.",
+            "one/link": f"The file {prefix}d/gone does not exist.",
+            "one/d/folder": f"{prefix}d/folder is a folder, not a file.",
+            "x.txt": "The file x.txt does not exist.",
+        }.items():
+            failed = await disk.read(uri_of(tmp_path / path))
+            assert isinstance(failed, Failure)
+            assert (failed.message, failed.uri) == (message, uri_of(tmp_path / path))
+        uri = uri_of(tmp_path / "one" / "d" / "there")
+        (landing,) = await disk.apply([Create(uri=uri, text=Text("x"))], "")
+        assert isinstance(landing, Rejected)
+        assert landing.failure.message == f"{prefix}d/there already exists. It was left unchanged."
+
+
 @pytest.mark.parametrize(
     ("number", "step"),
     [

@@ -61,7 +61,7 @@ class Disk:
 
     async def read(self, uri: str) -> Document | Failure:
         """The file *uri* as a closed document, in the encoding that an `.editorconfig` names for it."""
-        return await files.in_thread(_read, uri)
+        return await files.in_thread(_read, uri, self._roots())
 
     async def empty_text(self, uri: str) -> Text:
         """An empty text in the encoding that an `.editorconfig` names for the file; UTF-8 if none does."""
@@ -120,7 +120,7 @@ class Disk:
             return path
         async with self._writing:
             failed = await files.in_thread(_put, path, _Put(base, raw, mode), self._stand_ins)
-        return failed.with_uri(uri) if failed else None
+        return failure.in_folders(failed, uri, self._roots()) if failed else None
 
     async def read_image(self, uri: str) -> Image | None:
         """Returns the image of a place, without following a symbolic link; see the port."""
@@ -174,10 +174,10 @@ def _resolve_judged(uri: str, roots: Sequence[Path]) -> Path | Failure:
 # ---- Reading ----------------------------------------------------------------------------------------
 
 
-def _read(uri: str) -> Document | Failure:
+def _read(uri: str, roots: Sequence[Path]) -> Document | Failure:
     path = _resolve(uri)
     text = path if isinstance(path, Failure) else _read_text(path)
-    return text.with_uri(uri) if isinstance(text, Failure) else Document(uri=uri, text=text)
+    return failure.in_folders(text, uri, roots) if isinstance(text, Failure) else Document(uri=uri, text=text)
 
 
 def _read_text(path: Path) -> Text | Failure:
@@ -215,7 +215,7 @@ def _land(change: Change, stand_ins: Path | None, roots: Sequence[Path]) -> Land
         landing = Rejected(failure=failure.unwritable(path, error))
     if isinstance(landing, Applied):
         return landing
-    return replace(landing, failure=landing.failure.with_uri(change.uri))
+    return replace(landing, failure=failure.in_folders(landing.failure, change.uri, roots))
 
 
 @contextmanager

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from handrail.adapters.files import files, lock, scan
+from handrail.adapters.files import files, lock, paths, scan
 from handrail.core.documents.text import IF_TOO_LARGE, LARGEST
 from handrail.core.failure import Code, Failure
 
@@ -66,6 +68,22 @@ def not_on_disk() -> Failure:
         message="This is not a file on this machine, and it is not open in the editor.",
         steps=("Give the path of a file.",),
     )
+
+
+def in_folders(failed: Failure, uri: str, roots: Sequence[Path]) -> Failure:
+    """Returns a failure of this module that names its file by the path in the workspace folders *roots*."""
+    path = files.path_of(uri)
+    if path is None or not roots:
+        return failed.with_uri(uri)
+    real = os.path.realpath(path)
+    reals = [Path(os.path.realpath(root)) for root in roots]
+    shown, name = paths.shown_path(real, reals, paths.root_names(roots)), files.show_name(Path(real))
+    begin = "The file " if failed.message.startswith(f"The file {name} ") else ""
+    is_named = failed.message.startswith(f"{begin}{name} ") and paths.inside(real, reals) is not None
+    if not is_named or not shown.endswith(name):
+        return failed.with_uri(uri)
+    message = f"{begin}{shown}{failed.message[len(begin) + len(name) :]}"
+    return replace(failed, message=message).with_uri(uri)
 
 
 def unreadable(path: Path, error: OSError) -> Failure:
