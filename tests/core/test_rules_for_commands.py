@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from handrail.adapters.commands import shell_parser
 from handrail.core.policy.commands.small_languages import awk_is_harmless, sed_is_harmless
 from handrail.core.policy.containment import Available, Sandbox
-from handrail.core.policy.grants import Rights
+from handrail.core.policy.grants import Grant, Rights
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Request, verdict
@@ -365,3 +367,19 @@ def test_any_line_is_judged(words: list[str]) -> None:
     assert judge(line, Rule(tool="terminal", match="*", decision=Decision.BLOCK)) == "blocked" or not words
     if words and words[0] == "rm" and words[1:2] == ["v"]:
         assert judge(line, NO_RM) != "runs"
+
+
+def test_no_line_has_the_grant_of_another() -> None:
+    request = Request(tool="terminal", kind=ToolKind.COMMAND, command=shell_parser.parse("make"), folder="/w")
+    asked = verdict(request, Rights())
+    assert isinstance(asked, Ask)
+    rights = Rights(grants=asked.grants | {Grant(tool="terminal", subject="/w\nmake\0work")})
+    assert isinstance(verdict(request, rights), Allow)
+    forged = replace(request, command=shell_parser.parse("make\0work"))
+    assert isinstance(verdict(forged, rights), Ask)
+    below = replace(request, command=shell_parser.parse("b"), folder="/w\na")
+    asked = verdict(below, Rights())
+    assert isinstance(asked, Ask)
+    above = replace(request, command=shell_parser.parse("a\nb"))
+    assert isinstance(verdict(above, Rights(grants=asked.grants)), Ask)
+    assert isinstance(verdict(below, Rights(grants=asked.grants)), Allow)

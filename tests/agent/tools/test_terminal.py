@@ -370,3 +370,10 @@ async def test_a_file_of_grants_that_cannot_be_read_grants_nothing(bench: Bench)
         bench.approver.says = DENY
         await run(bench, "touch a.txt")
         assert len(bench.approver.asked) == asked + 1
+
+
+async def test_a_line_with_a_nul_character_is_refused(bench: Bench) -> None:
+    bench.says(answer("", call("terminal", command="ls\0work")), answer("Done."))
+    report = await bench.turn()
+    assert bench.approver.asked == []
+    assert "must be a command line without NUL characters" in bench.texts(report.session)[-1]

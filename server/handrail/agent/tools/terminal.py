@@ -54,6 +54,8 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
     line = call.text(arguments, "command")
     if isinstance(line, Failure) or not line.strip():
         return call.bad("command", "a command line")
+    if "\0" in line:
+        return call.bad("command", "a command line without NUL characters")
     folder = call.optional_text(arguments, "folder")
     if isinstance(folder, Failure):
         return folder

@@ -8,6 +8,7 @@ it had and the places that it named. A yes to an uncontained command line also c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from urllib.parse import quote
 
 from handrail.core.policy.containment import Need, Profile
 from handrail.core.policy.rules import Rule
@@ -45,6 +46,17 @@ class Grant:
         if is_command and kind not in RULE_GROUPS:  # those take paths, which may have line ends
             return f"{self.tool} may run exactly this in {folder}{_in_words(held)}: {line}"
         return f"{self.tool} may be used on {self.subject}"
+
+
+def grant_for_line(tool: str, folder: str, line: str) -> Grant:
+    """
+    Returns the grant for a command line in a folder; no other folder and line have the same.
+
+    The line must not contain `OPENED_MARK`.
+    """
+    if "\n" in folder:  # which ends where the line begins
+        folder = f"quoted:{quote(folder)}"
+    return Grant(tool=tool, subject=f"{folder}\n{line}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.policy import blocks, rules
 from handrail.core.policy.commands.script import Script
 from handrail.core.policy.containment import FREE, Contained, Need, Profile, Sandbox
-from handrail.core.policy.grants import BACKGROUND, OPENED_MARK, Grant, Rights
+from handrail.core.policy.grants import BACKGROUND, OPENED_MARK, Grant, Rights, grant_for_line
 from handrail.core.policy.openings import (
     OPENED_BY_NAME,
     asked_of_work,
@@ -213,7 +213,8 @@ def _ask_about_command(
         needs: The needs to ask about; None for a command that gets none, as it is not in *work*.
     """
     line, is_work = request.command.line if request.command else "", needs is not None
-    free = Grant(tool=request.tool, subject=f"{request.folder}\n{line}")
+    rights = Rights() if OPENED_MARK in line else rights  # it would look like another line, opened
+    free = grant_for_line(request.tool, request.folder, line)
     apart = OPENED_MARK + BACKGROUND if request.is_background else ""
     held = replace(free, subject=free.subject + holding_text(request, is_work=is_work) + apart)
     is_free = free in rights.grants and not request.is_background
