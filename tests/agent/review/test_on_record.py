@@ -56,6 +56,100 @@ async def test_of_a_change_that_is_staged_in_part_the_rest_is_pending(repository
     assert (repository.root / "a").read_text() == staged
 
 
+def put_on_record(bench: Bench, text: str) -> None:
+    """Stages another text than the file has."""
+    blob = git(bench.root, "hash-object", "-w", "--stdin", given=text).strip()
+    git(bench.root, "update-index", "--cacheinfo", f"100644,{blob},a")
+
+
+IF_A = "if a:\n    x()\n\nreturn 1\n"
+IF_B = "if b:\n    y()\nreturn 0\n"
+
+
+@pytest.mark.parametrize("how", ["reset", "staged"])
+@pytest.mark.parametrize(
+    ("other", "before", "now"),
+    [
+        ("old\n}\n", "b\nc\n", "x\n}\ny\n"),
+        ("}\n", "b\n", "x\n}\ny\n"),
+        ("}\n", "", "x\n}\ny\n"),
+        ("\n", "b\nc\n", "x\n\ny\n"),
+        ("old\n\n", "b\n", "b\n\ny\n"),
+        ("old\nx\n", "b\nc\n", "x\n}\ny\n"),
+        ("old\ny\n", "b\nc\n", "x\ny\n"),
+        ("return 0\n", IF_A, IF_B),
+    ],
+)
+async def test_a_row_that_another_commit_shares_with_a_change_is_not_staged(
+    bench: Bench, how: str, other: str, before: str, now: str
+) -> None:
+    root = bench.root
+    git(root, "init", "--quiet")
+    for text in (other, before):
+        (root / "a").write_text(f"top\n{text}end\n")
+        git(root, "add", "a")
+        git(root, "commit", "--quiet", "-m", "next")
+    bench.host.reviews.records = GitRecords()
+    rows = [*(f"-{row}\n" for row in before.splitlines()), *(f"+{row}\n" for row in now.splitlines())]
+    await edited(
+        bench, f"*** Begin Patch\n*** Update File: a\n@@\n top\n{''.join(rows)} end\n*** End Patch\n"
+    )
+    pending = await told(bench)
+    if how == "staged":
+        put_on_record(bench, f"top\n{other}end\n")
+    else:
+        git(root, "reset", "--quiet", "HEAD~1")
+    assert await told(bench) == pending
+    await undo(bench.host.reviews, HunkSelection())
+    assert (root / "a").read_text() == f"top\n{before}end\n"
+
+
+@pytest.mark.parametrize("how", ["reset", "reset --soft"])
+async def test_a_commit_with_one_of_the_new_rows_in_place_of_the_old_one_is_not_staged(
+    bench: Bench, how: str
+) -> None:
+    root = bench.root
+    git(root, "init", "--quiet")
+    for text in ("return 0\n", "return 1\n"):
+        (root / "a").write_text(text)
+        git(root, "add", "a")
+        git(root, "commit", "--quiet", "-m", "next")
+    bench.host.reviews.records = GitRecords()
+    new = "".join(f"+{row}\n" for row in IF_B.splitlines())
+    await edited(bench, f"*** Begin Patch\n*** Update File: a\n@@\n-return 1\n{new}*** End Patch\n")
+    git(root, *how.split(), "--quiet", "HEAD~1")
+    assert await told(bench) == [("a", "changed", "return 1\n", IF_B)]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+@pytest.mark.parametrize(
+    ("new", "staged", "rest", "is_committed"),
+    [
+        ("TWO\nTHREE\n", "TWO\nthree\n", [("three\n", "THREE\n")], False),
+        ("TWO\nTHREE\n", "two\nTHREE\n", [("two\n", "TWO\n")], True),
+        ("TWO\nTHREE\n", "three\nTWO\n", [("three\n", ""), ("", "THREE\n")], False),
+        ("TWO\n}\nTHREE\n", "TWO\nthree\n", [("three\n", "}\nTHREE\n")], False),
+        ("TWO\n}\nTHREE\n", "two\nthree\nTWO\n}\n", [("two\nthree\n", ""), ("", "THREE\n")], False),
+        ("two\nA\nB\nC\nthree\n", "two\nB\nthree\n", [("", "A\n"), ("", "C\n")], False),
+        ("TWO\nthree\n\nnew\n", "two\nthree\n\nnew\n", [("two\n", "TWO\n")], True),
+    ],
+)
+async def test_rows_that_are_staged_are_kept(  # noqa: PLR0917  # fixtures and the case
+    repository: Bench, ends: str, new: str, staged: str, rest: list[tuple[str, str]], is_committed: bool
+) -> None:
+    path, text = repository.root / "a", FIVE.decode().replace("\n", ends)
+    path.write_bytes(text.encode())
+    rows = "".join(f"+{row}\n" for row in new.splitlines())
+    await edited(repository, f"*** Begin Patch\n*** Update File: a\n@@\n-two\n-three\n{rows}*** End Patch\n")
+    put_on_record(repository, FIVE.decode().replace("two\nthree\n", staged))
+    if is_committed:
+        git(repository.root, "commit", "--quiet", "-m", "in part")
+    wanted = [("a", "changed", *(each.replace("\n", ends) for each in pair)) for pair in rest]
+    assert await told(repository) == wanted
+    await undo(repository.host.reviews, HunkSelection())
+    assert path.read_bytes().decode() == text.replace(f"two{ends}three{ends}", staged.replace("\n", ends))
+
+
 async def test_of_two_changes_one_is_staged(repository: Bench) -> None:
     await edited(repository)
     staged = FIVE.replace(b"four", b"FOUR").decode()

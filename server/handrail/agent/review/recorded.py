@@ -23,8 +23,11 @@ async def drop_recorded(records: Records, editor: Editor, documents: Iterable[Pe
     for uri, blobs in news.items():
         known = of[uri]
         if blobs != known.recorded:
-            for was, blob in zip(known.recorded, blobs, strict=True):
-                known = await _drop_blob(records, editor, known, was, blob) if was != blob else known
+            # A commit or a branch that was checked out changes both; only staging changes the index alone.
+            is_staged = blobs[0] != blobs[1] or blobs[1] == known.recorded[1]
+            for was, blob, by_rows in zip(known.recorded, blobs, (is_staged, False), strict=True):
+                if was != blob:
+                    known = await _drop_blob(records, editor, known, (was, blob), by_rows=by_rows)
             result.append(replace(known, recorded=blobs))
     return result
 
@@ -36,8 +39,17 @@ async def note_records(records: Records, documents: Iterable[Pending]) -> list[P
     return [replace(of[uri], recorded=blobs) for uri, blobs in news.items()]
 
 
-async def _drop_blob(records: Records, editor: Editor, known: Pending, was: str, blob: str) -> Pending:
-    """A document after what is on record of it has become *blob*."""
+async def _drop_blob(
+    records: Records, editor: Editor, known: Pending, blobs: tuple[str, str], *, by_rows: bool
+) -> Pending:
+    """
+    A document after its record has changed.
+
+    Args:
+        blobs: What was recorded, and what is now.
+        by_rows: See `keep_recorded`.
+    """
+    was, blob = blobs
     nothing = replace(known, document=one.keep(known.document, known.document.ids()))
     if known.kind is Kind.DELETED or not blob:
         return nothing if known.kind is Kind.DELETED and not blob else known
@@ -53,5 +65,6 @@ async def _drop_blob(records: Records, editor: Editor, known: Pending, was: str,
     if isinstance(text, Failure) or isinstance(before, Failure):
         return known
     rows = split_lines(before.content) if before is not None else None
-    found = await asyncio.to_thread(keep_recorded, known.document, rows, split_lines(text.content))
+    recorded = split_lines(text.content)
+    found = await asyncio.to_thread(keep_recorded, known.document, rows, recorded, by_rows=by_rows)
     return replace(known, document=found)
