@@ -282,7 +282,7 @@ export interface TurnStartParams {
   prompt: string;
   /** Id of the session to continue; without it, a new session begins. */
   session?: string;
-  /** What the turn may do; by default the setting `handrail.mode`. */
+  /** What the turn may do; by default the mode that was chosen for the session, or else the setting `handrail.mode`. */
   mode?: Mode;
   /** Documents, or parts of them, to show to the model. */
   context?: TurnContext[];
@@ -869,7 +869,7 @@ export interface ReviewEditParams {
 export interface ReviewSendParams {
   /** Id of the session that answers; by default the latest one that made any of the changes, or else a new one. */
   session?: string;
-  /** What the turn may do; by default the setting `handrail.mode`. */
+  /** What the turn may do; by default the mode that was chosen for the session, or else the setting `handrail.mode`. */
   mode?: Mode;
 }
 

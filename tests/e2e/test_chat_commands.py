@@ -173,6 +173,87 @@ async def test_modes_and_models_are_chosen(stage: Stage, habits: Habits) -> None
     await shows(editor, uri, f"scripted:{other} · plan")
 
 
+def modes(stage: Stage) -> list[str]:
+    """The modes of all turns, as the journals have them, each journal in its order."""
+    files = sorted(stage.state.rglob("sessions/*.jsonl"))
+    entries = [json.loads(row) for file in files for row in file.open()]
+    return [each["mode"] for each in entries if each["kind"] == "begun" and not each.get("copied")]
+
+
+async def reading(editor: Editor) -> str:
+    """A conversation in which the user has chosen `ask` and had one answer."""
+    uri = await opened(editor)
+    await command(editor, uri, "/mode ask\n")
+    await says(editor, uri, "First.\n")
+    return uri
+
+
+@vscode
+@pytest.mark.parametrize("taken_back", [False, True])
+async def test_a_chosen_mode_outlives_its_server(stage: Stage, habits: Habits, taken_back: bool) -> None:
+    model = stage.script(answer("One."), answer("Two."))
+    editor = await stage.start(habits, settings=model)
+    uri = await reading(editor)
+    if taken_back:
+        await command(editor, uri, "/undo\n")
+    editor.desk.save(uri)
+    await editor.leave()
+    later = await stage.start(habits, settings=model)
+    (listed,) = await later.request("session.list")
+    uri = await opened(later, session=listed["session"])
+    assert " · ask" in later.desk[uri].splitlines()[2]
+    await command(later, uri, "/mode\n")
+    await shows(later, uri, "The mode is ask.")
+    assert "Switch to the mode ask" not in await actions(later, uri, "## You")
+    await says(later, uri, "Second.\n")
+    assert modes(stage) == ["ask"] * 2
+
+
+@vscode
+@pytest.mark.parametrize("how", ["resend", "resend later", "fork", "start", "comment"])
+async def test_every_turn_of_a_conversation_has_its_chosen_mode(
+    stage: Stage, habits: Habits, how: str
+) -> None:
+    editor = await stage.start(habits, settings=stage.script(*map(answer, ("One.", "Two.", "Three."))))
+    uri = await reading(editor)
+    shown = await editor.request("chat.open")
+    (first,) = (await editor.request("session.resume", session=shown["session"]))["turns"]
+    turn = first["turn"]
+    if how == "start":
+        begun = await editor.request("turn.start", prompt="Second.", session=shown["session"])
+        await editor.request("turn.wait", turn=begun["turn"])
+    elif how == "comment":
+        source = editor.desk.open(stage.put("a.py", "# handrail: explain\n"))
+        begun = await editor.request("prompt.send", uri=source, line=0)
+        await editor.request("turn.wait", turn=begun["turn"])
+    elif how == "fork":
+        other = await editor.request("chat.fork", uri=uri, turn=turn)
+        editor.desk.open(other["uri"])
+        await says(editor, other["uri"], "Second.\n")
+    else:
+        if how == "resend later":
+            await says(editor, uri, "Second.\n")
+            turn = (await editor.request("session.resume", session=shown["session"]))["turns"][-1]["turn"]
+        await editor.request("chat.resend", uri=uri, turn=turn)
+        await editor.until(lambda: len(modes(stage)) > 1 + (how == "resend later"))
+    assert set(modes(stage)) == {"ask"}
+    assert len(modes(stage)) > 1
+
+
+@vscode
+async def test_a_mode_for_one_turn_is_not_that_of_the_next(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))
+    uri = await opened(editor)
+    write(editor, uri, "First.\n")
+    sent = await editor.request("chat.send", uri=uri, mode="ask")
+    await editor.request("turn.wait", turn=sent["turn"])
+    await shows(editor, uri, "One.", " · edit")
+    await command(editor, uri, "/mode\n")
+    await shows(editor, uri, "The mode is edit.")
+    await says(editor, uri, "Second.\n")
+    assert modes(stage) == ["ask", "edit"]
+
+
 @vscode
 async def test_a_plan_is_carried_out(stage: Stage, habits: Habits) -> None:
     stage.put("a.txt", "one\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Edits
@@ -19,6 +20,7 @@ from handrail.core.conversation import journal, todo
 from handrail.core.conversation.journal import (
     UNKNOWN,
     Answered,
+    Chosen,
     Decided,
     Entry,
     JournalContents,
@@ -43,6 +45,7 @@ from handrail.core.conversation.message import (
     ToolResult,
     Usage,
 )
+from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.change import PlannedHunk
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
@@ -67,16 +70,31 @@ Documents = tuple[tuple[str, str], ...]  # URIs and digests
 
 @dataclass(kw_only=True)
 class Archive:
-    """The journals of all sessions, and what has already been written to them."""
+    """
+    The journals of all sessions, and what has already been written to them.
+
+    Attributes:
+        modes: The modes that the user chose for sessions.
+    """
 
     journals: Sessions = field(default_factory=NoSessions)
+    modes: dict[str, Mode] = field(default_factory=dict)
     _written: dict[str, Session] = field(default_factory=dict)
     _known: dict[str, Documents] = field(default_factory=dict)
 
     def begin(self, session: Session, entry: TurnBegun) -> None:
         """Records that a turn has begun; the session's last message is the user's."""
-        self.journals.append(session.id, [entry])
+        mode = self.modes.get(session.id)
+        is_first = session.id not in self._written
+        self.journals.append(session.id, [entry, *([Chosen(mode=mode.value)] if mode and is_first else [])])
         self.keep(session)
+
+    async def choose(self, session: str, mode: Mode) -> None:
+        """Records the mode that the user has chosen; of a new session, its first turn does so."""
+        self.modes[session] = mode
+        if await self.journals.load(session):
+            self.journals.append(session, [Chosen(mode=mode.value)])
+            await self.journals.wait_until_written()
 
     async def save(self, session: Session) -> None:
         """Records what is new in a session; it is written when this returns."""
@@ -144,8 +162,18 @@ class Archive:
         messages = await _settle(told.messages, ports)
         self._written[session] = _session(session, told.messages, told)  # the next `keep` writes what differs
         self._known[session] = told.known
+        self._take_mode(session, told.mode)
         session_ = _session(session, messages, told)
         return replace(session_, seen=seen.known_documents(told.known, ports.workspace)), told
+
+    def learn_mode(self, session: str, mode: str) -> None:
+        """Takes over the mode that a journal has for a session of which none is known."""
+        if session not in self.modes:
+            self._take_mode(session, mode)
+
+    def _take_mode(self, session: str, mode: str) -> None:
+        with suppress(ValueError):  # none, or one of a later version
+            self.modes[session] = Mode(mode)
 
     async def changes(self, session: str, wanted: Rewound) -> bool:
         """Whether a rewind changes the session; not if the turn was already undone. Raises UnknownSession."""
@@ -192,10 +220,8 @@ class Archive:
         forked = _session(name, await _settle(told.messages, ports), replace(told, usage=Usage()))
         forked = replace(forked, seen=seen.known_documents(told.known, ports.workspace))
         last = told.turns[-1]
-        self.journals.append(
-            name, [TurnBegun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True)]
-        )
-        self.keep(forked)
+        self._take_mode(name, journal.replay(entries).mode)
+        self.begin(forked, TurnBegun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True))
         self.end(name, TurnEnded(turn=last.turn, state=last.state or "stopped"))
         await self.journals.wait_until_written()
         return forked

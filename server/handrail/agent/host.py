@@ -146,7 +146,7 @@ class Host:
         return self.turns.keep(Turn(session=session, id=turn, task=task, began=self.steps))
 
     def _begin(self, name: str, turn: str, message: UserMessage, mode: Mode | None) -> Session:
-        stated = self.mode_of(mode)
+        stated = self.mode_in(name, mode)
         tools = offers(stated, self.ports())
         begun = (self.sessions.pop(name, None) or Session(id=name)).begin(message, tools)
         self.sessions[name] = begun  # the latest session is the last one
@@ -233,11 +233,11 @@ class Host:
             await self.archive.save(now)
 
         executor: Executor | None = None
-        started = Started(prompt=prompt, mode=self.mode_of(mode))
+        started = Started(prompt=prompt, mode=self.mode_in(session.id, mode))
         end = End(state=State.FAILED, reason=INTERNAL_ERROR, answer="")
         try:
             try:
-                mode = await self._mode(mode)
+                mode = await self._mode(session.id, mode)
                 executor = self._executor(session.id, turn, prompt, mode, observe)
                 session = replace(session, offered=offers(mode, executor.ports))
                 started, executor.offered = replace(started, mode=mode), session.offered_names
@@ -275,9 +275,13 @@ class Host:
             observe(Ended(state=end.state, reason=end.reason))
         return await ending.report(executor, self.sessions[session.id], turn, end)
 
-    async def _mode(self, stated: Mode | None) -> Mode:
+    async def _mode(self, session: str, stated: Mode | None) -> Mode:
         await self.ready()
-        return self.mode_of(stated)
+        return self.mode_in(session, stated)
+
+    def mode_in(self, session: str, stated: Mode | None = None) -> Mode:
+        """Returns the mode of a turn: *stated*, or what the user chose for the session, or the settings'."""
+        return self.mode_of(stated or self.archive.modes.get(session))
 
     def _executor(
         self, session: str, turn: str, prompt: str, mode: Mode, observe: Callable[[Event], None]

@@ -157,9 +157,17 @@ class State:
     def _hands(self) -> tuple[Callable[[], None], Callable[[], bool]]:
         return self._refresh_lenses, lambda: self.client.apply_edit
 
+    def _mode_in(self, page: ChatPage) -> str:
+        """Returns the mode of the turn that runs in a conversation or comes next; empty in an empty one."""
+        archive, now = self.host.archive, page.transcript
+        archive.learn_mode(page.session, now.chosen)
+        if now.running is not None:
+            return now.running.mode
+        return self.host.mode_in(page.session).value if now.turns or page.session in archive.modes else ""
+
     def _chat_page(self, session: str, name: str) -> ChatPage:
         view = View(
-            facts=lambda: (model_settings.model_name(self), page.mode or "", share(self.host, session)),
+            facts=lambda: (model_settings.model_name(self), self._mode_in(page), share(self.host, session)),
             question=self._question_text,
             redactor=lambda: partial(redact, secrets=self.secrets()),
         )

@@ -96,7 +96,7 @@ def test_turns_have_words_calls_and_what_was_said_to_them() -> None:
     assert isinstance(answer, ModelText)
     assert (call.path, call.line, call.result) == ("a.txt", 6, RESULT)
     assert second.items == [Interjection(text="Faster!"), ModelText(text="Now.")]
-    assert (found.title, found.mode, [each.state for each in found.turns]) == (
+    assert (found.title, found.turns[-1].mode, [each.state for each in found.turns]) == (
         "Read it.",
         "edit",
         ["finished"] * 2,

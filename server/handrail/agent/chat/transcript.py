@@ -18,6 +18,7 @@ from handrail.agent.tools.todo import Todo
 from handrail.core.conversation import journal, todo
 from handrail.core.conversation.journal import (
     Answered,
+    Chosen,
     Decided,
     Entry,
     Renamed,
@@ -160,13 +161,13 @@ class Transcript:
 
     Attributes:
         title: The title that the user gave, or the first line of its first prompt.
-        mode: That of its latest turn.
+        chosen: The mode that the user chose for its turns; empty if none.
         usage: Of all turns.
     """
 
     turns: list[TranscriptTurn] = field(default_factory=list)
     title: str = ""
-    mode: str = ""
+    chosen: str = ""
     usage: Usage = field(default_factory=Usage)
     _entries: list[Entry] = field(default_factory=list)
     _messages: list[Message] = field(default_factory=list)
@@ -181,7 +182,9 @@ class Transcript:
         """Takes over what was written down; what was written *now* is of a turn that runs here."""
         for entry in entries:
             self._entries.append(entry)
-            if isinstance(entry, Rewound):
+            if isinstance(entry, Chosen):
+                self.chosen = entry.mode
+            elif isinstance(entry, Rewound):
                 self._begin_anew()
             else:
                 self._add(entry)
@@ -214,7 +217,7 @@ class Transcript:
     def _add(self, entry: Entry) -> None:
         match entry:
             case TurnBegun():
-                self.mode, self._copied = entry.mode, entry.turn if entry.is_copied else ""
+                self._copied = entry.turn if entry.is_copied else ""
                 if not self._is_named:
                     self.title = self.title or label_of(entry.prompt)
                 if not entry.is_copied:

@@ -101,8 +101,8 @@ class View:
     Shows a transcript; parts that have not changed since the last time are reused.
 
     Attributes:
-        facts: The lines below the title: the model, the mode of the next turn if the user has chosen one, how
-            full the model's context is.
+        facts: The line below the title: the model, the mode of the turn that runs or comes next, how full the
+            context is.
         question: The open question of an id as Markdown; None if it is no longer open.
         redactor: Removes the keys that are known by now from a text.
     """
@@ -119,7 +119,7 @@ class View:
         title = next(escape(surfaces.line(self.redact(transcript.title), TITLE_CHARS)), "") or NEW
         model, mode, share = self.facts()
         title = "".join(surfaces.without_settings(title, is_code=False))
-        facts = (model, mode or transcript.mode, share, *_render_usage(transcript.usage))
+        facts = (model, mode, share, *_render_usage(transcript.usage))
         rendered.parts.append(_part(TITLE, f"# {title}", "", " · ".join(filter(None, facts)), ""))
         known, self._known = self._known, {}
         for each in transcript.turns:

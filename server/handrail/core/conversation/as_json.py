@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 from handrail.core.conversation.journal import (
     Answered,
+    Chosen,
     Decided,
     Entry,
     Known,
@@ -83,7 +84,7 @@ def _entry_json(entry: Entry) -> Json:
         case TurnEnded(turn=turn, state=state, reason=reason, usage=usage):
             used = {"usage": _usage(usage)} if usage.steps else {}
             return {"kind": "over", "turn": turn, "state": state, "reason": reason, **used}
-        case Steered() | Returned() | Rewound() | Renamed() | Decided():
+        case Steered() | Returned() | Rewound() | Renamed() | Chosen() | Decided():
             return {"kind": type(entry).__name__.lower(), **asdict(entry)}
 
 
@@ -183,6 +184,8 @@ def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
             return Rewound(id=texts["id"], before=texts["before"], call=texts.get("call", ""))
         case "renamed":
             return Renamed(title=texts["title"])
+        case "chosen":
+            return Chosen(mode=texts["mode"])
         case "decided":
             return Decided(
                 question=texts["question"],

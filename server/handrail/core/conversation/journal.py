@@ -131,6 +131,13 @@ class Renamed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """The user has chosen a mode for the turns of the session."""
+
+    mode: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Decided:
     """
     A question to the user is no longer open.
@@ -162,6 +169,7 @@ Entry = (
     | Returned
     | Rewound
     | Renamed
+    | Chosen
     | Decided
 )
 
@@ -186,6 +194,7 @@ class JournalContents:
         touched: The paths of the documents that were changed.
         known: The documents that the model knows, as in `Known`.
         usage: The usage of all turns that ended, including those that were rewound.
+        mode: The mode that the user chose last; empty if none.
     """
 
     messages: tuple[Message, ...] = ()
@@ -193,6 +202,7 @@ class JournalContents:
     touched: tuple[str, ...] = ()
     known: tuple[tuple[str, str], ...] = ()
     usage: Usage = field(default_factory=Usage)
+    mode: str = ""
 
 
 def replay(entries: Iterable[Entry], until: str | None = None) -> JournalContents:
@@ -218,12 +228,19 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> JournalContent
         else:
             taken.append(entry)
     messages = pair_results(_conversation(taken), UNKNOWN)
-    usage = Usage()
-    for entry in known:  # what was taken back was paid for all the same
+    usage, mode = Usage(), ""
+    for entry in known:  # what was taken back was paid for all the same, and chosen
         if isinstance(entry, TurnEnded) and entry.usage.steps:
             usage = usage.plus(entry.usage)
+        elif isinstance(entry, Chosen):
+            mode = entry.mode
     return JournalContents(
-        messages=messages, turns=tuple(turns.values()), touched=touched, known=documents, usage=usage
+        messages=messages,
+        turns=tuple(turns.values()),
+        touched=touched,
+        known=documents,
+        usage=usage,
+        mode=mode,
     )
 
 

@@ -20,7 +20,6 @@ from handrail.core.ledger.report import Ended, Event
 from handrail.lsp.chat import draft as drafts
 from handrail.lsp.chat import interrupted, messages, sent
 from handrail.lsp.chat.feed import Feed
-from handrail.lsp.protocol import Mode
 from handrail.lsp.served.page import Edit, ServedPage, unchanged_page
 from handrail.ports import Question
 from handrail.ports.sessions import Sessions
@@ -49,7 +48,6 @@ class ChatPage(ServedPage):
         view: Renders it.
         transcript: Its content.
         shown_now: The current state that is shown.
-        mode: The mode that the user chose for its turns; otherwise that of the settings.
         told: The answers of slash commands.
         sending: Held while the user's text is sent, so that nothing is sent twice.
         queued: The queued messages, by the turn that each will start; and whether it still can.
@@ -63,7 +61,6 @@ class ChatPage(ServedPage):
     view: View = field(default_factory=_unset)
     transcript: Transcript = field(default_factory=Transcript)
     shown_now: Shown = field(default_factory=Shown)
-    mode: Mode | None = None
     told: list[Answer] = field(default_factory=list)
     sending: asyncio.Lock = field(default_factory=asyncio.Lock)
     queued: dict[str, tuple[str, bool]] = field(default_factory=dict)

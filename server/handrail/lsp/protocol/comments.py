@@ -82,7 +82,8 @@ class ReviewSendParams:
     Attributes:
         session: Id of the session that answers; by default the latest one that made any of the changes, or
             else a new one.
-        mode: What the turn may do; by default the setting `handrail.mode`.
+        mode: What the turn may do; by default the mode that was chosen for the session, or else the setting
+            `handrail.mode`.
     """
 
     session: str | None = None

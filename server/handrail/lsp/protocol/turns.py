@@ -45,7 +45,8 @@ class TurnStartParams:
     Attributes:
         prompt: What the user asks for; it must not be empty.
         session: Id of the session to continue; without it, a new session begins.
-        mode: What the turn may do; by default the setting `handrail.mode`.
+        mode: What the turn may do; by default the mode that was chosen for the session, or else the setting
+            `handrail.mode`.
         context: Documents, or parts of them, to show to the model.
         images: Pictures to show to the model, 20 at most. The model must be able to see pictures.
         pasted: Whether the prompt is a reply that the user copied from a chat: its edits are made, and no

@@ -11,7 +11,7 @@ from handrail.agent.chat.view import ASK, TITLE, heading, may_have_changed
 from handrail.core import surfaces
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.page import Page
-from handrail.lsp import protocol, settings
+from handrail.lsp import protocol
 from handrail.lsp.chat.page import ChatPage
 from handrail.lsp.features import actions
 from handrail.lsp.features.actions import action, lens
@@ -126,8 +126,8 @@ def _of_conversation(
 ) -> Iterator[tuple[str, protocol.Request, dict[str, object]]]:
     """Yields the actions for a whole conversation: each a title, a request and its argument."""
     session = page.session
-    mode = page.mode or state.settings.text(settings.MODE)
-    for other in (each.value for each in Mode if each.value != mode):
+    mode = state.host.mode_in(session)
+    for other in (each.value for each in Mode if each is not mode):
         yield f"Switch to the mode {other}", protocol.CHAT_CHOOSE, {"session": session, "mode": other}
     yield "Choose the model…", protocol.CHAT_SAY, {"session": session, "text": "/model"}
     if page.transcript.turns and page.transcript.running is None:

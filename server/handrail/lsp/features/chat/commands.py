@@ -61,11 +61,11 @@ async def _compact(state: State, page: ChatPage, argument: str) -> list[str]:
 async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
     modes: tuple[protocol.Mode, ...] = get_args(protocol.Mode)
     if not argument:
-        return [f"The mode is {state.host.mode_of(Mode(page.mode) if page.mode else None)}."]
+        return [f"The mode is {state.host.mode_in(page.session)}."]
     wanted = next((each for each in modes if each == argument.lower()), None)
     if wanted is None:
         raise Refused(f"`{argument}` is not a mode. Modes are {', '.join(modes)}.")
-    page.mode = wanted
+    await state.host.archive.choose(page.session, Mode(wanted))
     return [f"{NEXT}, the mode is {wanted}."]
 
 

@@ -163,9 +163,7 @@ async def say(
     state.chats.latest = page.session
     running, page.told = page.transcript.running, []
     if running is None:
-        wanted = protocol.TurnStartParams(
-            prompt=text, session=page.session, mode=mode or page.mode, images=images
-        )
+        wanted = protocol.TurnStartParams(prompt=text, session=page.session, mode=mode, images=images)
         return await _begin(state, wanted)
     await begin.steer(state, protocol.TurnSteerParams(turn=running.turn, text=text))
     return protocol.TurnStartResult(session=page.session, turn=running.turn)
@@ -203,6 +201,7 @@ async def resend(state: State, params: protocol.ChatResendParams) -> protocol.Ch
         else:
             session = state.host.new_id("s")
             state.host.sessions[session] = Session(id=session)
+            state.host.archive.learn_mode(session, state.host.archive.modes.get(page.session, ""))
         other = await state.chats.of_session(session)
         await _begin(state, protocol.TurnStartParams(prompt=text, session=session))
         if params.text is None:

@@ -78,7 +78,7 @@ async def _begin(
             raise Refused("Pictures cannot be added to a running turn. Queue the message instead.")
         return await requests.say(state, page, text, params.mode)
     wanted = protocol.TurnStartParams(
-        prompt=text, session=page.session, mode=params.mode or page.mode, images=params.images
+        prompt=text, session=page.session, mode=params.mode, images=params.images
     )
     begun = await begin.queue(state, wanted)
     page.queued[begun.turn] = (text, True)
@@ -198,7 +198,7 @@ def _status(state: State, page: ChatPage) -> protocol.ChatStatus:
     share, running = fill_share(state.host, page.session), transcript.running
     last = transcript.turns[-1] if transcript.turns else None
     is_planned = last is not None and last.mode == Mode.PLAN and last.state == "finished" and running is None
-    mode = state.host.mode_of(Mode(page.mode) if page.mode else None).value
+    mode = state.host.mode_in(page.session).value
     return protocol.ChatStatus(
         title=redact(transcript.title, state.secrets()),
         model=model_settings.model_name(state),
