@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from bench import Bench
-from handrail.core.conversation import compact
+from handrail.core.conversation import compact, recover
 from handrail.core.conversation.compact import Gauge
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -71,6 +71,7 @@ class Model:
     asked: list[tuple[Message, ...]] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
     full: int = 0
+    reason: str = ""
     private: str = ""
 
     @property
@@ -92,7 +93,8 @@ class Model:
         self.asked.append(tuple(messages))
         if self.full or len(text) > 4 * self.window:
             self.full = max(self.full - 1, 0)
-            yield replace(FULL, reason=f"This model's maximum context length is {self.window} tokens.")
+            reason = self.reason or f"This model's maximum context length is {self.window} tokens."
+            yield replace(FULL, reason=reason)
             return
         number = len(self.asked)
         found = reading(self.files.pop(0), f"c{number}") if self.files else Response(text="Done.")
@@ -243,6 +245,45 @@ async def test_what_a_server_says_of_its_window_counts(bench: Bench) -> None:
     assert report.state is State.FINISHED
     assert sum(len(text_of(request)) > 4 * model.window for request in model.asked) == 1
     assert marks(text_of(model.asked[-1])) == sorted(f"MARK-{number}" for number in range(30))
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "maximum context length: request 2024-01-01 refused",
+        "maximum context exceeded (max 100)",
+        "maximum context 1,,,x",
+        "maximum context: 1,000",
+        "available context 12:34:56",
+        "n_ctx = 512",
+        "prompt too long: 99999 > 2048 maximum",
+        "max_model_len 127.0.0.1",
+    ],
+)
+async def test_a_number_that_cannot_be_a_window_is_none(bench: Bench, reason: str) -> None:
+    model = Model([], window=20_000)
+    first = await turn(bench, model)
+    model.full, model.reason = 1, reason
+    await turn(bench, model, "Go on.", first.session)
+    assert bench.host.sessions[first.session].window == 0
+    asked = len(model.asked)
+    report = await turn(bench, model, "Go on.", first.session)
+    assert (report.state, len(model.asked)) == (State.FINISHED, asked + 1)
+
+
+@pytest.mark.parametrize(
+    ("reason", "window"),
+    [
+        ("This model's maximum context length is 131072 tokens. However, you requested 140000.", 131_072),
+        ("The maximum context length of 128,000 tokens was exceeded.", 128_000),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("available context size (n_ctx = 8192-token window)", 8_192),
+        ("max_model_len=16384.", 16_384),
+        ("n_ctx: 4096", 4_096),
+    ],
+)
+def test_the_window_that_an_error_names(reason: str, window: int) -> None:
+    assert recover.window_in(reason) == window
 
 
 async def test_a_server_that_always_says_that_it_is_full_ends_the_turn_with_a_way_out(bench: Bench) -> None:

@@ -177,7 +177,9 @@ async def _make_room(
 ) -> Session | GiveUp:
     """Makes room in the session after the model's server has said that it is full."""
     believed = compaction.context_window(executor.ports)
-    session = session.narrow_window(recover.window_in(response.reason), believed)
+    window = recover.window_in(response.reason) or 0
+    if window > LEAST_SHARE * session.least_tokens:  # else the number is of something else
+        session = session.narrow_window(window, believed)
     smaller = await _shrink(session, executor, parameters.facts(), full=True)
     if smaller is None:
         return await _full(response, session, executor, parameters)

@@ -331,10 +331,10 @@ def is_context_full(error: str) -> bool:
     return FULL.search(error) is not None
 
 
+COUNT = r"(\d{1,3}(?:,\d{3}){1,3}|\d{3,9})(?![\d,]*\d|[-/:.]\d)"  # not the beginning of a date
 WINDOW = re.compile(
-    r"(?:(?:maximum|available) (?:context|input)|max_model_len)[^0-9.]{0,40}?(\d[\d,]{2,9})"
-    r"|> ?(\d[\d,]{2,9}) maximum|n_ctx\D{0,10}(\d{3,9})",
-    re.IGNORECASE,
+    rf"(?i)(?:(?:maximum|available) (?:context|input)|max_model_len)[^0-9.]{{0,40}}?{COUNT}"
+    rf"|> ?{COUNT} maximum|n_ctx\D{{0,10}}{COUNT}"
 )
 
 
