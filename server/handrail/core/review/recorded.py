@@ -54,7 +54,7 @@ def keep_recorded(
 
 def _rest(hunk: Hunk, there: Rows, *, by_rows: bool) -> list[Hunk]:
     """Returns the rest of a hunk of which some rows are recorded; all of it if it is not recorded in part."""
-    left = None if hunk.is_typed_in else _match_place(hunk, _bare(there), by_rows=by_rows)
+    left = None if hunk.is_typed_in else _hunk_rows(hunk, _bare(there), by_rows=by_rows)
     if left is None:
         return [hunk]
     last = hunk.steps[-1]
@@ -67,7 +67,7 @@ def _rest(hunk: Hunk, there: Rows, *, by_rows: bool) -> list[Hunk]:
     return result
 
 
-def _match_place(hunk: Hunk, there: Rows, *, by_rows: bool) -> Rows | None:
+def _hunk_rows(hunk: Hunk, there: Rows, *, by_rows: bool) -> Rows | None:
     """
     Returns the recorded rows of a hunk's place, each as the hunk has it; None if they are not its rows before
     with some of its changes.
@@ -76,7 +76,7 @@ def _match_place(hunk: Hunk, there: Rows, *, by_rows: bool) -> Rows | None:
     near, left, done = BlockIndex.of(opcodes(old, there)), list[str](), 0
     for i, j, k, m in opcodes(old, new):
         start, end = near.rows_after(i, j, is_wide=True)
-        part = _match_block(hunk.before[i:j], hunk.rows[k:m], there[start:end], by_rows=by_rows)
+        part = _block_rows(hunk.before[i:j], hunk.rows[k:m], there[start:end], by_rows=by_rows)
         if part is None:
             return None
         left += (*hunk.before[done:i], *part)
@@ -85,7 +85,7 @@ def _match_place(hunk: Hunk, there: Rows, *, by_rows: bool) -> Rows | None:
     return tuple(left) if _bare(left) == there else None
 
 
-def _match_block(before: Rows, rows: Rows, there: Rows, *, by_rows: bool) -> Rows | None:
+def _block_rows(before: Rows, rows: Rows, there: Rows, *, by_rows: bool) -> Rows | None:
     """Returns the recorded rows where *rows* replace those *before*; None if they are not of these two."""
     old, new = _bare(before), _bare(rows)
     if there in (old, new):
@@ -94,10 +94,10 @@ def _match_block(before: Rows, rows: Rows, there: Rows, *, by_rows: bool) -> Row
         pairs = list(zip(before, rows, strict=True))
         if all(row in _bare(pair) for row, pair in zip(there, pairs, strict=True)):
             return tuple(pair[_bare(pair).index(row)] for row, pair in zip(there, pairs, strict=True))
-    return _match_rows(before, rows, there) if by_rows else None
+    return _mixed_rows(before, rows, there) if by_rows else None
 
 
-def _match_rows(before: Rows, rows: Rows, there: Rows) -> Rows | None:
+def _mixed_rows(before: Rows, rows: Rows, there: Rows) -> Rows | None:
     """
     Returns the recorded rows if some of *rows* were staged, with or without the rows that they replace.
 
