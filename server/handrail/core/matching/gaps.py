@@ -4,11 +4,13 @@ Decide the number of blank lines in each gap, if search text and document differ
 Blank lines belong to the gaps between rows that are not blank. In a gap that the hunk does not change the
 document decides, in one that it changes the new text. So if the document has `a`, blank, `b` for the old rows
 `a`, `b`, the blank stays if the new rows are `a`, `c`, and is removed only if the hunk removes a blank there.
+Of the gaps above and below a row that is removed, one is left.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 from handrail.core.documents.edit import Block, opcodes
 from handrail.values import dataclass
@@ -51,17 +53,19 @@ class RowsWithGaps:
         return rows
 
 
-def settle_gaps(old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap]) -> RowsWithGaps | None:
+def settle_gaps(
+    old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap], beyond: tuple[int, int] = (0, 0)
+) -> RowsWithGaps | None:
     """
     The new rows of a hunk with the blank lines that belong between them.
 
     Args:
         old, new: The rows of the hunk.
         document: The blank lines of the document in each gap of the old rows.
+        beyond: How many more there are above the first of these gaps, and below the last.
 
     Returns:
-        None if it is unclear on which side of a blank line new rows belong, or which of two blank lines are
-        left.
+        None if it is unclear on which side of a blank line new rows belong.
     """
     gaps: dict[int, Gap] = {}
     line = at = 0
@@ -72,7 +76,7 @@ def settle_gaps(old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap]) -
             gaps.setdefault(number, _decide(old.gaps[here], new.gaps[number], document[here]))
         if i > len(old.filled):
             break
-        found = _around(old, new, document, (i, j, k, m))
+        found = _around(old, new, document, (i, j, k, m), beyond)
         if found is None:
             return None
         gaps |= found
@@ -91,13 +95,12 @@ def _as_new(new: Gap, document: Gap) -> Gap:
 
 
 def _around(
-    old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap], block: Block
+    old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap], block: Block, beyond: tuple[int, int]
 ) -> dict[int, Gap] | None:
     """The gaps around and between rows that change, by their number in the new rows."""
     i, j, k, m = block
     if k == m:
-        gap = _closed_gap(old, new, document, block)
-        return None if gap is None else {k: gap}
+        return {k: _closed_gap(old, new, document, block, beyond)}
     if i == j:
         return _side_gaps(old.gaps[i], new, document[i], (k, m))
     gaps = {number: new.gaps[number] for number in range(k + 1, m)}
@@ -108,14 +111,23 @@ def _around(
     return gaps
 
 
-def _closed_gap(old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap], block: Block) -> Gap | None:
-    """The gap that is left where rows are removed, between which there were two."""
+def _closed_gap(
+    old: RowsWithGaps, new: RowsWithGaps, document: Sequence[Gap], block: Block, beyond: tuple[int, int]
+) -> Gap:
+    """
+    The gap that is left where rows are removed, between which there were two: the longer one.
+
+    Blank rows *beyond* the rows of the hunk are part of the first or the last gap.
+    """
     i, j, k, _ = block
     ours, theirs = (*old.gaps[i], *old.gaps[j]), (*document[i], *document[j])
     is_alike = len(old.gaps[i]) == len(document[i]) and len(old.gaps[j]) == len(document[j])
     if is_alike or len(new.gaps[k]) != len(ours):
         return _as_new(new.gaps[k], theirs)
-    return None if document[i] and document[j] else theirs
+    above, below = beyond[0] if i == 0 else 0, beyond[1] if j == len(old.filled) else 0
+    longer = max(len(document[i]) + above, len(document[j]) + below)
+    there = sorted((document[i], document[j]), key=len, reverse=True)
+    return tuple(chain(*there))[: max(0, longer - above - below)]
 
 
 def _side_gaps(old: Gap, new: RowsWithGaps, document: Gap, rows: tuple[int, int]) -> dict[int, Gap] | None:

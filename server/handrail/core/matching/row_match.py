@@ -124,7 +124,11 @@ def settle_rows(text: Text, match: Match) -> Match:
     below = _blanks(text.rows, range(lines[-1] + 1, lines[-1] + 1 + len(ours.gaps[-1])))
     document = [above, *document, below]
     start, end = lines[0] - len(above), lines[-1] + 1 + len(below)
-    right = gaps.settle_gaps(ours, wanted, document)
+    beyond = (
+        _count_blanks(text.rows, range(start - 1, -1, -1)),
+        _count_blanks(text.rows, range(end, len(text.rows))),
+    )
+    right = gaps.settle_gaps(ours, wanted, document, beyond)
     there: Lines
     if right is None:
         there = _pair(text, hunk, lines)
@@ -147,6 +151,11 @@ def _blanks(rows: Sequence[str], lines: range) -> tuple[str, ...]:
     """The blank rows at *lines*, up to the first that is not blank."""
     inside = takewhile(lambda line: 0 <= line < len(rows) and not rows[line].strip(), lines)
     return tuple(rows[line] for line in inside)
+
+
+def _count_blanks(rows: Sequence[str], lines: range) -> int:
+    """How many rows at *lines* are blank, up to the first that is not."""
+    return next((number for number, line in enumerate(lines) if rows[line].strip()), len(lines))
 
 
 def _pair(text: Text, hunk: Hunk, lines: Sequence[int]) -> Lines:
