@@ -16,6 +16,16 @@ from handrail.core.patches.hunk import Hunk
 ESCAPE = re.compile(r"\\([nrt\"'\\`$])")
 MEANT = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "`": "`", "$": "$"}
 
+OPENING = ('"""', "'''", "`", '"', "'")
+QUOTE_MARKS = re.compile(r"\\.|\n|" + "|".join(OPENING), re.DOTALL)
+DOUBLE_MARKS = re.compile(r"\\.|\n|" + "|".join(mark for mark in OPENING if "'" not in mark), re.DOTALL)
+LIFETIME = re.compile(r"[<&]'[a-z_]\w*\b(?!')")  # in Rust; there one quote opens no string
+BEFORE_STRING = re.compile(r"(?:^|\W)[rbfu]{0,2}$", re.IGNORECASE)  # and not an apostrophe in a word
+IN_CODE = re.compile(
+    r"(?:[(=,\[{:+]|\b(?:return|echo|print|puts|yield|raise|throw|in|case))\s*[rbfu]{0,2}$", re.IGNORECASE
+)
+LIMIT_BEFORE = 80  # characters before a string that tell whether it is in code
+
 ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#0?39|#x27|#34|#x22);", re.IGNORECASE)
 CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 CHARACTERS |= {"#39": "'", "#039": "'", "#x27": "'", "#34": '"', "#x22": '"'}
@@ -57,7 +67,43 @@ def resolve_escapes(hunk: Hunk) -> Hunk | None:
     new = _unescape(hunk.new, meant if new_meant is None else new_meant)
     if (old, new) == (hunk.old, hunk.new) or not old.strip():
         return None
+    if new_meant and _breaks_string(new) and not _breaks_string(old):
+        return None  # the escape of a string may be meant, so it is not certain which ones are
     return replace(hunk, old=old, new=new, notes=(*hunk.notes, ESCAPES_NOTE))
+
+
+def _breaks_string(text: str) -> bool:
+    """
+    Whether a string in *text* begins in one line and ends in a later one, unlike a string of code.
+
+    Prose may be quoted over two lines, so behind a word a string counts only if nothing but line ends is left
+    of it below. Quotes of three characters and backticks hold several lines.
+    """
+    quotes = ""
+    is_code: bool | None = None
+    marks = DOUBLE_MARKS if LIFETIME.search(text) else QUOTE_MARKS
+    for found in marks.finditer(text):
+        mark, start, end = found[0], found.start(), found.end()
+        if not quotes:
+            if mark in ("'", '"') and not BEFORE_STRING.search(text, max(0, start - 3), start):
+                continue
+            quotes, is_code = mark if mark in OPENING else "", _is_in_code(text, start)
+        elif mark.startswith(quotes):
+            quotes = ""
+        elif mark == "\n" and quotes in ("'", '"'):
+            closed = text.find(quotes, end)
+            if closed >= 0 and (is_code or (is_code is None and not text[end:closed].strip("\n"))):
+                return True
+            quotes = ""
+    return False
+
+
+def _is_in_code(text: str, start: int) -> bool | None:
+    """Whether a quote at *start* is in code; None if only the text behind it tells."""
+    if IN_CODE.search(text[max(0, start - LIMIT_BEFORE) : start]):
+        return True
+    row = text[text.rfind("\n", 0, start) + 1 : start]
+    return None if row.strip() else False
 
 
 def _unescape(text: str, meant: set[str]) -> str:
