@@ -22,6 +22,7 @@ from handrail.core.patches.hunk import Hunk
 LABEL = re.compile(r"(?:\w+|(?:elif|else|except|catch|case|when|public|private|protected)\b.*):$")
 DEFINITION = re.compile(r"\s*(?:[\w()]+\s+)*(?:def|fn|fun|func|function|sub|class)\b", re.IGNORECASE)
 OPENS_BOTH = re.compile(r"[(,\[]\s*\{\s*$")  # an object, or parameters taken apart, and not a block
+CLAUSE = re.compile(r"\s*(?:(?:where|throws)\b|:\s|->|=>)")  # of a header, below its parameters
 COMMENT = re.compile(r"\s(?:#|//).*")
 LIMIT_HEADER_ROWS = 200  # in which the brackets of a header are closed
 LIMIT_HEADERS = 20  # equal headers above a place that are asked whether they hold it, nearest first
@@ -94,6 +95,11 @@ def header_end(rows: Sequence[str], line: int, *, is_listed: bool) -> int | None
             return line
         is_definition = DEFINITION.match(row) is not None
         closed = _closing_row(rows, line)
+        if closed is not None and CLAUSE.match(_next_filled(rows, closed)):
+            below = range(closed + 1, min(len(rows), closed + LIMIT_HEADER_ROWS))
+            return next(
+                (at for at in below if rows[at].rstrip().endswith("{")), None if is_definition else line
+            )
         if closed is not None and _opens_body(rows, closed):
             end = closed
         elif closed is None or rows[closed].rstrip().endswith(";"):
