@@ -465,3 +465,32 @@ async def test_a_new_file_that_its_encoding_cannot_hold_is_refused(bench: Bench,
     assert outcome.failure.code is Code.BAD_ENCODING
     assert "latin/b must be latin-1" in outcome.failure.message
     assert snapshot(bench.root) == files
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "*** Delete File: link\n",
+        "*** Update File: link\n*** Move to: new\n",
+        "*** Update File: link\n*** Move to: new\n@@\n-one\n+two\n",
+    ],
+)
+async def test_a_link_is_not_deleted_or_moved(bench: Bench, section: str) -> None:
+    lay_out(bench.root, {"d/a": b"one\n"})
+    (bench.root / "link").symlink_to("d/a")
+    bench.says(answer("", edits(section)), answer("Done."))
+    (outcome,) = (await bench.turn()).outcomes
+    assert outcome.failure is not None
+    assert "link is a symbolic link to d/a" in outcome.failure.message
+    assert (bench.root / "link").read_bytes() == b"one\n"
+
+
+async def test_a_file_is_deleted_in_a_folder_that_a_link_leads_to(bench: Bench) -> None:
+    lay_out(bench.root, {"d/a": b"one\n", "d/b": b"one\n"})
+    (bench.root / "link").symlink_to("d")
+    bench.says(
+        answer("", edits("*** Delete File: link/a\n*** Update File: link/b\n*** Move to: link/c\n")),
+        answer("Done."),
+    )
+    await bench.turn()
+    assert snapshot(bench.root / "d") == {"c": b"one\n"}

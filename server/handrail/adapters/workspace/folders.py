@@ -229,7 +229,8 @@ class Folders:
             kind, why = _kind_of(home[1], written)
             uri = uri_of(self._roots[home[0]] / home[1])
         shown = shown_path(real, reals, root_names(self._roots))
-        return Place(uri=uri, identity=identity_of(real), path=shown, kind=kind, why=why)
+        is_link = real != normal and os.path.islink(normal)
+        return Place(uri=uri, identity=identity_of(real), path=shown, kind=kind, why=why, is_link=is_link)
 
 
 def _kind_of(real: Path, written: Path) -> tuple[PlaceKind, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from handrail.values import dataclass
+from handrail.values import dataclass, field
 
 
 class PlaceKind(StrEnum):
@@ -30,6 +30,7 @@ class Place:
         path: Relative to its root with `/`, for people and the model; absolute outside every root.
         kind: What kind of place it is.
         why: Why a protected place is asked about, where more is known than its kind.
+        is_link: Whether the path itself is a symbolic link, which has been followed.
     """
 
     uri: str
@@ -37,6 +38,7 @@ class Place:
     path: str
     kind: PlaceKind
     why: str = ""
+    is_link: bool = field(default=False, compare=False)
 
 
 ASKED: dict[PlaceKind, str] = {

@@ -103,6 +103,8 @@ class Planner:
             text = None
         else:
             return self._failed_file(place, document, patch.hunks)
+        if place.is_link and (patch.operation is Operation.DELETE or patch.move_to is not None):
+            return self._failed_file(place, _link(patch, place), patch.hunks)
         target = self.places[patch.move_to] if patch.move_to is not None else place
         taken = patch.move_to is not None and await self._is_taken(target)
         planned = await asyncio.to_thread(plan_file, patch, text, taken=taken)
@@ -189,6 +191,21 @@ def _changes(
             moved = replace(form, content=edit.apply(text.content, edits))
             created = Create(uri=target.uri, text=moved, moved_from=place.uri)
             return (created, Delete(uri=place.uri, base=text))
+
+
+def _link(patch: FilePatch, place: Place) -> Failure:
+    """Returns why a link is not deleted or moved: only its target would be, and the link would stay."""
+    return Failure(
+        code=Code.BAD_ARGUMENTS,
+        message=(
+            f"{patch.path} is a symbolic link to {place.path}, and only files can be deleted or moved. "
+            "Nothing was changed."
+        ),
+        steps=(
+            f"If you mean the file, name {place.path}.",
+            "If you mean the link, and you can run commands, use one such as rm or mv.",
+        ),
+    )
 
 
 def _unwritable(planned: FilePlan, form: Text, patch: FilePatch, text: Text | None) -> Failure | None:
