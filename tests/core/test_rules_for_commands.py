@@ -156,6 +156,10 @@ python3 <(echo x)
 python -m timeit x
 node --eval=x
 git -c alias.x='!rm v' x
+git -C $X $Y
+git clone -u 'rm v' x
+make -f - < f
+BASH_ENV=<(echo rm v) bash s
 git -c core.fsmonitor='rm v' status
 git $X
 git rebase -x 'rm v' main
@@ -330,6 +334,14 @@ def test_a_rule_that_allows_a_part_allows_what_cannot_be_told_of_it() -> None:
 
 
 def test_code_of_awk_and_sed_is_told_apart() -> None:
+    for program in ("x++ / 2, (x) / 2 - /a/ ? $1 / 3 : 1", "/a|b/ || /c/ { print 1 / /x/ }", "{ exit /a/ }"):
+        assert awk_is_harmless(program), program
+    for program in (
+        '1 / /"/ { print | "rm v" #"/',
+        'x = 1 - /"/ ; print | "rm v" #"/',
+        '{ if (1) /"/; print | "x" #"/ }',
+    ):
+        assert not awk_is_harmless(program), program
     for program in (
         'BEGIN { x++ / 2 | "rm v" / 3 }',
         '{ if (1) /a/ | "rm v" }',

@@ -44,7 +44,7 @@ KNOWN = frozenset(
         *("parenthesized_expression", "arithmetic_expansion", "extglob_pattern", "regex", "brace_expression"),
     }
 )
-LIMIT_NESTED = 8
+LIMIT_NESTED = 5  # commands in texts of commands in texts; parsing them takes time
 LIMIT_MAYBE = 100  # words of a command, of which each may begin another one
 TORN = re.compile(r"[^ \t\n|&;()]\\\n[^ \t\n|&;()#]")
 WILD = re.compile(r"[*?\[]")

@@ -236,6 +236,8 @@ def _may_match(match: str, marked: Words) -> bool:
     begin, *rest = _blank(match).split("*")
     for words in _forms(marked):
         first, *others = MARK.split(" ".join(words))
+        if not others:  # it is known, so it is a spelling
+            continue
         last, end = others[-1], rest[-1] if rest else begin
         begins = begin.startswith((first, first.rstrip())) or (bool(rest) and first.startswith(begin))
         if begins and (end.endswith((last, last.lstrip())) or (bool(rest) and last.endswith(end))):

@@ -24,9 +24,10 @@ RUN_ANOTHER = frozenset(
 )
 OPTIONS = {
     "rebase": "-x --exec",
+    "clone": "-u --upload-pack",
     "grep": "-O --open-files-in-pager",
     "push": "--receive-pack --exec",
-    **dict.fromkeys(("clone", "fetch", "pull", "ls-remote", "archive"), "--upload-pack --exec"),
+    **dict.fromkeys(("fetch", "pull", "ls-remote", "archive"), "--upload-pack --exec"),
 }
 
 

@@ -108,7 +108,7 @@ def inner(name: str, words: Words) -> Runs:
         return _of_sed_script(name, words)
     if name in EVALUATORS and any(SUBSTITUTION.search(word) for word in words):
         return Runs(unclear=f"an argument of `{name}`, which the shell may evaluate")
-    if name in ("make", "gmake") and any("$(" in word or SHELL_OF_MAKE.match(word) for word in words):
+    if name in ("make", "gmake") and _gives_commands_to_make(words):
         return Runs(unclear=f"`{name}` with commands among its arguments")
     option = find_option(RUNNERS.get(name, ""), words)
     if name in ("tar", "gtar") and words and re.fullmatch(r"[A-Za-z]*[IF][A-Za-z]*", words[0]):
@@ -116,10 +116,22 @@ def inner(name: str, words: Words) -> Runs:
     return Runs(unclear=f"`{name} {option}`, which can run other commands") if option else NOTHING
 
 
+def _gives_commands_to_make(words: Words) -> bool:
+    is_file = dict(zip(words[1:], words, strict=False))
+    return any(
+        "$(" in word
+        or SHELL_OF_MAKE.match(word)
+        or (INPUT.fullmatch(word) and is_file.get(word) in ("-f", "--file", "--makefile"))
+        for word in words
+    )
+
+
 def of_variable(name: str, value: str) -> Runs:
     """Returns the commands that run because a variable is set."""
     if SETTING_VARIABLE.fullmatch(name):
         return Runs(unclear=f"the variable {name}, which can make a program run other commands")
+    if name in ("BASH_ENV", "ENV") and (MARKED.fullmatch(value) or INPUT.fullmatch(value)):
+        return Runs(unclear=f"the variable {name}, which names commands")
     return of_text(name, (value,)) if RUN_VARIABLE.fullmatch(name) else NOTHING
 
 

@@ -12,9 +12,16 @@ TOKEN = re.compile(
 )
 # A pattern of awk. Not one with a slash in brackets, of which programs make different things.
 PATTERN = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?(?:\[:\w+:\]|[^\]\[/\\\n\"])+\])*/")
-# What a pattern may follow; a slash after anything else divides.
-BEFORE_PATTERN = frozenset({"", "\n", *";{}&|!~(,=<>?:*%", "in", "return", "print"})
-RUNS = re.compile(r"system|\||@")
+# A slash after these begins a pattern, and one after a value divides. After other words and signs, it may do
+# either: `if (x) /a/` and `(x) / a`.
+BEFORE_PATTERN = frozenset({"", "\n", *";{}&|!~(,=<>?:*%", "/", "in", "return", "print"})
+_KEYWORDS = (
+    "BEGIN BEGINFILE END ENDFILE break case continue default delete do else exit for func function getline "
+    "if next nextfile printf switch while"
+)
+KEYWORDS = frozenset(_KEYWORDS.split())
+VALUE = re.compile(r"[\"\]]|\$?[A-Za-z0-9_.]+")
+RUNS = re.compile(r"system|(?<!\|)\|(?!\|)|@")
 
 
 def awk_is_harmless(program: str) -> bool:
@@ -22,11 +29,14 @@ def awk_is_harmless(program: str) -> bool:
     at, before = 0, ""
     while at < len(program):
         found = TOKEN.match(program, at)
-        if found is not None and found["slash"] and before in BEFORE_PATTERN:
-            found = PATTERN.match(program, at)
-            before = "/"
+        if found is not None and found["slash"]:
+            if before not in BEFORE_PATTERN and (before in KEYWORDS or not VALUE.fullmatch(before)):
+                return RUNS.search(program, at) is None
+            is_pattern = before in BEFORE_PATTERN
+            found = PATTERN.match(program, at) if is_pattern else found
+            before = '"' if is_pattern else "/"
         elif found is not None and found.lastgroup != "blank":
-            before = "|" if found["or"] else "\n" if found["comment"] else found[0]
+            before = {"or": "|", "comment": "\n", "text": '"'}.get(found.lastgroup or "", found[0])
         elif found is not None and "\n" in found[0]:
             before = "\n"
         if found is None or (found.lastgroup in ("word", "other") and RUNS.match(found[0])):

@@ -44,6 +44,7 @@ class Wrapper:
 
 
 WRAPPERS: Mapping[str, Wrapper] = {
+    "!": Wrapper(),
     "builtin": Wrapper(),
     "busybox": Wrapper(only_says="--list --list-full --help --install"),
     "catchsegv": Wrapper(),
@@ -178,6 +179,7 @@ def _of_wrapper(name: str, wrapper: Wrapper, words: Words) -> Runs:
     if any(word.startswith(ANY) for word in left[: wrapper.operands]):
         return Runs(unclear=UNNAMED)
     left = left[wrapper.operands :]
+    left = left[1:] if left[:1] == ["--"] else left
     while wrapper.sets and left and SET.match(left[0]):
         variables.append(left.pop(0))
     if name == "flock" and left[:1] == ["-c"]:
