@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import random
@@ -177,6 +178,33 @@ async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, 
         assert read is not None
         assert read[-1] == ENTRIES[-1]
         assert all(entry in (*ENTRIES[:2], ENTRIES[-1]) for entry in read)
+
+
+@pytest.mark.parametrize("room", [0, 1, 30, 90, 200, 400])
+async def test_what_a_full_disk_does_not_take_is_told_and_written_later(
+    log: SessionLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, room: int
+) -> None:
+    """As Linux does it: what fits is written, and only the next write fails."""
+    log.append("s-1", ENTRIES[:1])
+    await log.wait_until_written()
+    free, write = [room], os.write
+
+    def write_what_fits(handle: int, data: bytes) -> int:
+        if not free[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        done = write(handle, data[: free[0]])
+        free[0] -= done
+        return done
+
+    monkeypatch.setattr(os, "write", write_what_fits)
+    log.append("s-1", ENTRIES[1:5])
+    await log.wait_until_written()
+    assert "Session s-1 could not be written to its journal" in caplog.text
+    log.append("s-1", ENTRIES[5:6])
+    await log.wait_until_written()
+    monkeypatch.undo()
+    log.append("s-1", ENTRIES[6:])
+    assert list(map(as_json.line, await log.load("s-1") or ())) == list(map(as_json.line, ENTRIES))
 
 
 async def test_looking_at_a_journal_does_not_make_what_others_wrote_known(

@@ -3,8 +3,9 @@ Journals of sessions: one file each in the state folder, one JSON object per lin
 thread.
 
 A line is one write to a file that is only appended to, so a killed program leaves complete lines and at most
-one partial line; the next entry then begins on a new line. Code whose effects must not be visible before its
-entry is written awaits `wait_until_written` first, so a slow disk delays only that turn.
+one partial line; the next entry then begins on a new line. What a full disk does not take is kept, and
+written before the next entry. Code whose effects must not be visible before its entry is written awaits
+`wait_until_written` first, so a slow disk delays only that turn.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ class SessionLog:
         self._last: Future[None] | None = None
         self._sizes: dict[Path, int] = {}  # of the journals, as they were left or found here
         self._latest: _Read | None = None
+        self._left: dict[Path, list[bytes]] = {}  # what could not be written yet; the next entry tries again
 
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Have entries written at the end."""
@@ -79,19 +81,25 @@ class SessionLog:
 
     def _write(self, session: str, file: Path, entries: Sequence[Entry]) -> None:
         raw = "".join(redact(as_json.line(entry), self._secrets()) + "\n" for entry in entries).encode()
+        left = [*self._left.pop(file, ()), raw]
         try:
             file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             handle = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
                 size = os.lseek(handle, 0, os.SEEK_END)
                 torn = size > 0 and os.pread(handle, 1, size - 1) != b"\n"
-                os.write(handle, b"\n" + raw if torn else raw)
+                rest = _append(handle, b"".join([b"\n" * torn, *left]))
+                left = [rest] if rest else []
                 if size <= self._sizes.get(file, 0):  # else someone else has written to it
                     self._sizes[file] = os.lseek(handle, 0, os.SEEK_END)
             finally:
                 os.close(handle)
+            why = "the disk may be full" if left else ""
         except OSError as error:
-            logger.warning("Session %s could not be written to its journal: %s", session, error)
+            why = str(error)
+        if left:
+            self._left[file] = left
+            logger.warning("Session %s could not be written to its journal: %s", session, why)
 
     async def load(self, session: str) -> tuple[Entry, ...] | None:
         """All entries."""
@@ -139,6 +147,7 @@ class SessionLog:
         if file is None:
             return True
         self._sizes.pop(file, None)
+        self._left.pop(file, None)
         self._latest = None
         return await in_thread(_remove, file)
 
@@ -175,6 +184,22 @@ class SessionLog:
     def _file(self, session: str) -> Path | None:
         """The journal of a session; None for an id that is not one of ours, and might lead elsewhere."""
         return self._folder() / f"{session}.jsonl" if ID.fullmatch(session) else None
+
+
+def _append(handle: int, raw: bytes) -> bytes:
+    """
+    Writes as much of *raw* as a full disk takes.
+
+    Returns:
+        The lines that are not there as a whole. Raises OSError if nothing can be written.
+    """
+    done = os.write(handle, raw)
+    try:
+        while done < len(raw):
+            done += os.write(handle, raw[done:])
+    except OSError:
+        return raw[raw.rfind(b"\n", 0, done) + 1 :]
+    return b""
 
 
 def _stamp(file: Path) -> _Stamp | None:

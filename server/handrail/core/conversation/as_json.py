@@ -41,6 +41,7 @@ from handrail.core.failure import Code, Failure
 Json = dict[str, object]
 
 
+LIMIT_LINE = 2**31 - 1  # of a position, as clients read it
 _decode = json.JSONDecoder().raw_decode  # `json.loads` does more than a line of ours needs
 
 
@@ -245,7 +246,7 @@ def _read_result(json: Mapping[str, object]) -> ToolResult:
         text=_str(json["text"]),
         failure=failure,
         pictures=_read_pictures(json),
-        line=line if isinstance(line, int) else 0,
+        line=line if isinstance(line, int) and 0 <= line <= LIMIT_LINE else 0,
     )
 
 
