@@ -373,6 +373,31 @@ def test_only_a_rename_moves_a_file() -> None:
     assert files_of(moved) == {"a.py": None, "b.py": b"2\n"}
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [("a", "./a"), ("./a", "a"), ("d/a", "d//a"), ("./d/./a", "d/a"), ("a", ".//./a")]
+)
+def test_sections_for_one_file_are_one_however_its_name_is_spelled(one: str, other: str) -> None:
+    path = "d/a" if "d" in one else "a"
+    before = {path: b"1\n2\n"}
+    for_both = (
+        f"*** Update File: {one}",
+        "@@",
+        "-1",
+        "+one",
+        f"*** Update File: {other}",
+        "@@",
+        "-2",
+        "+two",
+    )
+    assert files_of(v4a(before, *for_both)) == {path: b"one\ntwo\n"}
+    text = f"--- {one}\n+++ {one}\n@@ -1 +1 @@\n-1\n+one\n--- {other}\n+++ {other}\n@@ -2 +2 @@\n-2\n+two\n"
+    assert files_of(patch("udiff", before, text)) == {path: b"one\ntwo\n"}
+    gone = (f"*** Update File: {one}", "@@", "-1", "+one", f"*** Delete File: {other}")
+    assert v4a(before, *gone)["code"] == "bad-patch"
+    moved = (f"*** Update File: {one}", "@@", "-1", "+one", "*** Update File: b", f"*** Move to: {other}")
+    assert v4a({**before, "b": b""}, *moved)["code"] == "bad-patch"
+
+
 def test_a_name_without_its_folder_is_that_of_the_only_such_file() -> None:
     block = "file3.py\n<<<<<<< SEARCH\n1\n=======\n2\n>>>>>>> REPLACE\n"
     reply = patch("search_replace", {"dir/file3.py": b"1\n", "b.py": b""}, block)

@@ -69,24 +69,30 @@ def _split_sign(line: str) -> tuple[str, str]:
 
 
 def join_sections(sections: list[FilePatch]) -> tuple[FilePatch, ...] | Failure:
-    """Sections for one file become one; two that cannot both hold are a bad patch."""
+    """Sections for one file become one, also for `./a` and `a`; two that cannot both hold are a bad patch."""
     files: dict[str, FilePatch] = {}
     hunks: dict[str, list[Hunk]] = {}
     for section in sections:
-        earlier = files.get(section.path)
+        name = _plain(section.path)
+        earlier = files.get(name)
         if earlier is None:
-            files[section.path] = section
+            files[name] = section
         elif earlier.operation is section.operation is Operation.UPDATE and earlier.move_to is None:
             notes = tuple(dict.fromkeys((*earlier.notes, *section.notes)))
-            files[section.path] = replace(section, notes=notes)
+            files[name] = replace(section, path=earlier.path, notes=notes)
         else:
             return contradiction(section.path)
-        hunks.setdefault(section.path, []).extend(section.hunks)
-    left = [path for patch in files.values() for path in (patch.path, patch.move_to) if path]
-    twice = [path for path, times in Counter(left).items() if times > 1]
+        hunks.setdefault(name, []).extend(section.hunks)
+    left = Counter([*files, *(_plain(patch.move_to) for patch in files.values() if patch.move_to)])
+    twice = [name for name, times in left.items() if times > 1]
     if twice:
         return contradiction(twice[0])
-    return tuple(replace(patch, hunks=_number(hunks[path])) for path, patch in files.items())
+    return tuple(replace(patch, hunks=_number(hunks[name])) for name, patch in files.items())
+
+
+def _plain(path: str) -> str:
+    """Returns *path* without parts that lead nowhere; `..` may lead through a link."""
+    return re.sub(r"(?<!^)/{2,}", "/", re.sub(r"(?:^|(?<=/))(?:\./+)+", "", path))
 
 
 def _number(hunks: Sequence[Hunk]) -> tuple[Hunk, ...]:
