@@ -35,6 +35,7 @@ from handrail.testing.texts import Json
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is Linux's")
 WORK = Contained(profile=Profile.WORK)
 
+EVIL = (".vscode", "AGENTS.md", ".github/workflows", "in/.env")
 SERVER = """
 import asyncio, os, sys
 from pathlib import Path
@@ -539,6 +540,48 @@ async def test_no_link_takes_the_place_of_a_folder_whose_files_run_later(
     assert all(each.lies_in for each in found.appeared)
     if "rm" not in line:
         assert os.readlink(root / ".local") == "sub/real"
+
+
+@pytest.mark.parametrize(
+    ("lines", "taken"),
+    [
+        (["mv templates/.github .github"], {".github/workflows"}),
+        (["mv templates/.github sub/.github"], {"sub/.github/workflows"}),
+        (["mv templates/.cargo x", "mv x .cargo"], {".cargo/config.toml"}),
+        (["mv templates/gradle sub"], {"sub/gradle/wrapper"}),
+        (["mv app old; mv evil app"], {f"app/{name}" for name in EVIL}),
+        (["mv app old", "mv evil app"], {f"app/{name}" for name in EVIL}),
+        (["mv app/in old", "true", "mv evil/in app/in"], {"app/in/.env"}),
+        (["mv app old; mkdir app; mv evil app/new"], {f"app/new/{name}" for name in EVIL}),
+        (["rm -r app", "mkdir app", "mv evil app/in"], {f"app/in/{name}" for name in EVIL}),
+        (["mv evil evil2"], set()),
+        (["mv evil evil2", "mv evil2 evil", "mv evil templates/evil", "mv templates sub/new"], set()),
+        (["mv app old", "mv old app", "mv evil app/evil"], set()),
+        (["mkdir n; mv templates evil n; mv n/templates n/evil ."], set()),
+        (["mv templates/.github x; mv x templates/.github"], set()),
+    ],
+)
+async def test_a_folder_is_moved_with_what_runs_later_only_to_a_new_place(
+    root: Path, lines: list[str], taken: set[str]
+) -> None:
+    """In bubblewrap. Landlock lets no command move such a folder at all."""
+    names = (
+        "templates/.github/workflows/ci.yml",
+        "templates/.cargo/config.toml",
+        "templates/gradle/wrapper/x",
+    )
+    for name in (*names, "evil/AGENTS.md", "evil/.vscode/x", "evil/.github/workflows/x", "evil/in/.env"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("obey\n")
+    for name in ("sub/x", "app/in/x"):
+        (root / name).parent.mkdir(parents=True)
+        (root / name).write_text("x\n")
+    told, held = Told(), containing(root)
+    found = [await run(root, line, told, held) for line in lines]
+    held.close()
+    appeared = [each.uri for ran in found if isinstance(ran, RunResult) for each in ran.appeared]
+    assert {uri.removeprefix(f"{uri_of(root)}/") for uri in appeared} == taken
+    assert [ran.code for ran in found if isinstance(ran, RunResult)] == [0] * len(lines)
 
 
 @pytest.mark.usefixtures("by")

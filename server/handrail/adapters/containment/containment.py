@@ -223,7 +223,7 @@ class Containment:
             holding,
             needs=contained.needs,
             opened=_real(contained.opened),
-            before=remember_marked(marked),
+            before=remember_marked(marked, self._ground.remember_places()),
             number=self._count,
             git_runs=git_runs(marked),
             scratch=self._scratch.folder(),

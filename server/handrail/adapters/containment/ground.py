@@ -14,13 +14,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
 from handrail.adapters.files.failure import reason
-from handrail.values import dataclass, field
+from handrail.values import dataclass, field, replace
 
 LIMIT_FOLDERS = 100_000
 # What package managers fill. What packages hold is published; only what lies directly in there is looked at.
@@ -55,12 +55,42 @@ class Marked:
     Attributes:
         is_named: Whether it is by its own name; else a link of such a name leads there, or another file of
             such a name is the same.
+        depth: How many of its last names make it so: two if its folder's name counts too.
     """
 
     path: str
     kind: Kind
     is_folder: bool
     is_named: bool = True
+    depth: int = 1
+
+    @property
+    def effective_in(self) -> str:
+        """The folder in which it takes effect."""
+        folder = os.path.dirname(self.path)
+        return folder if self.depth == 1 else os.path.dirname(folder)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """
+    Where the folders of the workspace were at some time.
+
+    Attributes:
+        then: The numbers of the folders' files.
+        gone: The same for folders that were no longer there by then.
+    """
+
+    then: Mapping[str, _Folder] = field(default_factory=dict)
+    gone: Mapping[str, int] = field(default_factory=dict)
+
+    def has_other_above(self, path: str) -> bool:
+        """Whether any folder above *path* has taken the place of another one."""
+        while path != (path := os.path.dirname(path)):
+            was = self.then[path].inode if path in self.then else self.gone.get(path)
+            if was is not None and (status := _stat(path)) is not None and status.st_ino != was:
+                return True
+        return False
 
 
 @dataclass(slots=True)
@@ -69,6 +99,10 @@ class _Folder:
     marked: tuple[Marked, ...]
     folders: tuple[str, ...]
     is_sure: bool
+
+    @property
+    def inode(self) -> int:
+        return self.modified[2]
 
 
 @dataclass(kw_only=True)
@@ -82,6 +116,7 @@ class WorkspaceScan:
 
     kind_of: Callable[[Path], Kind]
     _known: dict[str, _Folder] = field(default_factory=dict)
+    _remembered: Places = field(default_factory=Places)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def marked_paths(self, roots: Sequence[Path], opens: Callable[[str], bool] | None = None) -> list[Marked]:
@@ -96,6 +131,15 @@ class WorkspaceScan:
             found = [each for root in roots for each in self._walk(os.path.realpath(root), seen, opens)]
             self._known = seen
             return [*found, *_other_names(found, seen)]
+
+    def remember_places(self) -> Places:
+        """Returns where the folders were when they were last looked through, and were before."""
+        with self._lock:
+            now, last = self._known, self._remembered
+            left = {path: last.then[path].inode for path in last.then.keys() - now.keys()}
+            gone = {**last.gone, **left} if len(last.gone) < LIMIT_FOLDERS else left
+            self._remembered = Places(then=now, gone=gone if left else last.gone)
+            return self._remembered
 
     def _walk(
         self, root: str, seen: dict[str, _Folder], opens: Callable[[str], bool] | None
@@ -145,7 +189,9 @@ class WorkspaceScan:
                 if kind is Kind.ABOVE:
                     kind = Kind.LINK if entry.is_symlink() else Kind.OPEN
                 if kind is not Kind.OPEN and not (is_later and kind is Kind.LATER):
-                    marked += _marks_for(entry, kind, is_folder=is_folder, root=root)
+                    is_pair = kind is not Kind.SPECIAL and self.kind_of(Path(entry.name)) is Kind.OPEN
+                    for each in _marks_for(entry, kind, is_folder=is_folder, root=root):
+                        marked.append(replace(each, depth=2) if is_pair and each.is_named else each)
                 if is_folder and kind in {Kind.OPEN, Kind.LATER}:
                     folders.append(entry.path)
         return _Folder(modified, tuple(marked), tuple(folders), is_sure)

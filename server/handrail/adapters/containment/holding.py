@@ -6,11 +6,11 @@ import errno
 import os
 import socket
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from handrail.adapters.containment.ground import INSTALLED, Kind, Marked
+from handrail.adapters.containment.ground import INSTALLED, Kind, Marked, Places
 from handrail.adapters.containment.profile import GIT_RUNS, Layer
 from handrail.core.policy.containment import Need
 from handrail.values import dataclass, field
@@ -30,22 +30,28 @@ class Before:
 
     Attributes:
         paths: The paths, each with the folder that it was in.
-        files: The files and folders themselves, wherever they are by now, and where links led. A command
-            cannot change them in their places.
+        files: The files and folders themselves, wherever they are by now: where each led as a link, and in
+            which folders it took effect. A command cannot change them in their places.
         links: The links by their paths.
+        places: Where the folders of the workspace were.
         closed: The folders that could not be listed.
     """
 
     paths: Mapping[str, Identity | None]
-    files: Mapping[Identity, str]
+    files: Mapping[Identity, Set[tuple[str, Identity | None]]]
     links: Mapping[str, str]
+    places: Places = field(default_factory=Places)
     closed: frozenset[Identity] = frozenset()
 
     def has(self, each: Marked) -> bool:
         """Whether what is there now was there, or was put there by someone who could do more."""
         now = _identity(each.path)
-        if now is None or self.files.get(now, None) == _target(each):
+        if now is None:
             return True
+        # With the folder in which it takes effect, a file may be moved to a new place, but not to another's.
+        if _effect(each) in self.files.get(now, ()):
+            is_there = each.path in self.paths or each.path in self.links
+            return is_there or each.kind is Kind.SPECIAL or not self.places.has_other_above(each.path)
         # A command cannot put something in the place of what is mounted, but it can move the folder away.
         is_in_same_folder = self.paths.get(each.path, now) == _identity(os.path.dirname(each.path))
         return is_in_same_folder and each.kind is not Kind.LINK
@@ -172,14 +178,18 @@ class Holding:
         return sorted(path for paths in now.values() for path in paths)
 
 
-def remember_marked(marked: Iterable[Marked]) -> Before:
+def remember_marked(marked: Iterable[Marked], places: Places) -> Before:
     """Returns the paths that are hidden or protected now."""
     all_of_them = list(marked)
-    targets = {now: _target(each) for each in all_of_them if (now := _identity(each.path)) is not None}
+    files: dict[Identity, set[tuple[str, Identity | None]]] = {}
+    for each in all_of_them:
+        if (now := _identity(each.path)) is not None:
+            files.setdefault(now, set()).add(_effect(each))
     named = (each for each in all_of_them if each.is_named and each.kind is not Kind.LINK)
     return Before(
         paths={each.path: _identity(os.path.dirname(each.path)) for each in named},
-        files=targets,
+        files=files,
+        places=places,
         links={each.path: _target(each) for each in all_of_them if each.kind is Kind.LINK},
         closed=frozenset(
             now
@@ -242,6 +252,12 @@ def _is_unused(path: str) -> bool:
     except OSError as error:
         return error.errno in {errno.ENXIO, errno.ECONNREFUSED}
     return False
+
+
+def _effect(each: Marked) -> tuple[str, Identity | None]:
+    """Returns where it leads as a link, and the folder in which it takes effect, if that counts."""
+    folder = None if each.kind is Kind.SPECIAL else _identity(each.effective_in)
+    return _target(each), folder
 
 
 def _target(each: Marked) -> str:
