@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol
 
 from handrail.core.checkpoint import Image
@@ -18,14 +18,12 @@ from handrail.core.policy.containment import Available
 from handrail.core.policy.grants import Grant
 from handrail.core.policy.place import Place
 from handrail.core.policy.rules import Rule
-from handrail.core.policy.shell import ParsedCommand, Run, RunResult, SetAside
+from handrail.core.policy.shell import Appeared, ParsedCommand, Run, RunResult, SetAside
 from handrail.core.results.search import Hit, Lines, Page, Search
 from handrail.ports.checkpoints import Checkpoints
 from handrail.ports.heads import HasHeads
 from handrail.ports.languages import Languages, NoLanguages
-from handrail.ports.models import (
-    Provider,
-)
+from handrail.ports.models import Provider
 from handrail.ports.questions import (
     Approver,
     Clock,
@@ -293,6 +291,10 @@ class Process(Protocol):
 
     async def put_back(self, uri: str) -> Failure | None:
         """Puts back files that a contained command made and that were moved away."""
+        ...
+
+    async def put_back_saved(self, uri: str, saved: Mapping[str, Text]) -> tuple[Appeared, ...]:
+        """Puts back, of what was moved away, the files that still have a saved text; returns the rest."""
         ...
 
     async def set_aside(self, name: str) -> SetAside:

@@ -27,6 +27,7 @@ from handrail.adapters.containment.holding import pin
 from handrail.adapters.containment.quarantine import LIMIT_BYTES, Quarantine
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
+from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.shell import End, Run, RunResult
@@ -452,6 +453,39 @@ def test_what_is_there_again_is_not_overwritten(root: Path) -> None:
     (root / "AGENTS.md").write_text("second\n")
     assert away.put_back(root / "AGENTS.md") is not None
     assert Path(appeared.lies_in).read_text() == "first\n"
+
+
+def test_of_a_folder_only_what_the_user_saved_is_put_back_without_a_question(root: Path) -> None:
+    texts = {"a.json": "mine\n", "deep/b.json": "mine\r\n", "deep/c.json": "theirs\n", "d/e.json": "obey\n"}
+    for name, text in texts.items():
+        (root / ".vscode" / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / ".vscode" / name).write_bytes(text.encode())
+    (root / ".vscode/deep/link").symlink_to("b.json")
+    away = Quarantine(state=lambda: root.parent / "state")
+    away.take(root / ".vscode", away.folder())
+    saved = [*texts, "deep/link", "none", "d"]
+    del saved[3]
+    given = {str(root / ".vscode" / name): Text("mine\n") for name in saved}
+    back, rest = away.put_back_saved(root / ".vscode", given)
+    assert back == [str(root / ".vscode/a.json"), str(root / ".vscode/deep/b.json")]
+    left = [root / ".vscode" / name for name in ("d", "deep/c.json", "deep/link")]
+    assert [each.uri for each in rest] == [uri_of(root / ".vscode" / "d"), *map(uri_of, left[1:])]
+    assert sorted(path.name for path in (root / ".vscode").rglob("*")) == ["a.json", "b.json", "deep"]
+    assert [away.put_back(path) for path in left] == [None] * 3
+    assert (root / ".vscode/d/e.json").read_text() == "obey\n"
+    assert (root / ".vscode/deep/link").is_symlink()
+
+
+@pytest.mark.parametrize(("saved", "is_there"), [("mine\n", True), ("mine", True), ("other\n", False)])
+def test_a_file_that_was_written_again_since_it_was_saved_is_not_put_back(
+    root: Path, saved: str, *, is_there: bool
+) -> None:
+    (root / "AGENTS.md").write_text("mine\n")
+    away = Quarantine(state=lambda: root.parent / "state")
+    away.take(root / "AGENTS.md", away.folder())
+    _, rest = away.put_back_saved(root / "AGENTS.md", {str(root / "AGENTS.md"): Text(saved)})
+    assert (root / "AGENTS.md").exists() == is_there
+    assert len(rest) == (not is_there)
 
 
 def test_closed_folders_hold_nothing_back(root: Path) -> None:

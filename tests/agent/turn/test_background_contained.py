@@ -7,6 +7,7 @@ import os
 import subprocess
 import threading
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,13 @@ from handrail.adapters.commands import process
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment
 from handrail.adapters.containment.holding import Holding
+from handrail.adapters.files.disk import Disk
 from handrail.agent.turn.command import background
 from handrail.agent.turn.command.running import BackgroundCommand
+from handrail.core.documents.text import Text
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.shell import SetAside
-from handrail.ports import ALLOW, DENY, Kind, Question, Terms
+from handrail.ports import ALLOW, DENY, Document, Kind, Question, Terms
 from handrail.testing import call, lay_out, snapshot
 
 WAITS = "until [ -e go ]; do sleep 0.01; done"
@@ -110,6 +113,37 @@ async def test_of_many_commands_that_look_at_once_one_asks(bench: Contained) -> 
     assert [each.kind for each in bench.approver.asked] == [Kind.COMMAND, Kind.APPEARED]
     (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
     assert "could not be moved away" not in stopped
+
+
+class Saves(Disk):
+    """An editor in which the user saves a new file while a command runs."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path, self.saved = path, Text("{}\n")
+
+    async def open_documents(self) -> tuple[Document, ...]:
+        is_saved = (self.path.parent.parent / "made").exists()
+        saved = self.saved if is_saved else None
+        return (Document(uri=self.path.as_uri(), text=self.saved, version=1, saved=saved),)
+
+
+@pytest.mark.parametrize(("written", "asked"), [("{}", {"tasks.json"}), ("x", {""})])
+async def test_of_a_new_folder_only_what_the_user_saved_stays_unasked(
+    bench: Contained, written: str, asked: set[str]
+) -> None:
+    assert isinstance(bench.approver, Some)
+    folder = bench.root / ".vscode"
+    bench.editor = Saves(folder / "settings.json")
+    bench.terms = replace(bench.terms, saves="never")
+    line = (
+        f"d=.vsc; mkdir ${{d}}ode; echo '{written}' > ${{d}}ode/settings.json; echo x > ${{d}}ode/tasks.json"
+    )
+    await turn(bench, call("terminal", command=f"{line}; touch made"))
+    appeared = {each.subject for each in bench.approver.asked if each.kind is Kind.APPEARED}
+    assert appeared == {f".vscode/{name}" for name in asked}
+    assert (folder / "settings.json").exists() is (written == "{}")
+    assert not (folder / "tasks.json").exists()
 
 
 async def test_it_is_set_aside_at_the_end_of_a_turn(bench: Contained) -> None:

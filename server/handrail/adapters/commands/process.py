@@ -24,11 +24,12 @@ from handrail.adapters.containment.containment import CannotContainError, Contai
 from handrail.adapters.containment.holding import Holding
 from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import in_thread, path_of, uri_of
+from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
 from handrail.core.policy.commands.script import Environment, Script
 from handrail.core.policy.containment import Available
-from handrail.core.policy.shell import End, ParsedCommand, Run, RunResult, SetAside
+from handrail.core.policy.shell import Appeared, End, ParsedCommand, Run, RunResult, SetAside
 from handrail.core.results import screen
 from handrail.ports import Repository
 from handrail.values import dataclass, replace
@@ -99,6 +100,13 @@ class Processes:
         if self._containment is None or path is None:
             return NOT_HERE
         return await in_thread(self._containment.put_back, path)
+
+    async def put_back_saved(self, uri: str, saved: Mapping[str, Text]) -> tuple[Appeared, ...]:
+        """Have be there again the files that were saved; see the port."""
+        path = path_of(uri)
+        if self._containment is None or path is None:
+            return ()
+        return await in_thread(self._containment.put_back_saved, path, saved)
 
     async def set_aside(self, name: str) -> SetAside:
         """Move away what has appeared while a command runs; see the port."""

@@ -31,8 +31,10 @@ from handrail.adapters.containment.scratch import Scratch, remove
 from handrail.adapters.containment.system import home_of
 from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import in_thread, path_of, uri_of
+from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Available, Contained, Need, Profile
+from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError
 from handrail.values import dataclass, field, replace
 
@@ -318,6 +320,13 @@ class Containment:
         if failure is None:
             self._allow([os.fspath(path)])
         return failure
+
+    def put_back_saved(self, path: Path, saved: Mapping[str, Text]) -> tuple[Appeared, ...]:
+        """Has be there again the files at *path* that have a saved text; returns the rest."""
+        texts = {real: text for uri, text in saved.items() for real in _real([uri])}
+        back, rest = self._taken_away.put_back_saved(path, texts)
+        self._allow(back)
+        return tuple(show_contents(rest))
 
     def allow(self, uris: Sequence[str]) -> None:
         """Notes that what is at these URIs may be there, whatever commands are running."""

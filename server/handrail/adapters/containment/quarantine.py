@@ -12,7 +12,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,7 @@ from pathlib import Path
 from handrail.adapters.containment.scratch import remove
 from handrail.adapters.files.failure import in_words
 from handrail.adapters.files.files import uri_of
+from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.shell import Appeared
 from handrail.values import dataclass, field, replace
@@ -103,6 +104,51 @@ class Quarantine:
         with suppress(OSError):
             beside.parent.rmdir()
         return None
+
+    def put_back_saved(self, path: Path, saved: Mapping[str, Text]) -> tuple[list[str], list[Appeared]]:
+        """
+        Has be there again the files at *path* that have a saved text; returns their paths, and the rest.
+
+        What else is in their folders can then be put back by itself.
+        """
+        beside, _ = self._moved.get(path, (None, None))
+        if beside is None:
+            return [], []
+        text = saved.get(os.fspath(path))
+        if text is not None and _is_saved(beside, text) and self.put_back(path) is None:
+            return [os.fspath(path)], []
+        names = _names(beside)
+        inner = [(Path(each).relative_to(path), saved[each]) for each in saved if each.startswith(f"{path}/")]
+        if not names or not any(_is_saved(beside / name, text) for name, text in inner):
+            return [], [Appeared(uri=uri_of(path), lies_in=os.fspath(beside))]
+        del self._moved[path]
+        back, rest = list[str](), list[Appeared]()
+        for name in names:
+            self._moved[path / name] = beside / name, None
+            again, away = self.put_back_saved(path / name, saved)
+            back += again
+            rest += away
+        return back, rest
+
+
+def _names(folder: Path) -> list[str]:
+    """Returns what is in a folder; nothing for a link or a file, or if it cannot be listed."""
+    try:
+        return [] if folder.is_symlink() else sorted(os.listdir(folder))
+    except OSError:
+        return []
+
+
+def _is_saved(path: Path, saved: Text) -> bool:
+    """Whether a file has the text that was saved, but for its line ends: editors have ways of their own."""
+    try:
+        raw = path.read_bytes() if stat.S_ISREG(os.lstat(path).st_mode) else None
+    except OSError:
+        return False
+    found = None if raw is None else Text.parse(raw, saved.encoding)
+    if not isinstance(found, Text):
+        return False
+    return to_lf(found.content).rstrip("\n") == to_lf(saved.content).rstrip("\n")
 
 
 def show_contents(appeared: Iterable[Appeared]) -> Iterator[Appeared]:

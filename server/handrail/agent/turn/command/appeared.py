@@ -61,12 +61,15 @@ async def put_back_saved(printed: CommandReport, began: Sequence[Document], port
         return printed
     known = {document.uri: document.saved for document in began}
     now = await ports.editor.open_documents()  # by what the editor told: the files themselves are away
-    saved = [each.uri for each in now if each.saved is not None and each.saved is not known.get(each.uri)]
-    left = []
+    saved = {
+        each.uri: each.saved
+        for each in now
+        if each.saved is not None and each.saved is not known.get(each.uri)
+    }
+    left: list[Appeared] = []
     for each in printed.appeared:
-        is_theirs = bool(each.lies_in) and any(_is_below(uri, each.uri) for uri in saved)
-        if not is_theirs or await ports.process.put_back(each.uri) is not None:
-            left.append(each)
+        is_moved = each.lies_in and any(_is_below(uri, each.uri) for uri in saved)
+        left += await ports.process.put_back_saved(each.uri, saved) if is_moved else (each,)
     return replace(printed, appeared=tuple(left))
 
 
