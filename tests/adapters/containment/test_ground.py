@@ -92,6 +92,46 @@ def test_what_packages_hold_is_published_and_what_lies_beside_them_is_not(tmp_pa
     }
 
 
+def secrets(ground: WorkspaceScan, *roots: Path) -> set[str]:
+    found = {each for each in ground.marked_paths(roots) if each.kind is Kind.SECRET}
+    return {os.path.relpath(each.path, roots[0]) for each in found if not each.is_named}
+
+
+def test_where_links_by_the_names_of_secrets_and_links_in_their_folders_lead_is_hidden(
+    tmp_path: Path,
+) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for name in ("one/awsd/in/x", "one/.ssh/in/x", "one/a/b/c.txt", "one/real.txt", "two/keys/x", "out/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    links = {
+        ".aws": "awsd",  # a folder
+        "awsd/in/link": "../../real.txt",  # in a folder that is hidden through a link
+        ".ssh/in/id": str(one / "a/b"),  # in a hidden folder
+        ".ssh/self": "in",
+        ".gnupg": str(two / "keys"),  # in another workspace folder
+        ".npmrc": "later.txt",
+        ".pypirc": ".npmrc",
+        "x.pem": "..",  # all of it
+        ".env": ".",
+        ".netrc": "../out",  # elsewhere
+        "y.key": "y.key",
+        "plain": "a",
+        ".vscode": "a",
+    }
+    for name, target in links.items():
+        (one / name).symlink_to(target)
+    ground = WorkspaceScan(kind_of=kind_of)
+    led_to = {"awsd", "real.txt", "a/b", "../two/keys"}
+    assert secrets(ground, one, two) == led_to
+    (one / "later.txt").write_text("x")
+    assert secrets(ground, one, two) == {*led_to, "later.txt"}
+    (one / "a/b").rename(one / "a/c")
+    (one / "awsd/in/link").unlink()
+    assert secrets(ground, one, two) == {"awsd", "later.txt", "../two/keys"}
+    assert secrets(WorkspaceScan(kind_of=kind_of), one, two) == {"awsd", "later.txt", "../two/keys"}
+
+
 def test_the_other_names_of_a_hidden_file_are_hidden(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("x")
     (tmp_path / "deep").mkdir()

@@ -455,6 +455,22 @@ def test_what_is_there_again_is_not_overwritten(root: Path) -> None:
     assert Path(appeared.lies_in).read_text() == "first\n"
 
 
+@pytest.mark.usefixtures("by")
+async def test_nothing_is_read_in_a_folder_that_a_link_of_secrets_leads_to(root: Path) -> None:
+    for name in ("awsd/in/.env", "awsd/x", "awsd/AGENTS.md", "awsd/in/.git/config", "real/key", ".ssh/x"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("CANARY")
+    (root / ".aws").symlink_to("awsd")
+    (root / ".ssh/id").symlink_to("../real/key")
+    told, held = Told(), containing(root)
+    found = await run(root, "cat .a*/* awsd/x aw*/in/* re*/* .s*/*; grep -r CANARY .; echo x > a", told, held)
+    held.close()
+    assert isinstance(found, RunResult)
+    assert found.code == 0
+    assert "CANARY" not in found.output.replace("grep -r CANARY", "")
+    assert (root / "a").read_text() == "x\n"
+
+
 def test_of_a_folder_only_what_the_user_saved_is_put_back_without_a_question(root: Path) -> None:
     texts = {"a.json": "mine\n", "deep/b.json": "mine\r\n", "deep/c.json": "theirs\n", "d/e.json": "obey\n"}
     for name, text in texts.items():

@@ -20,7 +20,7 @@ from enum import Enum
 from pathlib import Path
 
 from handrail.adapters.files.failure import reason
-from handrail.values import dataclass, field, replace
+from handrail.values import dataclass, field
 
 LIMIT_FOLDERS = 100_000
 # What package managers fill. What packages hold is published; only what lies directly in there is looked at.
@@ -99,6 +99,7 @@ class _Folder:
     marked: tuple[Marked, ...]
     folders: tuple[str, ...]
     is_sure: bool
+    links: tuple[str, ...] = ()  # only of a folder with secrets
 
     @property
     def inode(self) -> int:
@@ -129,8 +130,9 @@ class WorkspaceScan:
         with self._lock:
             seen: dict[str, _Folder] = {}
             found = [each for root in roots for each in self._walk(os.path.realpath(root), seen, opens)]
+            found += self._follow_links(found, [os.path.realpath(root) for root in roots], seen)
             self._known = seen
-            return [*found, *_other_names(found, seen)]
+            return [*found, *_other_names(found, (at for at in seen if not at.endswith("/")))]
 
     def remember_places(self) -> Places:
         """Returns where the folders were when they were last looked through, and were before."""
@@ -164,6 +166,62 @@ class WorkspaceScan:
             if os.path.basename(at) not in INSTALLED:
                 waiting += folder.folders
 
+    def _follow_links(
+        self, marked: Sequence[Marked], roots: Sequence[str], seen: dict[str, _Folder]
+    ) -> list[Marked]:
+        """
+        Returns the paths in *roots* to which links lead.
+
+        These are the links by the names of secrets or of version control, and all in folders with secrets.
+        They are followed each time: what they lead to may change although their folder does not.
+        """
+        links = [
+            (each.path, self._kind_of_link(each.path, roots)) for each in marked if each.kind is Kind.LINK
+        ]
+        secret = [each.path for each in marked if each.kind is Kind.SECRET and each.is_folder]
+        result: dict[str, Marked] = {}
+        while links or secret:
+            if secret:
+                inside = self._secret_folder(secret.pop(), seen)
+                secret += inside.folders
+                links += [(link, Kind.SECRET) for link in inside.links]
+                continue
+            link, kind = links.pop()
+            target = os.path.realpath(link)
+            if kind not in {Kind.SECRET, Kind.KEPT} or target in result or not _is_below(target, roots):
+                continue
+            if os.path.exists(target) and f"{os.path.dirname(target)}/" not in seen:
+                is_folder = os.path.isdir(target)
+                result[target] = Marked(target, kind, is_folder, is_named=False)
+                secret += [target] if is_folder and kind is Kind.SECRET else []
+        return list(result.values())
+
+    def _kind_of_link(self, path: str, roots: Sequence[str]) -> Kind:
+        root = next(root for root in roots if _is_below(path, [root]))
+        return self.kind_of(Path(path[len(root) + 1 :]))
+
+    def _secret_folder(self, at: str, seen: dict[str, _Folder]) -> _Folder:
+        """Returns the entries of a folder with secrets: all are secrets. Raises CannotSearchError."""
+        try:
+            status = os.stat(at)
+            modified = (status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+            known = self._known.get(f"{at}/")
+            if f"{at}/" in seen:
+                return _Folder(modified, (), (), is_sure=True)
+            if len(seen) >= LIMIT_FOLDERS:
+                raise CannotSearchError("the workspace has too many folders to search")
+            if known is None or known.modified != modified or not known.is_sure:
+                is_sure = time.time_ns() - max(modified[:2]) > TICK_NS
+                with os.scandir(at) as listed:
+                    entries = list(listed)
+                folders = tuple(each.path for each in entries if each.is_dir(follow_symlinks=False))
+                links = tuple(each.path for each in entries if each.is_symlink())
+                known = _Folder(modified, (), folders, is_sure, links)
+        except OSError:  # it is hidden as a whole
+            return _Folder((0, 0, 0), (), (), is_sure=False)
+        seen[f"{at}/"] = known
+        return known
+
     def _opened_folder(self, at: str, root: str, opens: Callable[[str], bool] | None) -> _Folder:
         try:
             return self._folder(at, root)
@@ -190,8 +248,8 @@ class WorkspaceScan:
                     kind = Kind.LINK if entry.is_symlink() else Kind.OPEN
                 if kind is not Kind.OPEN and not (is_later and kind is Kind.LATER):
                     is_pair = kind is not Kind.SPECIAL and self.kind_of(Path(entry.name)) is Kind.OPEN
-                    for each in _marks_for(entry, kind, is_folder=is_folder, root=root):
-                        marked.append(replace(each, depth=2) if is_pair and each.is_named else each)
+                    kind = Kind.LINK if entry.is_symlink() else kind
+                    marked.append(Marked(entry.path, kind, is_folder, depth=2 if is_pair else 1))
                 if is_folder and kind in {Kind.OPEN, Kind.LATER}:
                     folders.append(entry.path)
         return _Folder(modified, tuple(marked), tuple(folders), is_sure)
@@ -211,22 +269,8 @@ def _is_to_hide(folder: str, root: str, error: OSError) -> bool:
     return is_ours or os.access(folder, os.X_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
-def _marks_for(entry: os.DirEntry[str], kind: Kind, *, is_folder: bool, root: str) -> Iterator[Marked]:
-    """
-    Yields the marked paths of an entry: its own, or those that a link leads to.
-
-    What a link leads to is by its own name, and by that of a secret or of version control.
-    """
-    if not entry.is_symlink():
-        yield Marked(entry.path, kind, is_folder)
-        return
-    yield Marked(entry.path, Kind.LINK, is_folder=False)
-    target = os.path.realpath(entry.path)
-    is_marked = (
-        os.path.isfile(target) if kind is Kind.SECRET else kind is Kind.KEPT and os.path.lexists(target)
-    )
-    if is_marked and target.startswith(f"{root}/"):
-        yield Marked(target, kind, is_folder=os.path.isdir(target), is_named=False)
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    return any(path.startswith(f"{folder}/") for folder in folders)
 
 
 def _other_names(marked: Sequence[Marked], folders: Iterable[str]) -> Iterator[Marked]:

@@ -177,19 +177,15 @@ def _workspace_mounts(view: View, mounted: list[str]) -> Iterator[str]:
     """Yields the mounts that hide or protect paths in the workspace, and those that show other places."""
     layered = [layer.folder for layer in view.layers]
     count = len(layered)
+    hidden = _hidden_folders(view, layered)
     # A folder comes before what is in it. To open a folder opens nothing that is hidden in it.
     for each in sorted(view.marked, key=lambda marked: marked.path):
-        is_layered = is_in(each.path, layered)
-        if (
-            each.kind is Kind.LINK
-            or each.path in view.opened
-            or (is_layered and each.kind not in HIDDEN_IN_LAYERS)
-        ):
+        if _is_left_open(each, view, hidden):
             continue
         if arguments := tuple(_mount(each, view)):
             yield from arguments
             count += 1
-            if not is_layered:
+            if not is_in(each.path, layered):
                 mounted.append(each.path)
     for path in view.kept if view.is_writable else ():
         if not is_in(path, (*layered, *view.opened)):
@@ -200,6 +196,24 @@ def _workspace_mounts(view: View, mounted: list[str]) -> Iterator[str]:
             yield from _bind(path, view)
     if count > LIMIT_MOUNTS:
         raise TooManyError
+
+
+def _hidden_folders(view: View, layered: Sequence[str]) -> list[str]:
+    return [
+        each.path
+        for each in view.marked
+        if each.is_folder and each.kind not in {Kind.KEPT, Kind.LATER} and each.path not in view.opened
+        if each.kind in HIDDEN_IN_LAYERS or not is_in(each.path, layered)
+    ]
+
+
+def _is_left_open(each: Marked, view: View, hidden: Sequence[str]) -> bool:
+    """Whether nothing is mounted at a path: it cannot be, or it is open, or it lies in a hidden folder."""
+    if each.kind is Kind.LINK or each.path in view.opened:
+        return True
+    if is_in(os.path.dirname(each.path), hidden) and not is_in(each.path, view.opened):
+        return True
+    return each.kind not in HIDDEN_IN_LAYERS and is_in(each.path, [layer.folder for layer in view.layers])
 
 
 def _bind(path: str, view: View) -> Iterator[str]:
