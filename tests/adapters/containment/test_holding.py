@@ -456,6 +456,37 @@ def test_what_is_there_again_is_not_overwritten(root: Path) -> None:
 
 
 @pytest.mark.usefixtures("by")
+@pytest.mark.parametrize(
+    ("opened", "stays"),
+    [
+        (".", set()),
+        ("sub", set()),
+        ("sub/.vscode", {"sub/.vscode"}),
+        ("AGENTS.md", {"AGENTS.md"}),
+        (".github", set()),
+        (".github/workflows", {".github/workflows"}),
+        (".husky", {".husky"}),
+    ],
+)
+async def test_a_folder_that_is_opened_opens_nothing_that_is_asked_about_in_it(
+    root: Path, opened: str, stays: set[str]
+) -> None:
+    makes = ("sub/.vscode", ".vscode", ".github/workflows", ".husky", "sub/.cargo/config.toml")
+    made = {*makes, "AGENTS.md", "sub/.env"}
+    (root / "sub").mkdir()
+    (root / ".github").mkdir()
+    line = f"mkdir -p {' '.join(makes)}; echo obey > AGENTS.md; echo x > sub/.env"
+    held = containing(root)
+    contained = replace(WORK, opened=(uri_of(root / opened),))
+    wanted = Run(line=line, folder=uri_of(root), timeout_s=30, contained=contained)
+    found = await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), Told())
+    held.close()
+    assert isinstance(found, RunResult)
+    appeared = {each.uri.removeprefix(f"{uri_of(root)}/") for each in found.appeared}
+    assert appeared == made - stays
+
+
+@pytest.mark.usefixtures("by")
 async def test_nothing_is_read_in_a_folder_that_a_link_of_secrets_leads_to(root: Path) -> None:
     for name in ("awsd/in/.env", "awsd/x", "awsd/AGENTS.md", "awsd/in/.git/config", "real/key", ".ssh/x"):
         (root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -166,7 +166,7 @@ class Holding:
     def _may_make(self, each: Marked) -> bool:
         if each.kind is Kind.KEPT and Need.REPOSITORY in self.needs:
             return True
-        if any(Path(each.path).is_relative_to(path) for path in self.opened):
+        if each.path in self.opened:  # to open a folder opens nothing that is asked about in it
             return True
         return Need.NETWORK in self.needs and is_installed(each, self.roots)
 
