@@ -12,7 +12,7 @@ import random
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,6 +24,8 @@ from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.workspace.protected import kind_of
+from handrail.agent.turn.command import appeared
+from handrail.core.checkpoint import CommandChange, CommandEffects, Kind, NotCovered
 from handrail.core.policy.containment import Sandbox
 from handrail.ports import ALLOW, DENY, FOR_SESSION, CheckpointError, Ports, Question, Terms
 from handrail.testing import answer, call, lay_out
@@ -170,6 +172,34 @@ def state(root: Path) -> dict[str, object]:
             os.readlink(path) if path.is_symlink() else (rights, path.is_file() and path.read_bytes())
         )
     return found
+
+
+class Notes(Processes):
+    """Says what commands may change later."""
+
+    noted: tuple[str, ...] = ()
+
+    def note_folders(self, uris: Sequence[str]) -> None:
+        self.noted = tuple(uris)
+
+
+def test_what_a_command_only_made_unreadable_is_not_its_own(tmp_path: Path) -> None:
+    """No checkpoint could bring it back if a later command changed it."""
+    bench = Bench(tmp_path / "work", tmp_path / "state")
+    notes = Notes(os.environ, lambda: bench.folders.roots)
+    before = (NotCovered(path="large", reason="large"),)
+    after = [NotCovered(path=name, reason="it cannot be read") for name in ("large", "new", "old.txt")]
+    changes = [
+        CommandChange(uri=(bench.root / name).as_uri(), path=name, change=Kind.CHANGED)
+        for name in ("old.txt", "other.txt")
+    ]
+    effects = CommandEffects(changes=tuple(changes), not_covered=tuple(after))
+    told = appeared.note_created_folders(before, effects, replace(bench.ports(), process=notes))
+    assert notes.noted == ((bench.root / "new").as_uri(),)
+    assert told == (
+        "Checkpoints can no longer include these, so later commands cannot change them: old.txt (it cannot "
+        "be read)."
+    )
 
 
 def lines(chance: random.Random) -> list[str]:

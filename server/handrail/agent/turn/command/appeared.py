@@ -29,10 +29,19 @@ def uris(not_covered: Sequence[NotCovered], ports: Ports) -> tuple[str, ...]:
     return tuple(place.uri for place in places if isinstance(place, Place))
 
 
-def note_created_folders(before: Sequence[NotCovered], after: Sequence[NotCovered], ports: Ports) -> None:
-    """Notes folders that a command created and that no snapshot covers: it may write there."""
-    known = {each.path for each in before}
-    ports.process.note_folders(uris([each for each in after if each.path not in known], ports))
+def note_created_folders(before: Sequence[NotCovered], effects: CommandEffects, ports: Ports) -> str:
+    """
+    Notes what a command created and no snapshot covers: later commands may write there.
+
+    Returns a note about files that were there before, and that snapshots no longer cover.
+    """
+    known, changed = {each.path for each in before}, {each.path for each in effects.changes}
+    new = [each for each in effects.not_covered if each.path not in known]
+    ports.process.note_folders(uris([each for each in new if each.path not in changed], ports))
+    lost = ", ".join(f"{each.path} ({each.reason})" for each in new if each.path in changed)
+    if not lost:
+        return ""
+    return f"Checkpoints can no longer include these, so later commands cannot change them: {lost}."
 
 
 def tell_layers(printed: CommandReport, ports: Ports, console: Console) -> tuple[str, ...]:

@@ -93,8 +93,8 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     if not works:
         said = (notes.changed_note(effects.changes), notes.not_covered_note(effects.not_covered), unsaved)
         return CommandRun(answer=notes.add_notes(answer, *said), effects=effects)
-    appeared.note_created_folders(snapshot.not_covered, effects.not_covered, ports)
-    ran = CommandRun(answer=answer, effects=effects)
+    lost = appeared.note_created_folders(snapshot.not_covered, effects, ports)
+    ran = CommandRun(answer=notes.add_notes(answer, lost), effects=effects)
     return await _ask_about_appeared(ran, unsaved, ports, step, console)
 
 
