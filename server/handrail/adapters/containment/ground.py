@@ -39,8 +39,11 @@ class Kind(Enum):
     SPECIAL = "special"  # a socket or FIFO: behind it may be a program with all rights
     OWN = "own"  # ours: hidden, and made by us at any time
     LINK = "link"  # a link by a name that would be hidden or kept; nothing can lie over it
-    ABOVE = "above"  # what is in a folder of this name may run later: open, but a link is not
+    ABOVE = "above"  # what is in a folder of this name may run later; only a new link is not open
     CLOSED = "closed"  # a folder that cannot be listed: nobody knows what is in it
+
+
+LINKS = frozenset({Kind.LINK, Kind.ABOVE})
 
 
 class CannotSearchError(Exception):
@@ -244,11 +247,12 @@ class WorkspaceScan:
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 kind = self._kind(entry, is_folder=is_folder, root=root)
-                if kind is Kind.ABOVE:
-                    kind = Kind.LINK if entry.is_symlink() else Kind.OPEN
+                if kind is Kind.ABOVE and not entry.is_symlink():
+                    kind = Kind.OPEN
                 if kind is not Kind.OPEN and not (is_later and kind is Kind.LATER):
                     is_pair = kind is not Kind.SPECIAL and self.kind_of(Path(entry.name)) is Kind.OPEN
-                    kind = Kind.LINK if entry.is_symlink() else kind
+                    if entry.is_symlink() and kind is not Kind.ABOVE:
+                        kind = Kind.LINK
                     marked.append(Marked(entry.path, kind, is_folder, depth=2 if is_pair else 1))
                 if is_folder and kind in {Kind.OPEN, Kind.LATER}:
                     folders.append(entry.path)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
-from handrail.adapters.containment.ground import INSTALLED, Kind, Marked, Places
+from handrail.adapters.containment.ground import INSTALLED, LINKS, Kind, Marked, Places
 from handrail.adapters.containment.profile import GIT_RUNS, Layer
 from handrail.core.policy.containment import Need
 from handrail.values import dataclass, field
@@ -54,7 +54,7 @@ class Before:
             return is_there or each.kind is Kind.SPECIAL or not self.places.has_other_above(each.path)
         # A command cannot put something in the place of what is mounted, but it can move the folder away.
         is_in_same_folder = self.paths.get(each.path, now) == _identity(os.path.dirname(each.path))
-        return is_in_same_folder and each.kind is not Kind.LINK
+        return is_in_same_folder and each.kind not in LINKS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,12 +185,12 @@ def remember_marked(marked: Iterable[Marked], places: Places) -> Before:
     for each in all_of_them:
         if (now := _identity(each.path)) is not None:
             files.setdefault(now, set()).add(_effect(each))
-    named = (each for each in all_of_them if each.is_named and each.kind is not Kind.LINK)
+    named = (each for each in all_of_them if each.is_named and each.kind not in LINKS)
     return Before(
         paths={each.path: _identity(os.path.dirname(each.path)) for each in named},
         files=files,
         places=places,
-        links={each.path: _target(each) for each in all_of_them if each.kind is Kind.LINK},
+        links={each.path: _target(each) for each in all_of_them if each.kind in LINKS},
         closed=frozenset(
             now
             for each in all_of_them
@@ -263,7 +263,7 @@ def _effect(each: Marked) -> tuple[str, Identity | None]:
 def _target(each: Marked) -> str:
     """Returns the target of a link; empty for anything else."""
     try:
-        return os.readlink(each.path) if each.kind is Kind.LINK else ""
+        return os.readlink(each.path) if each.kind in LINKS else ""
     except OSError:
         return ""
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from handrail.adapters.containment.ground import Kind, Marked
+from handrail.adapters.containment.ground import LINKS, Kind, Marked
 from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, closed_paths
 from handrail.core.policy.containment import Need
 from handrail.values import dataclass, field
@@ -209,7 +209,7 @@ def _hidden_folders(view: View, layered: Sequence[str]) -> list[str]:
 
 def _is_left_open(each: Marked, view: View, hidden: Sequence[str]) -> bool:
     """Whether nothing is mounted at a path: it cannot be, or it is open, or it lies in a hidden folder."""
-    if each.kind is Kind.LINK or each.path in view.opened:
+    if each.kind in LINKS or each.path in view.opened:
         return True
     if is_in(os.path.dirname(each.path), hidden) and not is_in(each.path, view.opened):
         return True
