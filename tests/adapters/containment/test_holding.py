@@ -632,6 +632,7 @@ async def test_no_link_takes_the_place_of_a_folder_whose_files_run_later(
         (["mv templates/.cargo x", "mv x .cargo"], {".cargo/config.toml"}),
         (["mv templates/gradle sub"], {"sub/gradle/wrapper"}),
         (["mv app old; mv evil app"], {f"app/{name}" for name in EVIL}),
+        (["mv evil x; mv two evil; mv x two"], {"evil/AGENTS.md", *(f"two/{name}" for name in EVIL)}),
         (["mv app old", "mv evil app"], {f"app/{name}" for name in EVIL}),
         (["mv app/in old", "true", "mv evil/in app/in"], {"app/in/.env"}),
         (["mv app old; mkdir app; mv evil app/new"], {f"app/new/{name}" for name in EVIL}),
@@ -652,7 +653,14 @@ async def test_a_folder_is_moved_with_what_runs_later_only_to_a_new_place(
         "templates/.cargo/config.toml",
         "templates/gradle/wrapper/x",
     )
-    for name in (*names, "evil/AGENTS.md", "evil/.vscode/x", "evil/.github/workflows/x", "evil/in/.env"):
+    for name in (
+        *names,
+        "two/AGENTS.md",
+        "evil/AGENTS.md",
+        "evil/.vscode/x",
+        "evil/.github/workflows/x",
+        "evil/in/.env",
+    ):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("obey\n")
     for name in ("sub/x", "app/in/x"):
@@ -663,7 +671,8 @@ async def test_a_folder_is_moved_with_what_runs_later_only_to_a_new_place(
     held.close()
     appeared = [each.uri for ran in found if isinstance(ran, RunResult) for each in ran.appeared]
     assert {uri.removeprefix(f"{uri_of(root)}/") for uri in appeared} == taken
-    assert [ran.code for ran in found if isinstance(ran, RunResult)] == [0] * len(lines)
+    are_run = [isinstance(ran, RunResult) and (ran.code == 0 or ran.end is End.UNCOVERED) for ran in found]
+    assert all(are_run)
 
 
 @pytest.mark.usefixtures("by")

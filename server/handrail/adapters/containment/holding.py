@@ -33,6 +33,7 @@ class Before:
         files: The files and folders themselves, wherever they are by now: where each led as a link, and in
             which folders it took effect. A command cannot change them in their places.
         links: The links by their paths.
+        at: The file or folder at each path.
         places: Where the folders of the workspace were.
         closed: The folders that could not be listed.
     """
@@ -40,6 +41,7 @@ class Before:
     paths: Mapping[str, Identity | None]
     files: Mapping[Identity, Set[tuple[str, Identity | None]]]
     links: Mapping[str, str]
+    at: Mapping[str, Identity] = field(default_factory=dict)
     places: Places = field(default_factory=Places)
     closed: frozenset[Identity] = frozenset()
 
@@ -50,7 +52,7 @@ class Before:
             return True
         # With the folder in which it takes effect, a file may be moved to a new place, but not to another's.
         if _effect(each) in self.files.get(now, ()):
-            is_there = each.path in self.paths or each.path in self.links
+            is_there = self.at.get(each.path) == now
             return is_there or each.kind is Kind.SPECIAL or not self.places.has_other_above(each.path)
         # A command cannot put something in the place of what is mounted, but it can move the folder away.
         is_in_same_folder = self.paths.get(each.path, now) == _identity(os.path.dirname(each.path))
@@ -181,20 +183,20 @@ class Holding:
 def remember_marked(marked: Iterable[Marked], places: Places) -> Before:
     """Returns the paths that are hidden or protected now."""
     all_of_them = list(marked)
+    at = {each.path: now for each in all_of_them if (now := _identity(each.path)) is not None}
     files: dict[Identity, set[tuple[str, Identity | None]]] = {}
     for each in all_of_them:
-        if (now := _identity(each.path)) is not None:
-            files.setdefault(now, set()).add(_effect(each))
+        if each.path in at:
+            files.setdefault(at[each.path], set()).add(_effect(each))
     named = (each for each in all_of_them if each.is_named and each.kind not in LINKS)
     return Before(
         paths={each.path: _identity(os.path.dirname(each.path)) for each in named},
         files=files,
+        at=at,
         places=places,
         links={each.path: _target(each) for each in all_of_them if each.kind in LINKS},
         closed=frozenset(
-            now
-            for each in all_of_them
-            if each.kind is Kind.CLOSED and (now := _identity(each.path)) is not None
+            at[each.path] for each in all_of_them if each.kind is Kind.CLOSED and each.path in at
         ),
     )
 
