@@ -25,6 +25,18 @@ LINE = "/p\nnpm test"
             None,
             "terminal may run exactly this in /p (in the Landlock sandbox): npm test",
         ),
+        (
+            "terminal",
+            OPENED_MARK.join((LINE, Profile.LOOK, "/p/key.pem")),
+            None,
+            "terminal may run exactly this in /p (read-only, with access to /p/key.pem): npm test",
+        ),
+        (
+            "terminal",
+            OPENED_MARK.join((LINE, Profile.FREE, "/p/key.pem")),
+            None,
+            "terminal may run exactly this in /p (without a sandbox, with access to /p/key.pem): npm test",
+        ),
         ("write_file", "a.txt", ToolKind.EDIT, "write_file may be used on a.txt"),
         ("search", "", ToolKind.READ, "search may be used"),
         (SAVES, "", None, "documents may be saved before a command runs"),
