@@ -18,7 +18,7 @@ import pytest
 from e2e.client import Behaviour, Editor, RefusedError
 from e2e.conftest import Stage
 from e2e.habits import EDITORS, EVERY_EDITOR, LSP_MODE, NEOVIM, VIM, VSCODE, Habits, opt_in
-from e2e.prompts import block, fence, statuses
+from e2e.prompts import block, fence, statuses, v4a
 from handrail.testing import answer, call
 from handrail.testing.behaviours import (
     Formatter,
@@ -306,6 +306,39 @@ async def test_typing_at_the_beginning_of_a_new_row_before_the_echo_leaves_it_la
     assert editor.desk[uri] == INSERTED.replace("gamma", "mine: gamma")
     assert statuses(report) == ["landed"]
     assert len(editor.edits) == 1
+
+
+# ---- What a client has not applied --------------------------------------------------------------------
+
+
+@every_editor
+@pytest.mark.parametrize(
+    ("before", "sections"),
+    [
+        (
+            "one\n\nif x:\n    a()\nb()\nc()\n",
+            ["@@", "-one", "+ONE", "@@", "     a()", "-b()", "+    b()", " c()"],
+        ),
+        ("  a b0\n1\n    c\n", ["@@", "-  a b0", "+      a b0", "@@", "-1", "@@", "+INS2", "     c"]),
+        (
+            "  run();\n}\n  stop();\nend();\n",
+            ["@@", "-  run();", "+    run();", "@@", "-}", "@@", "+x", "   stop();"],
+        ),
+        ("one\ntwo\n\nthree\n", ["@@", "-one", "+ONE", "@@", " two", "-", " three"]),
+        ("one\ntwo\nthree\n", ["@@", "-one", "+ONE", "@@", " two", "+", " three"]),
+    ],
+    ids=["indentation", "removal", "brace", "blank-line-removed", "blank-line-added"],
+)
+async def test_hunks_that_a_client_did_not_apply_are_not_told_as_landed(
+    stage: Stage, habits: Habits, before: str, sections: list[str]
+) -> None:
+    """It applies the first only; that one is then taken back, or told as the only one that landed."""
+    editor = await started(stage, habits)
+    uri = editor.desk.open(stage.put("a.txt", before))
+    editor.behaviours = [Reaction(only=1)]
+    report = await editor.turn(v4a("*** Update File: a.txt", *sections))
+    assert "landed" not in statuses(report)[1:]
+    assert ("landed" in statuses(report)) == (editor.desk[uri] != before)
 
 
 # ---- What a formatter does ------------------------------------------------------------------------

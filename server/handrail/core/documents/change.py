@@ -73,6 +73,12 @@ class Update:
         edits = [edit for hunk in self.hunks for edit in hunk.edits]
         return tuple(sorted(edits, key=lambda edit: (edit.span.start, edit.span.end)))
 
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """For each of all edits, the number of its hunk."""
+        of = {edit: hunk.number or 1 for hunk in self.hunks for edit in hunk.edits}
+        return tuple(of[edit] for edit in self.edits)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rebased:

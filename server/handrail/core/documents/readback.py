@@ -11,7 +11,9 @@ make of it; and `now`, which is there. An edit is intact if nothing in the diffe
 disturbs it. If it is not, the texts are compared without their blanks, and without what was only added: an
 editor that formats as it goes, or a user who types into a new line at once, has taken the edit. This reading
 must cost fewer keys than the one in which the edit was never made. Only if the place of an edit is as `base`
-has it is the edit known to be absent; everything else stays unclear, and must not be sent again.
+has it is the edit known to be absent; everything else stays unclear, and must not be sent again. Before all
+that, if some of the edits make exactly the text that is there, these were made and the others were not
+(`reading_back.subset`): a client may apply a part, and no formatter is needed to explain that.
 
     >>> base = Text("one\ntwo\nthree\n")
     >>> edits = [TextEdit(span=Span(start=4, end=7), new="TWO")]
@@ -31,14 +33,15 @@ has it is the edit known to be absent; everything else stays unclear, and must n
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
-from itertools import accumulate
+from itertools import accumulate, compress
 
 from handrail.core.documents.edit import TextEdit, apply, edits_between, opcodes, rebase
+from handrail.core.documents.reading_back.blanks import is_of_blanks, is_trimmed, squeeze, with_rows_as_before
+from handrail.core.documents.reading_back.subset import exact_subset, subset_beside_others
 from handrail.core.documents.text import Text, split_lines
 from handrail.core.failure import Span
 from handrail.values import dataclass
@@ -46,8 +49,6 @@ from handrail.values import dataclass
 MARGIN = 2  # keys; about equal efforts tell nothing
 LIMIT_FINE = 2_000  # characters of a changed block that are compared one by one
 ALIKE = 0.5  # from then on an insertion at our place may be ours, changed
-LEAST_COPY = 4  # characters; fewer are typed by hand as well
-BLANKS = re.compile(r"[ \t\f\v\u00a0]+")
 
 
 class Fate(StrEnum):
@@ -72,7 +73,9 @@ class _Ours:
     old: str
 
 
-def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
+def fates(
+    base: Text, edits: Sequence[TextEdit], now: str, hunks: Sequence[int] | None = None
+) -> tuple[Fate, ...]:
     """
     Returns the fate of each edit.
 
@@ -80,14 +83,18 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
         base: The text that the edits were computed on.
         edits: What we asked for, ascending, without overlap.
         now: What the editor holds.
+        hunks: For each edit, the number of its hunk; without, all are of one.
 
     Cost: that of a few differences of the two texts; one, if every edit is intact.
     """
-    intact = which_are_intact(base, edits, now)
+    intact, is_exact = _read(base, edits, now)
     if all(intact):
         return (Fate.INTACT,) * len(edits)
     if now == base.content:
         return (Fate.ABSENT,) * len(edits)
+    if is_exact:
+        found = [Fate.INTACT if is_intact else Fate.ABSENT for is_intact in intact]
+        return _with_formatted_blanks(base, edits, found, hunks, None)
     expected, ours = _apply_edits(base, edits)
     added = _which_grew(expected, ours, (base.content, edits), now)
     bare = _squeezed_fates(base, edits, now)
@@ -95,61 +102,45 @@ def fates(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[Fate, ...]:
     later = edits_between(base.content, now)
     found = [
         (Fate.INTACT if is_intact else None)
-        or bare[at]
-        or (Fate.ADDED_TO if added[at] else None)
+        or (bare[at] if bare[at] in LANDED else None)
+        or (Fate.ADDED_TO if added[at] and bare[at] is None else None)
         or (Fate.UNCLEAR if moved[at].conflict or _is_met(base, each, later) else Fate.ABSENT)
         for at, (each, is_intact) in enumerate(zip(edits, intact, strict=True))
     ]
-    if any(fate in LANDED for fate, each in zip(found, ours, strict=True) if not _is_blank(each)):
-        return tuple(
-            Fate.REFORMATTED if fate not in LANDED and _is_blank(each) else fate
-            for fate, each in zip(found, ours, strict=True)
-        )
-    return tuple(found)
+    return _with_formatted_blanks(base, edits, found, hunks, now)
 
 
-def second_copy(base: Text, edits: Sequence[TextEdit], before: str, now: str) -> tuple[TextEdit, ...]:
+def _with_formatted_blanks(
+    base: Text,
+    edits: Sequence[TextEdit],
+    so_far: Sequence[Fate],
+    hunks: Sequence[int] | None,
+    now: str | None,
+) -> tuple[Fate, ...]:
     """
-    Finds what *edits* wrote into *now* if they were made once more, as they were sent.
+    Returns the fates, where those of edits of blanks may follow from those of the others.
+
+    If more than blanks has landed, whoever changed the blanks of a row again is a formatter. One that trims
+    has removed blank lines and blanks at the ends of rows if the rest of their hunk has landed.
 
     Args:
-        base: The text that the edits were computed on.
-        edits: What was sent, twice.
-        before: What was there when they stood once.
-        now: What is there; a client that compares no versions makes an edit at the lines that it names.
-
-    Returns:
-        The edits of *now* that remove the second copy; none if there is no complete second copy.
+        now: What the editor holds; None if what is missing was surely not made.
     """
-    text, result, growth = Text(before), list[TextEdit](), 0
-    wanted = {(base.line_at(each.span.start), _filled_rows(each.new)) for each in edits}
-    if any(sum(map(len, rows)) < LEAST_COPY for _, rows in wanted):
-        return ()
-    for each in edits_between(before, now):
-        start = each.span.start + growth
-        growth += each.growth
-        if (key := (text.line_at(_foremost(before, each)), _filled_rows(each.new))) in wanted:
-            wanted.discard(key)
-            old = before[each.span.start : each.span.end]
-            result.append(TextEdit(span=Span(start=start, end=start + len(each.new)), new=old))
-    return () if wanted else tuple(result)
-
-
-def _foremost(content: str, inserted: TextEdit) -> int:
-    """Returns the first offset at which an insertion may have been made: the same text may be before it."""
-    start, new = inserted.span.start, inserted.new
-    while inserted.span.start == inserted.span.end and content.endswith(new, 0, start):
-        start -= len(new)
-    return start
-
-
-def _filled_rows(content: str) -> tuple[str, ...]:
-    return tuple(row for row in content.splitlines() if row.strip())
-
-
-def _is_blank(ours: _Ours) -> bool:
-    """Whether an edit changes nothing but blanks and blank lines, which a formatter may have for its own."""
-    return _squeeze(ours.old) == _squeeze(ours.new)
+    hunks = hunks or [0] * len(edits)
+    is_blank = [is_of_blanks(base, each) for each in edits]
+    of_text = [fate in LANDED and not blank for fate, blank in zip(so_far, is_blank, strict=True)]
+    if not any(of_text):
+        return tuple(so_far)
+    absent = [fate is Fate.ABSENT and blank for fate, blank in zip(so_far, is_blank, strict=True)]
+    made, missing = list(compress(edits, of_text)), list(compress(edits, absent))
+    landed = set(compress(hunks, of_text))
+    left = frozenset(missing) if now is None else with_rows_as_before(base, made, missing, now)
+    result = []
+    for edit, fate, hunk, blank in zip(edits, so_far, hunks, is_blank, strict=True):
+        is_trimmed_away = fate is Fate.ABSENT and hunk in landed and is_trimmed(base, edit)
+        is_changed = fate is Fate.UNCLEAR or (fate is Fate.ABSENT and edit not in left)
+        result.append(Fate.REFORMATTED if blank and (is_changed or is_trimmed_away) else fate)
+    return tuple(result)
 
 
 def which_are_intact(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[bool, ...]:
@@ -161,22 +152,46 @@ def which_are_intact(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[b
         edits: What we asked for, ascending, without overlap.
         now: What the editor holds.
     """
+    return _read(base, edits, now)[0]
+
+
+def _read(base: Text, edits: Sequence[TextEdit], now: str) -> tuple[tuple[bool, ...], bool]:
+    """
+    Says of each edit whether it is in *now* as it was written, and whether the others were surely not made.
+    """
     expected, ours = _apply_edits(base, edits)
     if now == expected:
-        return (True,) * len(edits)
+        return (True,) * len(edits), True
     if now == base.content:
-        return (False,) * len(edits)
+        return (False,) * len(edits), True
+    if (subset := exact_subset(base.content, edits, now)) is not None:
+        return subset, True
     others = _differences(expected, now)
     intact = []
     for at, each in enumerate(ours):
         is_whole = not any(_disturbs(expected, other, each.span, each.old) for other in others)
         if is_whole and not each.new and _may_be_undone(expected, each.span.start, each.old, others):
             without = apply(base.content, (*edits[:at], *edits[at + 1 :]))
-            is_back = any(other.new and _squeeze(other.new) == _squeeze(each.old) for other in others)
+            is_back = any(other.new and squeeze(other.new) == squeeze(each.old) for other in others)
             fewer = _effort(_differences(without, now))
             is_whole = _effort(others) <= (fewer if is_back else fewer + MARGIN)
         intact.append(is_whole)
-    return tuple(intact)
+    if len(edits) == 1 or (all(intact) and all(_is_in_a_line(expected, other) for other in others)):
+        return tuple(intact), False
+    subset = subset_beside_others(base, edits, now)
+    if subset is None or subset == tuple(intact):
+        return tuple(intact), subset is not None
+    efforts = [
+        _effort(_differences(apply(base.content, compress(edits, which)), now)) for which in (subset, intact)
+    ]
+    is_easier = efforts[0] < efforts[1]
+    return (subset if is_easier else tuple(intact)), is_easier
+
+
+def _is_in_a_line(content: str, edit: TextEdit) -> bool:
+    return not any(
+        end in part for end in "\r\n" for part in (edit.new, content[edit.span.start : edit.span.end])
+    )
 
 
 def with_blanks_of(base: Text, edits: Sequence[TextEdit], now: str) -> str:
@@ -197,10 +212,10 @@ def with_blanks_of(base: Text, edits: Sequence[TextEdit], now: str) -> str:
         is_row_by_row = j - i == m - k
         pairs = zip(range(i, j), range(k, m), strict=True) if is_row_by_row else ()
         for row, other in pairs:
-            if row in own and _squeeze(rows[row]) == _squeeze(theirs[other]):
+            if row in own and squeeze(rows[row]) == squeeze(theirs[other]):
                 rows[row] = theirs[other]
         old, new = "".join(rows[i:j]), "".join(theirs[k:m])
-        if not is_row_by_row and own.intersection(range(i, j)) and _squeeze(old) == _squeeze(new):
+        if not is_row_by_row and own.intersection(range(i, j)) and squeeze(old) == squeeze(new):
             rows[i:j] = theirs[k:m]
     return "".join(rows)
 
@@ -240,46 +255,43 @@ def _which_grew(
 
 def _squeezed_fates(base: Text, edits: Sequence[TextEdit], now: str) -> list[Fate | None]:
     """
-    Returns the fates of edits that are intact, or have something added, when blanks are ignored; None for all
-    others.
+    Returns the fates of edits that are intact, have something added, or were surely not made, when blanks are
+    ignored; None for all others.
     """
     expected, ours = _apply_edits(base, edits)
     bare: list[TextEdit] = []
     indexes: list[int] = []  # of those edits that are more than blanks
     for at, (edit, each) in enumerate(zip(edits, ours, strict=True)):
-        start, end = (len(_squeeze(base.content[:offset])) for offset in (edit.span.start, edit.span.end))
-        new = _squeeze(expected[: each.span.end])[len(_squeeze(expected[: each.span.start])) :]
-        if new.strip() and new != _squeeze(each.old):
+        start, end = (len(squeeze(base.content[:offset])) for offset in (edit.span.start, edit.span.end))
+        new = squeeze(expected[: each.span.end])[len(squeeze(expected[: each.span.start])) :]
+        if new.strip() and new != squeeze(each.old):
             bare.append(TextEdit(span=Span(start=start, end=end), new=new))
             indexes.append(at)
     fates: list[Fate | None] = [None] * len(edits)
     if not bare:
         return fates
-    text, bare_now = Text(_squeeze(base.content)), _squeeze(now)
+    text, bare_now = Text(squeeze(base.content)), squeeze(now)
     made, bare_ours = _apply_edits(text, bare)
-    intact = which_are_intact(text, bare, bare_now)
+    intact, is_exact = _read(text, bare, bare_now)
     added = _which_grew(made, bare_ours, (text.content, bare), bare_now)
     for at, is_intact, more in zip(indexes, intact, added, strict=True):
-        fates[at] = Fate.REFORMATTED if is_intact else Fate.ADDED_TO if more else None
+        absent = Fate.ABSENT if is_exact else None
+        fates[at] = Fate.REFORMATTED if is_intact else absent or (Fate.ADDED_TO if more else None)
     return fates
-
-
-def _squeeze(content: str) -> str:
-    """*content* without blanks inside its lines, and without blank lines."""
-    rows = (BLANKS.sub("", line) for line in split_lines(content))
-    return "".join(row for row in rows if row.strip("\r\n"))
 
 
 def _is_met(base: Text, edit: TextEdit, later: Sequence[TextEdit]) -> bool:
     """Whether something that looks like ours was inserted where *edit* inserts, or blanks away from there."""
     if not edit.new:
         return False
-    rows = {row for row in _squeeze(edit.new).splitlines() if row}
+    rows = {row for row in squeeze(edit.new).splitlines() if row}
     for other in later:
+        if max(edit.span.start - other.span.end, other.span.start - edit.span.end) > LIMIT_FINE:
+            continue
         before = base.content[other.span.end : edit.span.start]
         behind = base.content[edit.span.end : other.span.start]
         if other.new and not before.strip() and not behind.strip():
-            theirs = set(_squeeze(other.new).splitlines())
+            theirs = set(squeeze(other.new).splitlines())
             if rows & theirs or _likeness(edit.new, other.new) > ALIKE:
                 return True
     return False

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update, rebase_update
 from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.readback import second_copy
+from handrail.core.documents.reading_back.second_copy import second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.sending import Sent, overwritten_late

@@ -57,7 +57,7 @@ class Sent:
 
     def fates(self, now: str) -> tuple[Fate, ...]:
         """Returns the fate of each edit that was sent, given the document's text *now*."""
-        return fates(self.base, self.edits, now)
+        return fates(self.base, self.edits, now, self.numbers)
 
     def count_in(self, now: str) -> int:
         """Counts the edits that are in the document's text *now*."""
@@ -259,7 +259,7 @@ def prepare_unopened(update: Update, opened: int) -> Sent:
         edits=update.edits,
         kept=(True,) * len(update.edits),
         conflicts=(),
-        numbers=tuple(_numbers(update)),
+        numbers=update.numbers,
         version=0,
         opened=opened,
     )
@@ -274,7 +274,7 @@ def _prepare(update: Update, left: Update, rebased: Rebased, document: OpenDocum
         edits=rebased.edits,
         kept=tuple(each in kept for each in update.edits),
         conflicts=(),
-        numbers=tuple(number for number, keep in zip(_numbers(left), rebased.kept, strict=True) if keep),
+        numbers=tuple(number for number, keep in zip(left.numbers, rebased.kept, strict=True) if keep),
         version=document.version,
         opened=opened,
     )
@@ -287,12 +287,6 @@ def _conflict(update: Update, conflicts: tuple[int, ...], document: OpenDocument
     failure = edit.stale(conflicts, "The document", texts)
     others = len(conflicts) < len(update.hunks)
     return Rejected(failure=failure.with_uri(document.uri), conflicts=conflicts if others else ())
-
-
-def _numbers(update: Update) -> list[int]:
-    """Returns the number of the hunk of each edit of *update*."""
-    of = {each: hunk.number or 1 for hunk in update.hunks for each in hunk.edits}
-    return [of[each] for each in update.edits]
 
 
 def overwritten_late(sent: Sent, seen: Sequence[str], document: Text) -> Landing | None:

@@ -247,12 +247,13 @@ class Views:
 
 
 def _has_landed(part: Update, now: str) -> bool:
-    return any(fate in LANDED for fate in fates(part.base, part.edits, now))
+    return any(fate in LANDED for fate in fates(part.base, part.edits, now, part.numbers))
 
 
 def _missing_hunks(update: Update, now: str) -> Update:
     """Returns the hunks of an update whose places in a text are unchanged."""
-    there = dict(zip(update.edits, fates(update.base, update.edits, now), strict=True))
+    of_each = fates(update.base, update.edits, now, update.numbers)
+    there = dict(zip(update.edits, of_each, strict=True))
     hunks = tuple(hunk for hunk in update.hunks if all(there[each] is Fate.ABSENT for each in hunk.edits))
     return replace(update, hunks=hunks)
 

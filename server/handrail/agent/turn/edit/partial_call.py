@@ -259,9 +259,13 @@ async def _shown_edits(change: Update, views: Sequence[Document]) -> set[TextEdi
     """The edits that are in any of the documents of a file."""
     edits = set[TextEdit]()
     for view in views:
-        of_view = await asyncio.to_thread(fates, change.base, change.edits, view.text.content)
+        of_view = await asyncio.to_thread(_fates, change, view.text)
         edits |= {each for each, fate in zip(change.edits, of_view, strict=True) if fate in LANDED}
     return edits
+
+
+def _fates(change: Update, now: Text) -> tuple[Fate, ...]:
+    return fates(change.base, change.edits, now.content, change.numbers)
 
 
 def _revert_hunks(
@@ -276,7 +280,7 @@ def _revert_hunks(
     if any(hunk.number is None for hunk in reverted):
         return reverted, set()
     undone = {hunk.number for hunk in reverted}
-    of = dict(zip(change.edits, fates(change.base, change.edits, now.content), strict=True))
+    of = dict(zip(change.edits, _fates(change, now), strict=True))
     left = [hunk for number, hunk in enumerate(filter(None, hunks), 1) if number not in undone]
     stays = [hunk for hunk in left if any(of[each] is not Fate.ABSENT for each in hunk)]
     return reverted, {each for hunk in stays for each in hunk}
