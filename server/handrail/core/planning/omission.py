@@ -3,7 +3,8 @@ Find placeholder rows of a new text, in place of code that was left out.
 
 Some rows are unambiguous ("... existing code ..."). Others may be placeholders ("# rest of the code"), and
 count as such only if the edit removes code that they could replace; otherwise they are comments. A row that
-the search text or the document already has is ordinary text.
+the search text or the document already has is ordinary text. A placeholder may also stand beside code in its
+row; it is one if code goes, and if it is all of a body or begins with dots.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ OPENING = re.compile(
 )
 CLOSING = re.compile(r"\s*(?:\*+/\}?|--+>|[#/;%=*~-]{2,}|(?:--)?\}\}|-?#\}|(?:--)?%>|\*@|\*+\)|-\}|\]\])$")
 BRACKETS = re.compile(r"^(?:\[(.*)\]|\((.*)\)|<(.*)>|\{(.*)\})$")
+BODY = re.compile(r"[{(\[]\s*(/\*.*?\*/)\s*[})\]]|(?<=[)>\w])\s*\{\s*(\.{3,}|…)\s*\}")
+BEHIND = re.compile(r"(?:^|(?<=\s))(?:#|//|--|/\*)\s?.*$")
+EMPTY = re.compile(r"(?:^|[:{(\[\s])(?:\.{3}|pass)?;?$")  # what code ends with whose body is still to come
 DOTS_FIRST, DOTS_LAST = re.compile(r"^(?:\.{3,}|…)"), re.compile(r"(?:\.{3,}|…)$")
 PROSE = re.compile(r"^[\w\s,/&()'.:;!…-]*$")
 REMARK = re.compile(r"^[\w\s,/&()'.:;!…\[\]<>`\"-]*$")
@@ -199,6 +203,26 @@ def _code(rows: Sequence[str]) -> Iterator[str]:
             yield row
 
 
+def _inner_placeholder(row: str) -> str | None:
+    """Returns the part of *row* that may be a placeholder beside code, if there is one."""
+    if len(row) > LIMIT_CHARS or _remark(row) is not None:
+        return None
+    for body in BODY.finditer(row):
+        if (
+            row[: body.start()].strip()
+            and (remark := _remark(body[1] or body[2])) is not None
+            and not remark.is_vague
+        ):
+            return body[0].strip()
+    behind = BEHIND.search(row)
+    remark = _remark(behind[0]) if behind else None
+    if behind is None or remark is None or remark.is_vague:
+        return None
+    code = row[: behind.start()].rstrip()
+    words = OPENING.sub("", behind[0], count=1)
+    return behind[0] if code.strip() and (EMPTY.search(code) or DOTS_FIRST.match(words)) else None
+
+
 def omission(text: Text, new: Sequence[str], old: Sequence[str]) -> Failure | None:
     """
     Returns the failure `omission` if a row of *new* is a placeholder for omitted code.
@@ -210,23 +234,37 @@ def omission(text: Text, new: Sequence[str], old: Sequence[str]) -> Failure | No
     """
     remarks = {row: remark for row in set(new) if (remark := _remark(row)) is not None}
     found = [(at, remarks[row]) for at, row in enumerate(new) if row in remarks]
+    change = _Change(old, new)
+    inner = ((at, _inner_placeholder(row)) for at, row in enumerate(new))
+    for at, part in inner:
+        if part and part not in text.content and change.takes_code(at, is_vague=False):
+            return _failure(part)
     if not found:
         return None
     known = {remark.words for row in {*text.rows, *old} if (remark := _remark(row)) is not None}
-    change = _Change(old, new)
     for at, remark in found:
         if remark.words in known or _is_stub(new, at):
             continue
         if remark.is_sure or change.takes_code(at, is_vague=remark.is_vague):
-            return Failure(
-                code=Code.OMISSION,
-                message=f"The new text leaves out lines: {new[at].strip()!r} is in their place.",
-                steps=("Send the lines in full.", "Or edit only the lines that change."),
-            )
+            return _failure(new[at].strip())
     return None
+
+
+def _failure(placeholder: str) -> Failure:
+    return Failure(
+        code=Code.OMISSION,
+        message=f"The new text leaves out lines: {placeholder!r} is in their place.",
+        steps=("Send the lines in full.", "Or edit only the lines that change."),
+    )
 
 
 def _is_stub(new: Sequence[str], at: int) -> bool:
     """Whether the row *at* may be the three dots that are all of a Python block."""
     above = next((new[line].rstrip() for line in range(at - 1, -1, -1) if new[line].strip()), ":")
-    return new[at].strip() == "..." and above.endswith((":", '"""', "'''"))
+    below = next((row for row in new[at + 1 :] if row.strip()), "")
+    is_last = _depth(below) < _depth(new[at])
+    return new[at].strip() == "..." and is_last and above.endswith((":", '"""', "'''"))
+
+
+def _depth(row: str) -> int:
+    return len(row) - len(row.lstrip()) if row else -1
