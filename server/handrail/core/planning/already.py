@@ -42,6 +42,7 @@ def is_made(text: Text, match: Match) -> bool:
     return any(
         new[at : at + len(old)] == old
         and is_distinct("".join(new[:at] + new[at + len(old) :]))
+        and not _only_repeats(new[:at], old, new[at + len(old) :])
         and _reads(text, first - at, new)
         for at in range(len(new) - len(old) + 1)
     )
@@ -52,6 +53,24 @@ def _reads(text: Text, line: int, rows: list[str]) -> bool:
     return len(there) == len(rows) and all(map(row_match.is_alike, rows, there))
 
 
+def _only_repeats(above: Sequence[str], old: Sequence[str], below: Sequence[str]) -> bool:
+    """
+    Whether what is new above and below *old* only repeats how it begins and ends.
+
+    Then a document that has several of these rows anyway reads like one in which the edit was made.
+    """
+    return _repeats(above, old) and _repeats(below[::-1], old[::-1])
+
+
+def _repeats(added: Sequence[str], old: Sequence[str]) -> bool:
+    """Whether *added* consists of nothing but copies of the beginning of *old*."""
+    size = len(added)
+    return not size or any(
+        size % part == 0 and added[:part] == old[:part] and added[part:] == added[: size - part]
+        for part in range(1, min(size, len(old)) + 1)
+    )
+
+
 def _string_is_made(text: Text, hunk: Hunk, span: Span) -> bool:
     old, new = hunk.old, hunk.new
     reach = 2 * len(new)
@@ -60,7 +79,8 @@ def _string_is_made(text: Text, hunk: Hunk, span: Span) -> bool:
     at = new.find(old)
     while at >= 0:
         above, below = new[:at], new[at + len(old) :]
-        if is_distinct(above + below) and before.endswith(above) and behind.startswith(below):
+        is_telling = is_distinct(above + below) and not _only_repeats(above, old, below)
+        if is_telling and before.endswith(above) and behind.startswith(below):
             return True
         at = new.find(old, at + 1)
     return False
