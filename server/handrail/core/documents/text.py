@@ -130,7 +130,8 @@ class Text:
 
     def encode(self, content: str) -> bytes | Failure:
         """*content* as bytes of this document, or `bad-encoding` naming what cannot be written."""
-        return self.check_begin(content) or self._encode(content)
+        wrong = None if self.bom else self.check_begin(content)
+        return wrong or self._encode(content)
 
     def check_begin(self, content: str) -> Failure | None:
         """`bad-encoding` if *content*, written as this document, begins with a byte order mark of its own."""
