@@ -16,6 +16,8 @@ NEW_FILE = re.compile(r"^\+\+\+(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.
 RANGE = re.compile(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)?)? ?(?:\.\.\. ?)?@@ ?(.*)$|^@@\s*$")
 COUNTS = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 NOWHERE = "/dev/null"
+TIME = re.compile(r"(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:[+-]\d\d:?\d\d|Z))?$")
+VERSION = re.compile(r"^\d+\.\d+[\w.-]*(?: \(.*\))?\s*$")  # of git, below a patch in a mail
 ROW = re.compile(r"^[ +\-\\]")
 
 
@@ -41,6 +43,7 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     first, last = wrapper.pair_around(lines)
     notes = (wrapper.LEFT_OUT,) if (first, last) != wrapper.filled_range(lines) else ()
     lines = ["" if not first <= at < last else line for at, line in enumerate(lines)]
+    lines = _without_signature(lines)
     sections = _Reader(lines).run()
     if isinstance(sections, Failure):
         return sections
@@ -133,15 +136,30 @@ def _check_end(lines: list[str], section: _Section) -> Failure | None:
     while not lines[end - 1].strip():
         end -= 1
     header = next((at for at in range(end - 1, start, -1) if RANGE.match(lines[at])), end)
-    rows = [line for line in lines[header + 1 : end] if not line.startswith(NO_NEWLINE)]
-    counts = COUNTS.match(lines[header]) if header < end else None
-    if counts is not None:
-        old, new = (sum(not row.startswith(sign) for row in rows) for sign in "+-")
-        is_cut = old < int(counts[1] or 1) or new < int(counts[2] or 1)
-    else:
-        is_cut = not rows or rows[-1].startswith(("+", "-"))
+    missing = _missing_rows(lines, header, end)
+    is_cut = max(missing) > 0 if missing else header + 1 >= end or lines[end - 1].startswith(("+", "-"))
     wanted = "more lines below it, or the end of the fence around the patch"
     return bad(end, lines[end - 1], wanted) if is_cut else None
+
+
+def _missing_rows(lines: list[str], header: int, end: int) -> tuple[int, int] | None:
+    """How many old and new rows the hunk lacks that its header announces; None if it says nothing."""
+    counts = COUNTS.match(lines[header]) if header < end else None
+    if counts is None:
+        return None
+    rows = [line for line in lines[header + 1 : end] if not line.startswith(NO_NEWLINE)]
+    old, new = (sum(not row.startswith(sign) for row in rows) for sign in "+-")
+    return int(counts[1] or 1) - old, int(counts[2] or 1) - new
+
+
+def _without_signature(lines: list[str]) -> list[str]:
+    """*lines* without what git writes below a patch in a mail, if the last hunk is whole without it."""
+    end = wrapper.filled_range(lines)[1]
+    if end < 3 or lines[end - 2].rstrip() != "--" or not VERSION.match(lines[end - 1]):
+        return lines
+    header = next((at for at in range(end - 3, -1, -1) if RANGE.match(lines[at])), end)
+    is_whole = _missing_rows(lines, header, end - 2) == (0, 0)
+    return lines[: end - 2] if is_whole or git_head.PREAMBLE.match(lines[end - 3]) else lines
 
 
 def is_file_head(lines: list[str], at: int) -> bool:
@@ -209,7 +227,7 @@ def _names(lines: list[str], at: int, facts: git_head.Facts) -> _Names | Failure
     old_line, new_line = OLD_FILE.match(lines[at]), NEW_FILE.match(lines[at + 1])
     assert old_line is not None
     assert new_line is not None
-    before, after = git_head.name_of(old_line[1]), git_head.name_of(new_line[1])
+    before, after = (git_head.name_of(TIME.sub("", line[1])) for line in (old_line, new_line))
     if before is None or after is None:
         line = at if before is None else at + 1
         return bad(line + 1, lines[line], git_head.UTF_8)
