@@ -523,6 +523,27 @@ def test_of_a_folder_only_what_the_user_saved_is_put_back_without_a_question(roo
     assert (root / ".vscode/deep/link").is_symlink()
 
 
+async def test_a_yes_to_the_rest_of_a_new_folder_is_asked_for_once(root: Path) -> None:
+    held = containing(root)
+    holding = await held.hold(WORK)
+    assert holding is not None
+    (root / ".vscode").mkdir()
+    for name in ("mine", "theirs"):
+        (root / ".vscode" / name).write_text("x\n")
+    for is_over in (False, True):
+        (taken,) = held.take_away(holding, is_over=False).appeared
+        assert taken.uri == uri_of(root / ".vscode")
+        rest = held.put_back_saved(root / ".vscode", {uri_of(root / ".vscode/mine"): Text("x\n")})
+        assert [each.uri for each in rest] == ([] if is_over else [uri_of(root / ".vscode/theirs")])
+    (root / ".vscode/theirs").write_text("x\n")
+    held.take_away(holding)
+    held.put_back_saved(root / ".vscode", {uri_of(root / ".vscode/mine"): Text("x\n")})
+    assert held.put_back(root / ".vscode/theirs") is None
+    assert held.take_away(holding).appeared == ()
+    held.release(holding)
+    held.close()
+
+
 @pytest.mark.parametrize(("saved", "is_there"), [("mine\n", True), ("mine", True), ("other\n", False)])
 def test_a_file_that_was_written_again_since_it_was_saved_is_not_put_back(
     root: Path, saved: str, *, is_there: bool

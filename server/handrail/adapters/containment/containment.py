@@ -318,7 +318,7 @@ class Containment:
         """Has *path* be there again, unless something is there by now."""
         failure = self._taken_away.put_back(path)
         if failure is None:
-            self._allow([os.fspath(path)])
+            self._allow(map(os.fspath, (path, *path.parents)))  # in a new folder, it may be only a part
         return failure
 
     def put_back_saved(self, path: Path, saved: Mapping[str, Text]) -> tuple[Appeared, ...]:
