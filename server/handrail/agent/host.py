@@ -256,7 +256,7 @@ class Host:
                 folders=FolderInstructions(ports=executor.ports, observe=observe, named=self.named),
             )
             ended = await run_turn(session, executor, parameters)
-            await executor.end(asks=True)
+            await ending.finish(executor, self.archive.journals)
             end = End(state=State.FINISHED, reason=None, answer=ended.answer)
             if not isinstance(ended, Finish):
                 end = End(state=State.STOPPED, reason=ended.reason, answer=ended.answer)

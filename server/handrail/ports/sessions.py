@@ -78,6 +78,10 @@ class Sessions(Protocol):
         """Whether another process has written to a journal since it was last written or loaded here."""
         ...
 
+    def lacks_entries(self, session: str) -> bool:
+        """Whether something that was appended to a journal could not be written to it yet."""
+        ...
+
     def claim(self, session: str) -> Release | None:
         """Keeps other processes from running turns in a session until released; None if one runs a turn."""
         ...
@@ -116,6 +120,10 @@ class NoSessions:
 
     async def is_behind(self, session: str) -> bool:
         """No one writes."""
+        return False
+
+    def lacks_entries(self, session: str) -> bool:
+        """Nothing is to be written."""
         return False
 
     def claim(self, session: str) -> Release:

@@ -17,6 +17,7 @@ from bench import Bench
 from core.test_loop_properties import is_well_formed
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, Busy, UnknownSession
+from handrail.agent.turn.ending import NOT_STORED
 from handrail.agent.turns import UnknownId
 from handrail.core.conversation import as_json, journal
 from handrail.core.conversation.journal import (
@@ -41,7 +42,7 @@ from handrail.core.conversation.message import (
     Usage,
     UserMessage,
 )
-from handrail.core.ledger.report import State
+from handrail.core.ledger.report import Notice, State
 from handrail.core.results.redact import REDACTED
 from handrail.testing import answer, call, lay_out, script
 
@@ -205,6 +206,21 @@ async def test_what_a_full_disk_does_not_take_is_told_and_written_later(
     monkeypatch.undo()
     log.append("s-1", ENTRIES[6:])
     assert list(map(as_json.line, await log.load("s-1") or ())) == list(map(as_json.line, ENTRIES))
+
+
+async def test_a_conversation_that_cannot_be_stored_is_told(kept: Bench) -> None:
+    folder = kept.state.parent / "sessions"
+    folder.write_text("No folder.")  # as if it must not be written, which root always may
+    kept.says(answer("Yes."), answer("Yes."))
+    assert (await kept.turn()).state is State.FINISHED
+    notices = [event.text for event in kept.events if isinstance(event, Notice)]
+    assert notices == [NOT_STORED]
+    folder.unlink()
+    await kept.turn("s-1")
+    assert len([event for event in kept.events if isinstance(event, Notice)]) == 1
+    entries = await kept.host.archive.journals.load("s-1")
+    assert entries is not None
+    assert [each.state for each in journal.replay(entries).turns] == ["finished"] * 2
 
 
 async def test_looking_at_a_journal_does_not_make_what_others_wrote_known(

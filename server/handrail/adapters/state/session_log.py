@@ -162,6 +162,10 @@ class SessionLog:
         file = self._file(session)
         return file in self._sizes and await in_thread(_size, file) > self._sizes[file]
 
+    def lacks_entries(self, session: str) -> bool:
+        """Whether a full disk, or missing permissions, kept an entry from being written."""
+        return self._file(session) in self._left
+
     def claim(self, session: str) -> Release | None:
         """Lock the journal, as the system does: a process that dies lets go of it."""
         file = self._file(session)

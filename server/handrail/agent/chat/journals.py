@@ -63,6 +63,10 @@ class WatchedSessions:
         """Whether someone else has written to a journal."""
         return await self.journals.is_behind(session)
 
+    def lacks_entries(self, session: str) -> bool:
+        """Whether something could not be written to a journal yet."""
+        return self.journals.lacks_entries(session)
+
     def claim(self, session: str) -> Release | None:
         """Keeps other processes from having turns in a session."""
         return self.journals.claim(session)

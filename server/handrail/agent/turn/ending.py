@@ -7,11 +7,16 @@ from collections.abc import Awaitable, Callable
 
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
-from handrail.core.ledger.report import State, TurnReport
+from handrail.core.ledger.report import Notice, State, TurnReport
 from handrail.ports import HandrailError
 from handrail.ports.errors import INTERNAL_ERROR
+from handrail.ports.sessions import Sessions
 from handrail.values import dataclass
 
+NOT_STORED = (
+    "This conversation could not be stored, at least in part, so it cannot be continued as it is once this "
+    "server has ended. Check the free space and the permissions of the state folder (see `handrail doctor`)."
+)
 logger = logging.getLogger(__name__)
 
 
@@ -29,6 +34,14 @@ def close(executor: Executor | None, session: Session, end: End) -> Session:
     if executor is None:
         return session.close(None)
     return session.close(executor.interrupted, executor.spoken if end.state is State.CANCELLED else "")
+
+
+async def finish(executor: Executor, journals: Sessions) -> None:
+    """Ends the work of a turn that has its answer; tells the user if the conversation is not stored."""
+    await executor.end(asks=True)
+    await journals.wait_until_written()
+    if journals.lacks_entries(executor.step.session):
+        executor.observe(Notice(call="", text=NOT_STORED, is_warning=False))
 
 
 async def report(executor: Executor | None, session: Session, turn: str, end: End) -> TurnReport:
