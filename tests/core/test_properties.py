@@ -8,6 +8,7 @@ The gate tries the same examples each time. To search for new ones, say how many
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
@@ -23,6 +24,7 @@ from handrail.core.failure import Code, Failure, Span
 from handrail.core.patches import notations, reply
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
+from handrail.core.planning.adapted import REINDENTED
 
 EXAMPLES = os.environ.get("HANDRAIL_EXAMPLES")
 quick = settings(
@@ -255,7 +257,12 @@ def test_a_hunk_of_the_documents_own_lines_changes_these_and_nothing_else(data: 
         return  # there already: the old lines stand inside the new ones
     after = edit.apply(text.content, made.edits)
     assert not splits_a_pair(text.content, made.edits)
-    assert list(Text(after).rows) == [*base.rows[:first], *new, *base.rows[end:]]
+    changed = (row.lstrip() if REINDENTED in made.notes else row for row in new)
+    here = [row.lstrip() if REINDENTED in made.notes else row for row in Text(after).rows]
+    there = len(here) - len(base.rows) + end
+    assert list(Text(after).rows[:first]) == base.rows[:first]
+    assert here[first:there] == list(changed)
+    assert list(Text(after).rows[there:]) == base.rows[end:]
     assert after.startswith("".join(map(str.__add__, base.rows[:first], base.eols[:first]))[:-2])
     assert after.endswith("".join(map(str.__add__, base.rows[end:], base.eols[end:])))
     assert after.endswith(("\n", "\r")) == bool(base.eols[-1]) or not new
@@ -281,7 +288,10 @@ def test_a_string_that_is_there_once_is_replaced_as_strings_are(content: str, da
         assert "\n" in old  # a row that is cut bounds no insertion, and its rows may stand elsewhere as well
         return
     after = edit.apply(content, made.edits)
-    assert after == content.replace(old, new) or (not made.edits and new in content)
+    wanted = content.replace(old, new)
+    if REINDENTED in made.notes:  # by tabs or by blanks, as the rows around are
+        after, wanted = (re.sub(r"[ \t]+", "", each) for each in (after, wanted))
+    assert after == wanted or (not made.edits and new in content)
 
 
 @quick

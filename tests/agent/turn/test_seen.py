@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bench import Bench
 from handrail.core.conversation.message import UserMessage
 from handrail.testing import answer, call, lay_out
@@ -142,3 +144,75 @@ async def test_many_changes_are_told_in_short(bench: Bench) -> None:
     texts = told(bench)[1:]
     assert len(texts) == 11
     assert texts[-1] == f"These have changed, too: {', '.join(names[10:])}."
+
+
+WRITE = call("write_file", path="a.txt", content="1\ntwo\nthree\nfour\n")
+DELETE = call("patch", mode="v4a", patch="*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n")
+
+
+@pytest.mark.parametrize("told_before", [False, True])
+@pytest.mark.parametrize("eol", [b"\n", b"\r\n"])
+async def test_a_whole_new_text_keeps_what_others_changed(
+    bench: Bench, told_before: bool, eol: bytes
+) -> None:
+    rows = ROWS.replace(b"\n", eol)
+    lay_out(bench.root, {"a.txt": rows})
+    file = bench.root / "a.txt"
+    between = [answer("", call("list_files"))] if told_before else []
+    bench.says(
+        answer("", READ),
+        *between,
+        answer("", WRITE),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(rows.replace(b"three", b"3") + b"mine" + eol)},
+    )
+    await bench.turn()
+    assert file.read_bytes() == b"1 two 3 four mine ".replace(b" ", eol)
+    assert "Changes that others made since you read the file were kept." in bench.texts()[-1]
+
+
+@pytest.mark.parametrize("told_before", [False, True])
+@pytest.mark.parametrize(
+    ("edit", "changed", "why"),
+    [
+        (WRITE, b"ONE\ntwo\nthree\nfour\n", ", at line 1, so your new text was not written."),
+        (DELETE, ROWS + b"mine\n", ", at line 5, so it was not deleted."),
+    ],
+)
+async def test_a_whole_file_is_not_replaced_or_deleted_over_what_others_changed_there(
+    bench: Bench, edit: dict[str, object], changed: bytes, why: str, told_before: bool
+) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    file = bench.root / "a.txt"
+    between = [answer("", call("list_files"))] if told_before else []
+    bench.says(
+        answer("", READ),
+        *between,
+        answer("", edit),
+        answer("", READ),
+        answer("", edit),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(changed)},
+    )
+    report = await bench.turn()
+    failed, landed = report.outcomes
+    assert failed.failure is not None
+    assert (failed.failure.code.value, failed.failure.message) == (
+        "stale-document",
+        f"a.txt has changed since you last read it{why}",
+    )
+    assert landed.failure is None, "the model has read it again"
+
+
+async def test_a_whole_new_text_that_is_there_already_is_no_conflict(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", READ),
+        answer("", WRITE),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(ROWS.replace(b"one", b"1"))},
+    )
+    report = await bench.turn()
+    assert [each.failure for each in report.outcomes] == [None]
+    assert file.read_bytes() == b"1\ntwo\nthree\nfour\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from bench import Bench
@@ -61,3 +63,48 @@ async def test_an_edit_elsewhere_is_asked_about_again(bench: Bench, before: str,
 async def test_an_edit_that_has_only_shifted_is_made(bench: Bench, place: str) -> None:
     added = {"start": f"1\n2\n{SECTIONS}", "end": f"{SECTIONS}1\n2\n", "nowhere": SECTIONS}[place]
     assert await edit(bench, SECTIONS, added) == (1, added.replace("debug=0", "debug=1"))
+
+
+class AfterYes:
+    """Says yes to an edit at once; to the command before it only then, after the file has changed."""
+
+    def __init__(self, bench: Bench, text: str) -> None:
+        self.bench = bench
+        self.text = text
+        self.asked: list[Question] = []
+        self.allowed = asyncio.Event()
+
+    async def ask(self, question: Question) -> str | None:
+        if question.tool == "terminal":
+            await self.allowed.wait()
+            (self.bench.root / ".vimrc").write_text(self.text)
+            return ALLOW
+        self.asked.append(question)
+        self.allowed.set()
+        return ALLOW if len(self.asked) == 1 else DENY
+
+
+@pytest.mark.parametrize(
+    ("edit", "meanwhile", "questions"),
+    [
+        (call("write_file", path=".vimrc", content="a\nB\n"), "a\nb\nmine\n", 2),
+        (call("patch", path=".vimrc", old_string="b", new_string="B", replace_all=True), "a\nb\nb\n", 2),
+        (
+            call("patch", mode="v4a", patch="*** Begin Patch\n*** Delete File: .vimrc\n*** End Patch\n"),
+            "a\nb\nmine\n",
+            2,
+        ),
+        (call("patch", path=".vimrc", old_string="b", new_string="B"), "a\nb\n", 1),
+    ],
+)
+async def test_an_allowed_edit_is_asked_about_again_if_another_call_came_between(
+    bench: Bench, edit: dict[str, object], meanwhile: str, questions: int
+) -> None:
+    lay_out(bench.root, {".vimrc": b"a\nb\n"})
+    approver = AfterYes(bench, meanwhile)
+    bench.approver = approver  # type: ignore[assignment]  # a test double
+    bench.says(answer("", call("terminal", command="echo > made.txt"), edit), answer("Done."))
+    await bench.turn()
+    assert len(approver.asked) == questions
+    if questions > 1:
+        assert (bench.root / ".vimrc").read_text() == meanwhile

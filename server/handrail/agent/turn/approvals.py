@@ -13,6 +13,8 @@ from handrail.agent.tools.call import Edits, UserQuestion
 from handrail.agent.turn.edit.as_shown import is_as_shown
 from handrail.agent.turn.edit.plan import PlannedFile, Planner, preview
 from handrail.agent.turn.resolve import Ready
+from handrail.agent.turn.seen import Known
+from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.ledger.report import Asked, Event, QuestionEnd
@@ -21,10 +23,12 @@ from handrail.core.policy.grants import SAVES, Grant, Rights
 from handrail.core.policy.verdict import Allow, Ask, Block
 from handrail.core.results import redact
 from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, LEAVE, Kind, Ports, Question
-from handrail.values import dataclass, replace
+from handrail.values import dataclass, field, replace
 
 SAVING = Grant(tool=SAVES, subject="")
 YES = (ALLOW, FOR_SESSION, ALWAYS)
+
+Shown = dict[str, tuple[Ask, Sequence[PlannedFile]]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +41,8 @@ class Approvals:
         granted: The permissions of this session; answers add to them.
         observe: Called with each question and its end.
         new_id: Returns a new id with the given prefix.
+        readings: The documents that the model has read.
+        shown: The changes that the user has allowed, by the id of the call.
     """
 
     session: str
@@ -45,6 +51,8 @@ class Approvals:
     granted: set[Grant]
     observe: Callable[[Event], None]
     new_id: Callable[[str], str]
+    readings: Known = field(default_factory=dict)
+    shown: Shown = field(default_factory=dict)
 
     async def rights(self) -> Rights:
         """The user's rules and permissions up to now."""
@@ -86,8 +94,32 @@ class Approvals:
             answer = await self._ask(self._leave(ready, ask, shown))
             now = await self._plan(ready, mutation) if answer in YES else shown
             if is_as_shown(shown, now):
+                if answer == ALLOW:
+                    self.shown[ready.call.id] = (ask, shown)
                 return answer
             shown = now
+
+    async def ask_again(
+        self, batch: Sequence[Ready], mutation: Callable[[ToolCall], Mutation]
+    ) -> dict[str, Failure]:
+        """
+        Asks about allowed calls that would by now write something other than was shown, until none would.
+
+        Returns:
+            Why calls may no longer run, by their ids.
+        """
+        refused: dict[str, Failure] = {}
+        waiting = [each for each in batch if each.call.id in self.shown]
+        while changed := [each for each in waiting if not await self._is_as_shown(each, mutation(each.call))]:
+            for each in changed:
+                ask, _ = self.shown.pop(each.call.id)
+                if (failure := await self.refuses(each, ask, mutation(each.call))) is not None:
+                    refused[each.call.id] = failure
+            waiting = [each for each in waiting if each.call.id in self.shown]
+        return refused
+
+    async def _is_as_shown(self, ready: Ready, mutation: Mutation) -> bool:
+        return is_as_shown(self.shown[ready.call.id][1], await self._plan(ready, mutation))
 
     async def inquire(self, ready: Ready, inquiry: UserQuestion) -> str:
         """Returns the user's answer in the words that the model reads."""
@@ -154,7 +186,7 @@ class Approvals:
         """Returns the files that a call would change now."""
         if not isinstance(ready.action, Edits):
             return ()
-        planner = Planner(editor=self.ports.editor, places=ready.places, mutation=mutation)
+        planner = Planner(self.ports.editor, ready.places, mutation, self.readings)
         return await planner.plan(ready.action)
 
     def _leave(self, ready: Ready, ask: Ask, shown: Sequence[PlannedFile]) -> Question:

@@ -19,7 +19,7 @@ from handrail.agent.tools.call import Command, CommandInspection, Edits, UserQue
 from handrail.agent.tools.read_file import ReadFile
 from handrail.agent.tools.stoppable import agrees, unless_stopped
 from handrail.agent.turn import output
-from handrail.agent.turn.approvals import Approvals
+from handrail.agent.turn.approvals import Approvals, Shown
 from handrail.agent.turn.asking import AskedCall, Asking
 from handrail.agent.turn.command import run as command
 from handrail.agent.turn.command.background import Background
@@ -29,7 +29,8 @@ from handrail.agent.turn.edit.calls import EditCalls
 from handrail.agent.turn.edit.corrections import Listener
 from handrail.agent.turn.feedback.feedback import Feedback
 from handrail.agent.turn.output import Done
-from handrail.agent.turn.resolve import Ready, Refused, confirm, resolve
+from handrail.agent.turn.rechecking import recheck
+from handrail.agent.turn.resolve import Ready, Refused, resolve
 from handrail.agent.turn.seen import Known, Seen
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
@@ -101,6 +102,7 @@ class Executor:
     background: Background = field(default_factory=lambda: Background(tell=lambda session, text: None))
     _early: list[Outcome] = field(default_factory=list)
     _tools: dict[str, str] = field(default_factory=dict)
+    _shown: Shown = field(default_factory=dict)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _room: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(output.COMMANDS_AT_ONCE))
 
@@ -141,6 +143,8 @@ class Executor:
             granted=self.granted,
             observe=self.observe,
             new_id=self.new_id,
+            readings=self.seen.known,
+            shown=self._shown,
         )
 
     async def execute(self, calls: Sequence[ToolCall], number: int) -> ToolMessage:
@@ -218,18 +222,9 @@ class Executor:
         else:
             await self._finish([Done(result=output.result_of(ready.call, answer))], done)
 
-    async def _check_again(self, ready: Ready) -> Ready | Refused:
-        """Returns *ready* as it may run now, unless its paths lead elsewhere than when it was judged."""
-        again = await resolve(ready.call, self.ports, self.offered)
-        still = confirm(ready, again, await self.approvals.rights())
-        return still or Refused(call=ready.call, failure=output.MOVED, ready=ready)
-
     async def _run_batch(self, batch: Sequence[Ready], order: int, done: Results) -> None:
-        still: list[Ready | Refused] = []
-        for each in batch:
-            if self._stop.is_set():  # the user is waiting; the rest is reported as stopped
-                break
-            still.append(await self._check_again(each))
+        mutation = partial(self._mutation, order=order)
+        still = await recheck(batch, self.approvals, self.offered, self._stop, mutation)
         await self._finish([self._refuse(each, order) for each in still if isinstance(each, Refused)], done)
         await self._finish(
             await self._batch([each for each in still if isinstance(each, Ready)], order), done

@@ -18,7 +18,7 @@ from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.place import Place, is_asked
 from handrail.ports import Document, Ports, Workspace
-from handrail.values import dataclass, field
+from handrail.values import dataclass, field, replace
 
 LIMIT_DOCUMENTS = 50  # those that were read last
 LIMIT_CHARS = 10_000_000  # of these, all together
@@ -33,16 +33,25 @@ class Reading:
     Attributes:
         digest: A digest of its text.
         text: Its text with LF; None if only the digest is known because the server was restarted.
+        read: The text, with LF, that the model has read or written itself. `text` is later than that if the
+            model was only told about a change by others.
     """
 
     place: Place
     digest: str
     text: str | None
+    read: str | None = None
 
     @classmethod
     def of(cls, place: Place, text: str) -> Reading:
         """Returns the reading of a document with *text*."""
-        return cls(place=place, digest=_digest(text), text=text)
+        return cls(place=place, digest=_digest(text), text=text, read=text)
+
+    def differs(self, now: str) -> bool:
+        """Whether a document with the text *now* is not what the model has read."""
+        if self.read is not None:
+            return self.read != now
+        return self.text is not None or self.digest != _digest(now)
 
 
 Known = dict[str, Reading]  # by identity
@@ -128,7 +137,9 @@ class Seen:
             if now is None:
                 del self.known[name]
                 continue
-            self.known[name] = Reading.of(was.place, now) if now != was.text else was
+            if now != was.text:
+                later = replace(was, digest=_digest(now), text=now)
+                self.known[name] = Reading.of(was.place, now) if later.digest == was.digest else later
             if self.known[name].digest != was.digest:
                 changed.append((was.place.path, was.text, now))
         changed.sort(key=lambda each: each[0])
@@ -144,14 +155,14 @@ class Seen:
 
 
 def _describe_change(path: str, was: str | None, now: str) -> str:
-    where = "" if was is None else f", at {_differing_lines(was, now)}"
+    where = "" if was is None else f", at {show_difference(was, now)}"
     return (
         f"{surfaces.line(path)} has changed since you last read or edited it{where}. "
         "You did not make this change. Read it again before you edit there."
     )
 
 
-def _differing_lines(was: str, now: str) -> str:
+def show_difference(was: str, now: str) -> str:
     """Returns the lines in which a text differs from an earlier one."""
     blocks = edit.opcodes(split_lines(was), split_lines(now))
     first = min(k for _, _, k, _ in blocks) + 1

@@ -65,10 +65,11 @@ class EditCalls:
         )
         places = [place for ready in batch for place in ready.places.values()]
         self.seen.touch(places)
+        readings = dict(self.seen.known)
         notes = await self.seen.changes(place.identity for place in places)
         calls = []
         for ready, action in zip(batch, actions, strict=True):
-            planner = Planner(self.ports.editor, ready.places, mutation(ready.call))
+            planner = Planner(self.ports.editor, ready.places, mutation(ready.call), readings)
             files = await planner.plan(action)
             calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
         made = await landing.make(self.ports, step, calls, self.is_stopped, self.late)

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from handrail.agent.tools.call import Edits
+from handrail.agent.turn.edit.whole_files import carry_over
+from handrail.agent.turn.seen import Known
 from handrail.core.documents import diff, edit
 from handrail.core.documents.change import (
     Change,
@@ -27,7 +29,7 @@ from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning.plan_file import Effect, FilePlan, plan_file
 from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
-from handrail.values import dataclass, replace
+from handrail.values import dataclass, field, replace
 
 FITS = "This edit fits"  # begins the failure of each edit that was held back for another one
 LIMIT_DIFF_CHARS = 100_000  # a longer diff does not help people
@@ -76,11 +78,18 @@ NOTEBOOK = Failure(
 
 @dataclass(frozen=True, slots=True)
 class Planner:
-    """Plans the edits of one call; `mutation` is the pattern of its mutations, without document and hunk."""
+    """
+    Plans the edits of one call.
+
+    Attributes:
+        mutation: The pattern of its mutations, without document and hunk.
+        readings: The documents that the model has read, as it knows them.
+    """
 
     editor: Editor
     places: Mapping[str, Place]
     mutation: Mutation
+    readings: Known = field(default_factory=dict)
 
     async def plan(self, edits: Edits) -> tuple[PlannedFile, ...]:
         """Plans every file of *edits*, in order."""
@@ -105,6 +114,10 @@ class Planner:
             return self._failed_file(place, document, patch.hunks)
         if place.is_link and (patch.operation is Operation.DELETE or patch.move_to is not None):
             return self._failed_file(place, _link(patch, place), patch.hunks)
+        carried = patch if text is None else await carry_over(patch, place, text, self.readings)
+        if isinstance(carried, Failure):
+            return self._failed_file(place, carried, patch.hunks, text)
+        patch = carried
         target = self.places[patch.move_to] if patch.move_to is not None else place
         taken = patch.move_to is not None and await self._is_taken(target)
         planned = await asyncio.to_thread(plan_file, patch, text, taken=taken)
