@@ -346,6 +346,57 @@ async def test_of_two_buffers_that_differ_nothing_is_undone(
     assert len(await listed(editor)) == 2
 
 
+async def act_in_older(editor: Editor, uri: str, act: str) -> None:
+    """Acts in a window that holds an older text; unless it saves that, it loads or closes the file then."""
+    match act:
+        case "keep":
+            await editor.request("review.keep", hunks=[each["id"] for each in await listed(editor)])
+        case "undo":
+            await editor.request("review.undo", all=True)
+        case "type" | "rewrite":
+            old, new = ("one", "zero\none") if act == "type" else ("TWO", "mine")
+            editor.desk.rewrite(uri, editor.desk[uri].replace(old, new))
+            editor.desk.tell()
+        case "another turn":
+            await editor.turn(v4a("*** Add File: b.txt", "+b"))
+            new = uri.replace("a.txt", "b.txt")
+            ids = [each["id"] for each in await listed(editor, uri=new)]
+            await editor.request("review.keep", hunks=ids)
+        case "save":  # over what the other window has written
+            editor.desk.save(uri)
+    if act == "keep":
+        editor.desk.reload(uri)
+    elif act not in ("save", "leave"):
+        editor.desk.close(uri)
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize("act", ["close", "leave", "keep", "type", "rewrite", "undo", "save", "another turn"])
+async def test_a_change_by_another_window_stays_pending_while_the_text_here_is_older(
+    stage: Stage, act: str, is_listed: bool
+) -> None:
+    """A text that the editor has not loaded again says nothing about changes that it never had."""
+    first = await stage.start(NEOVIM)
+    uri = first.desk.open(stage.put("a.txt", FIVE))
+    await first.turn(v4a("*** Update File: a.txt", "@@", "-two", "+TWO"))
+    first.desk.save(uri)
+    other = await stage.start(NEOVIM)
+    await other.turn(v4a("*** Update File: a.txt", "@@", "-four", "+FOUR"))
+    assert told(await listed(other)) == BOTH
+    if is_listed:
+        assert told(await listed(first)) == BOTH[:1]
+    await act_in_older(first, uri, act)
+    wanted = {"keep": BOTH[1:], "save": BOTH[:1]}.get(act, BOTH)
+    if act == "leave":
+        await first.leave()
+        first.hang_up()
+    else:
+        assert told(await listed(first)) == wanted
+    assert told(await listed(other)) == wanted
+    later = await stage.start(NEOVIM)
+    assert told(await listed(later)) == wanted
+
+
 @every_editor
 async def test_an_undo_that_the_editor_refuses_leaves_the_change_pending(
     editor: Editor, uri: str, pending: list[Json]

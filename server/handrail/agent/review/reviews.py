@@ -14,6 +14,7 @@ from itertools import count
 
 from handrail.agent.review import making, moves, recorded, renames
 from handrail.agent.review.delayed import DelayedWrites
+from handrail.agent.review.outdated import OutdatedTexts
 from handrail.agent.review.selection import HunkSelection, select_hunks
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.documents.text import split_lines
@@ -22,14 +23,12 @@ from handrail.core.policy.place import Place
 from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Step
-from handrail.core.review.pending import Kind, Pending, ReviewMode
+from handrail.core.review.pending import Kind, Pending, ReviewMode, forget_empty
 from handrail.ports import Ports
 from handrail.ports.review import AgentChange, NoRecords, NoReviewStore, Records, ReviewStore
 from handrail.values import dataclass, field, replace
 
 logger = logging.getLogger(__name__)
-
-REMEMBERED = 20  # documents without pending changes, which may have some again after an undo
 
 
 def _unset() -> Ports:
@@ -63,6 +62,7 @@ class Reviews:
     commands: int = 0
     _away: set[str] = field(default_factory=set)
     _aside: dict[str, Pending] = field(default_factory=dict)  # as the editor had it, and a file has not
+    _outdated: OutdatedTexts = field(default_factory=OutdatedTexts)
     _touched: set[str] = field(default_factory=set)
     _delayed: DelayedWrites = field(default_factory=DelayedWrites)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))  # of what is seen and opened, in order
@@ -103,6 +103,7 @@ class Reviews:
     async def settle(self) -> None:
         """Called when a turn ends: stores its landed changes."""
         async with self._one_at_a_time:
+            await self._take_news()  # of other documents; a text that others changed is not overwritten
             await self._keep(())
 
     def on_command_begin(self) -> None:
@@ -164,10 +165,12 @@ class Reviews:
         known = list(self.pending)
         for identity in known:
             self._set(identity, None)
+        self._outdated.stored.clear()
         await self._keep(known)
 
     async def _compare(self, identities: Iterable[str]) -> None:
         for identity in identities:
+            await self._end_outdated(identity)
             known = self.pending.get(identity)
             if known is None or self.compare_open(identity) or known.kind is Kind.WHOLE:
                 continue
@@ -197,7 +200,10 @@ class Reviews:
 
     def compare_open(self, identity: str) -> bool:
         """Compares a document with the editor's text; returns whether it is open."""
-        known, rows = self.pending.get(identity), self.held(identity)
+        rows = self.held(identity)
+        if rows is not None and self._outdated.is_over(identity, rows):
+            self._set(identity, self._outdated.end(identity, self.pending.get(identity), rows))
+        known = self.pending.get(identity)
         if known is None or rows is None or known.kind in (Kind.DELETED, Kind.WHOLE) or self._is_gone(known):
             return False  # a buffer of a removed document says nothing about its file
         self._touched.discard(identity)
@@ -252,6 +258,7 @@ class Reviews:
     async def _became(self, known: Pending, now: Pending | None) -> None:
         """Replaces the pending changes of a document, perhaps at another path."""
         self._set(known.identity, None)
+        self._outdated.stored.pop(known.identity, None)
         if now is not None:
             self._away.discard(now.identity)
             self._set(now.identity, now)  # what went from it may return
@@ -266,6 +273,8 @@ class Reviews:
         self._opened.pop(identity, None)
         async with self._one_at_a_time:
             self._touched.discard(identity)
+            await self._take_news()
+            await self._end_outdated(identity)
             await self._keep(())
 
     # ---- What is on record ------------------------------------------------------------------------
@@ -279,10 +288,11 @@ class Reviews:
         """Keeps changes that the user has staged or committed."""
         if self.commands:
             return
-        known = [each for each in self.pending.values() if each.document.hunks]
+        known = [each for each in (self.pending | self._outdated.stored).values() if each.document.hunks]
         found = await recorded.drop_recorded(self.records, self.ports().editor, known) if known else []
         for each in found:
-            self._set(each.identity, each)
+            rows = self.held(each.identity) if each.identity in self._outdated.stored else None
+            self._set(each.identity, self._outdated.take(each.identity, each, rows))
         if found:  # otherwise the latest changes of a turn are written too often
             await self._keep([each.identity for each in found])
 
@@ -320,6 +330,7 @@ class Reviews:
                 known = self.pending[identity]
                 ids = frozenset(hunk.id for hunk in hunks)
                 self._set(identity, replace(known, document=one.keep(known.document, ids)))
+                self._outdated.keep(identity, ids)
             await self._keep(found)
         return tuple(hunk.id for hunks in found.values() for hunk in hunks)
 
@@ -359,27 +370,31 @@ class Reviews:
         if now is not None and (now.document.hunks or now.document.gone):
             self.pending[identity] = now
             if not now.document.hunks:
-                self._forget()
+                forget_empty(self.pending)
         hunks = [each.document.hunks if each is not None else () for each in (before, now)]
         if hunks[0] != hunks[1] and (either := now or before) is not None:
             self.changed(identity, either.uri)
 
-    def _forget(self) -> None:
-        """Remembers only the latest documents without pending changes."""
-        empty = [each.identity for each in self.pending.values() if not each.document.hunks]
-        for identity in empty[:-REMEMBERED]:
-            del self.pending[identity]
-
     async def _keep(self, identities: Iterable[str | None]) -> None:
         """Stores these documents now, and those that were to be stored soon."""
-        wanted = self._delayed.take(identities)
-        known = [(identity, self.pending.get(identity)) for identity in wanted]
+        for identity in (wanted := self._delayed.take(identities)):
+            await self._end_outdated(identity)
+        known = [(each, self._outdated.stored.get(each, self.pending.get(each))) for each in wanted]
         if known:
             await self.store.write([now if now and now.document.hunks else each for each, now in known])
 
     async def _take_news(self) -> None:
         """Takes over what other servers have stored, except for documents that were edited since."""
         for each in await self.store.news():
-            identity = each if isinstance(each, str) else each.identity
+            identity, now = (each, None) if isinstance(each, str) else (each.identity, each)
+            shown = self._outdated.take(identity, now, self.held(identity))
             if not self._delayed.is_edited(identity):
-                self._set(identity, None if isinstance(each, str) else each)
+                self._set(identity, shown)
+
+    async def _end_outdated(self, identity: str) -> None:
+        """Takes over what is pending in a file, once the editor has no other text of it."""
+        known, is_open = self.pending.get(identity), self.held(identity) is not None
+        found = await self._outdated.end_if_same(identity, known, self.ports().editor, is_open=is_open)
+        if found is not None:
+            self._set(identity, found[0])
+            self._observe(*found)

@@ -12,6 +12,8 @@ from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk, Rows, Step
 from handrail.values import dataclass
 
+REMEMBERED = 20  # documents without pending changes, which may have some again after an undo
+
 
 class Kind(StrEnum):
     """The kinds of hunks: rows of a text, or a whole document."""
@@ -81,6 +83,13 @@ class Pending:
     def is_new(self) -> bool:
         """Whether nothing would be at its path without the agent."""
         return self.kind in (Kind.CREATED, Kind.RENAMED)
+
+
+def forget_empty(documents: dict[str, Pending]) -> None:
+    """Removes documents without pending changes, except the latest ones."""
+    empty = [each.identity for each in documents.values() if not each.document.hunks]
+    for identity in empty[:-REMEMBERED]:
+        del documents[identity]
 
 
 def as_json(pending: Pending) -> str:
