@@ -3,7 +3,7 @@ Find placeholder rows of a new text, in place of code that was left out.
 
 Some rows are unambiguous ("... existing code ..."). Others may be placeholders ("# rest of the code"), and
 count as such only if the edit removes code that they could replace; otherwise they are comments. A row that
-the search text or the document already has is ordinary text. A placeholder may also stand beside code in its
+the search text or the document already has is ordinary text. A placeholder may also be next to code in its
 row; it is one if code goes, and if it is all of a body or begins with dots.
 """
 
@@ -204,7 +204,7 @@ def _code(rows: Sequence[str]) -> Iterator[str]:
 
 
 def _inner_placeholder(row: str) -> str | None:
-    """Returns the part of *row* that may be a placeholder beside code, if there is one."""
+    """Returns the part of *row* that may be a placeholder next to code, if there is one."""
     if len(row) > LIMIT_CHARS or _remark(row) is not None:
         return None
     for body in BODY.finditer(row):
