@@ -849,7 +849,7 @@ export interface ReviewComment {
   text: string;
   /** URI of the document that it is about; null if it is not about a document. */
   uri?: string;
-  /** The lines that it is about, in the current text; null if it is not about lines. */
+  /** The lines that it is about, in the current text; null if it is not about lines, or if they are not found. */
   range?: Range;
   /** Id of the pending change that it is about; null if it is not about a change, or if the change has been kept or undone. */
   hunk?: string;

@@ -8,7 +8,7 @@ from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opt_in
 from e2e.test_chat import killed
-from e2e.test_review_page import FIVE, LABEL, PATCH, opened
+from e2e.test_review_page import FIVE, LABEL, PATCH, asked, opened
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
@@ -123,3 +123,51 @@ async def test_no_comment_is_lost_when_the_server_is_killed(
     if not is_saved:
         before = [{name: value for name, value in each.items() if name != "hunk"} for each in before]
     assert now == before
+
+
+TOP = "".join(f"new {number}\n" for number in range(10))
+
+
+@pytest.mark.parametrize("how", ["keep", "undo"])
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("one", f"{TOP}one", 11),
+        ("one", f"TWO\n{TOP}two\none", 13),
+        ("three", "TWO\ntwo\nthree", 1),
+        ("one\n", "", 0),
+        ("TWO", "TWO, typed", None),
+        ("two", "", None),
+    ],
+)
+async def test_a_comment_on_a_change_that_was_kept_or_undone_has_its_current_lines(  # noqa: PLR0917  # a case
+    editor: Editor, stage: Stage, how: str, old: str, new: str, line: int | None
+) -> None:
+    uri = await opened(editor)
+    editor.desk.type(uri, "Too loud.", after="+TWO\n```\n")
+    editor.desk.tell()
+    (first, *_) = await editor.request("review.list")
+    await editor.request(f"review.{how}", hunks=[first["id"]])
+    a = (stage.root / "a.txt").as_uri()
+    text = editor.desk[a].replace(old, new, 1)
+    is_changed = old not in editor.desk[a]
+    editor.desk.rewrite(a, text)
+    editor.desk.tell()
+    wanted = 1 if is_changed else line
+    (comment,) = await comments(editor)
+    assert (comment["range"]["start"]["line"] if comment.get("range") else None) == wanted
+    sent = await editor.request("review.send")
+    await editor.request("turn.wait", turn=sent["turn"])
+    where = "" if wanted is None else f", line {wanted + 1}"
+    assert f"## 1. a.txt{where}\n" in asked(stage, editor)
+
+
+async def test_a_comment_on_one_of_many_equal_lines_stays_on_it(editor: Editor, stage: Stage) -> None:
+    await opened(editor)
+    b = editor.desk.open(stage.put("b.txt", "x\n" * 30))
+    place = {"start": {"line": 20, "character": 0}, "end": {"line": 21, "character": 0}}
+    await editor.request("review.comment", uri=b, range=place, text="here")
+    editor.desk.rewrite(b, f"top\n{editor.desk[b]}")
+    editor.desk.tell()
+    (comment,) = await comments(editor)
+    assert comment["range"]["start"]["line"] == 21

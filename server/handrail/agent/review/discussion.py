@@ -24,10 +24,11 @@ from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.review import comments
 from handrail.core.review.comments import Comment, Sent, Status, Subject
 from handrail.core.review.hunks import Hunk
-from handrail.core.review.pending import Pending, ReviewMode
+from handrail.core.review.pending import Kind, Pending, ReviewMode
 from handrail.values import dataclass, field, replace
 
 COMMENTED = (PlaceKind.INSIDE, PlaceKind.PROTECTED, PlaceKind.RUNS_LATER)
+LIMIT_TEXTS = 100  # that are remembered to follow what comments are about
 LIMIT_SENT = 50  # comments that are remembered after they were sent
 
 
@@ -58,6 +59,7 @@ class Discussion:
     shown: View = field(default_factory=View)
     new_id: Callable[[str], str] = lambda kind: kind
     _labels: dict[str, str] = field(default_factory=dict)
+    _texts: dict[str, Sequence[str]] = field(default_factory=dict)  # that the positions of subjects refer to
 
     # ---- What the page shows ----------------------------------------------------------------------
 
@@ -95,13 +97,31 @@ class Discussion:
         return [comments.of_hunk(known, hunk, uri, is_protected=is_protected) for hunk in hunks]
 
     async def _relocate(self, subject: Subject) -> Subject:
-        """Lines where they stand now."""
-        if subject.is_change:
+        """Returns lines, or a change that was kept or undone, with the current position."""
+        is_decided = subject.status in (Status.KEPT, Status.UNDONE)
+        if subject.is_change and not (is_decided and subject.kind is Kind.CHANGED):
             return subject
         document = await self.reviews.ports().editor.read(subject.uri)
         if isinstance(document, Failure):
-            return replace(subject, status=Status.CHANGED)
-        return comments.relocate(subject, split_lines(document.text.content))
+            return replace(subject, is_lost=True) if is_decided else replace(subject, status=Status.CHANGED)
+        return self._follow(subject, split_lines(document.text.content))
+
+    def _follow(self, subject: Subject, rows: Sequence[str]) -> Subject:
+        """Returns a subject with its position in the current text."""
+        if subject.kind is not Kind.CHANGED:
+            return subject
+        before, now = self._texts.get(subject.key), tuple(rows)
+        found = comments.relocate(subject, before, now)
+        if not found.is_lost and found.status is not Status.CHANGED and now != before:
+            self._note_text(subject.key, now)
+        return found
+
+    def _note_text(self, key: str, rows: Sequence[str]) -> None:
+        """Notes the text that a subject's position refers to."""
+        self._texts.pop(key, None)
+        self._texts[key] = rows
+        for old in list(self._texts)[:-LIMIT_TEXTS]:
+            del self._texts[old]
 
     # ---- Comments ---------------------------------------------------------------------------------
 
@@ -146,11 +166,15 @@ class Discussion:
             is_protected=place.kind is PlaceKind.PROTECTED,
         )
         self.waiting.add(key)
+        self._note_text(key, rows)
         return key
 
     def subjects_of(self, wanted: HunkSelection) -> list[Subject]:
         """The hunks that are meant, as they are now. Raises UnknownId."""
         found = self.reviews.hunks(wanted)
+        for identity, hunks in found.items():
+            for hunk in hunks:
+                self._note_text(comments.key_of(hunk.id), self.reviews.pending[identity].document.rows)
         return [
             each
             for identity, hunks in found.items()
@@ -160,7 +184,10 @@ class Discussion:
     def note_decision(self, subjects: Iterable[Subject], status: Status, *, says_why: bool = False) -> None:
         """The user has kept or undone hunks, and may be about to say why."""
         for each in subjects:
-            self.subjects[each.key] = replace(each, status=status)
+            place = self.reviews.ports().workspace.resolve(each.uri)
+            rows = self.reviews.held(place.identity) if isinstance(place, Place) else None
+            decided = replace(each, status=status)
+            self.subjects[each.key] = decided if rows is None else self._follow(decided, rows)
             if says_why:
                 self.waiting.add(each.key)
 

@@ -129,7 +129,8 @@ def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:
     if subject.status is Status.PENDING and subject.renamed_from:
         what += f" from {code(subject.renamed_from)}"
     size = f" · {subject.size}" if subject.is_change and (subject.rows or subject.before) else ""
-    where = f"{subject.path}:{subject.line_numbers}" if subject.kind is Kind.CHANGED else subject.path
+    has_lines = subject.kind is Kind.CHANGED and not subject.is_lost
+    where = f"{subject.path}:{subject.line_numbers}" if has_lines else subject.path
     shown = code(where)
     blocks = [f"### {shown}{size}{what}"]
     if subject.calls:
@@ -153,7 +154,8 @@ def _add_sent(page: View, sent: Iterable[Sent], labels: Mapping[str, str], *, na
         subject = each.subject
         on = ""
         if named and subject is not None:
-            on = f"On {code(f'{subject.path}:{subject.line_numbers}')}:\n\n"
+            lines = "" if subject.is_lost else f":{subject.line_numbers}"
+            on = f"On {code(f'{subject.path}{lines}')}:\n\n"
         turn, name = _turn(each.turn, labels), code(labels.get(each.turn) or each.turn)
         end = f"This {ENDS.get(each.state, ENDS['failed']).format(turn=turn, name=name)}."
         page.add(each.key, on + said, end)

@@ -11,6 +11,7 @@ from typing import Any
 
 from handrail.core.documents.edit import Block, opcodes
 from handrail.core.documents.remarks import Remark
+from handrail.core.review.carry import BlockIndex
 from handrail.core.review.hunks import Hunk, Rows
 from handrail.core.review.pending import Kind, Pending
 from handrail.counts import count_of
@@ -49,6 +50,7 @@ class Subject:
         renamed_from: The path that a renamed document had; else empty.
         turns, calls: Which turns and calls wrote in it.
         is_protected: Whether its file is protected: its text is neither shown nor sent.
+        is_lost: Whether its rows are not found in the current text, so that *start* may be wrong.
     """
 
     key: str
@@ -64,6 +66,7 @@ class Subject:
     calls: tuple[str, ...] = ()
     status: Status = Status.PENDING
     is_protected: bool = False
+    is_lost: bool = False
 
     @property
     def is_change(self) -> bool:
@@ -176,18 +179,38 @@ def of_hunk(known: Pending, hunk: Hunk, uri: str, *, is_protected: bool = False)
     )
 
 
-def relocate(subject: Subject, now: Sequence[str]) -> Subject:
-    """Lines where they stand in a text by now: at the place that is nearest to where they stood."""
-    size = len(subject.rows)
-    wanted = tuple(map(_bare, subject.rows))
-    rows = tuple(map(_bare, now))
-    found = [
-        at for at, row in enumerate(rows) if wanted and row == wanted[0] and rows[at : at + size] == wanted
-    ]
+def relocate(subject: Subject, before: Sequence[str] | None, now: Sequence[str]) -> Subject:
+    """
+    Finds lines, or a change that was kept or undone, in the current text.
+
+    Args:
+        before: The text that the subject's position refers to; None if it was forgotten.
+    """
+    wanted = tuple(map(_bare, subject.before if subject.status is Status.UNDONE else subject.rows))
+    rows, end = tuple(map(_bare, now)), subject.start + len(subject.rows)
+    if before is not None:
+        near = BlockIndex.of(opcodes(tuple(map(_bare, before)), rows))
+        for is_wide in (True, False):
+            first, last = near.rows_after(subject.start, end, is_wide=is_wide)
+            if rows[first:last] == wanted:
+                status = subject.status if subject.is_change else Status.LINES
+                return replace(subject, start=first, status=status, is_lost=False)
+    found = _find(wanted, rows)
+    if subject.is_change:
+        is_found = len(found) == 1
+        return replace(subject, start=found[0] if is_found else subject.start, is_lost=not is_found)
     if not found:
         return replace(subject, status=Status.CHANGED)
     nearest = min(found, key=lambda at: abs(at - subject.start))
     return replace(subject, start=nearest, status=Status.LINES)
+
+
+def _find(wanted: Rows, rows: Rows) -> list[int]:
+    """Returns the positions of rows in a text; none for no rows."""
+    size = len(wanted)
+    return [
+        at for at, row in enumerate(rows) if wanted and row == wanted[0] and rows[at : at + size] == wanted
+    ]
 
 
 def prompt(comments: Sequence[Comment], own: Set[str]) -> str:
@@ -221,7 +244,8 @@ def _render_comment(number: int, comment: Comment, own: Set[str]) -> str:
 
 def _where(subject: Subject) -> str:
     """The lines, where there are lines that can be named."""
-    if subject.kind in (Kind.DELETED, Kind.WHOLE) or subject.status in (Status.GONE, Status.CHANGED):
+    is_gone = subject.is_lost or subject.status in (Status.GONE, Status.CHANGED)
+    if subject.kind in (Kind.DELETED, Kind.WHOLE) or is_gone:
         return ""
     return f", {'lines' if '-' in subject.line_numbers else 'line'} {subject.line_numbers}"
 

@@ -80,15 +80,15 @@ def _to_protocol(name: str, comment: Comment, now: Mapping[str, Subject]) -> pro
     if comment.subject is None:
         return protocol.ReviewComment(id=name, text=text)
     subject = now.get(comment.subject.key, comment.subject)
-    end = subject.start + len(subject.rows)
+    span = protocol.Range(
+        start=protocol.Position(line=subject.start, character=0),
+        end=protocol.Position(line=subject.start + len(subject.rows), character=0),
+    )
     return protocol.ReviewComment(
         id=name,
         text=text,
         uri=subject.uri,
-        range=protocol.Range(
-            start=protocol.Position(line=subject.start, character=0),
-            end=protocol.Position(line=end, character=0),
-        ),
+        range=None if subject.is_lost else span,
         hunk=subject.hunk if subject.key in now else None,
     )
 

@@ -46,7 +46,8 @@ class ReviewComment:
         id: Identifies the comment until it is sent, even if its text changes.
         text: The comment.
         uri: URI of the document that it is about; null if it is not about a document.
-        range: The lines that it is about, in the current text; null if it is not about lines.
+        range: The lines that it is about, in the current text; null if it is not about lines, or if they are
+            not found.
         hunk: Id of the pending change that it is about; null if it is not about a change, or if the change
             has been kept or undone.
     """
