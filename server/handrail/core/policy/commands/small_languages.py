@@ -47,7 +47,8 @@ def awk_is_harmless(program: str) -> bool:
 
 PART = r"(?:[^/\\\n\[]|\\[^\n]|\[\^?(?:\[:\w+:\]|[^\]\[/\n])+\])*+"  # of `s/a/b/`
 ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{PART}/I?)"
-OTHER = r"(?:(?!(?P=mark))[^\\\n\[\]]|\\[^\n])*+"  # the same between other marks, without brackets
+# The same between other marks, without brackets. Not possessive: Python 3.11.2 then forgets the mark.
+OTHER = r"(?:(?!(?P=mark))[^\\\n\[\]]|\\[^\n])*"
 BLANKS = r"[ \t]*+"
 SED = re.compile(
     rf"[ \t\n;]*+(?:{ADDRESS}(?:,{BLANKS}[+~]?{ADDRESS})?+)?+{BLANKS}!?{BLANKS}"
