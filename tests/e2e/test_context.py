@@ -353,7 +353,7 @@ async def test_a_command_whose_file_cannot_be_read_is_not_said_to_be_missing(
     os.mkfifo(stage.root / ".agents" / "commands" / "fix.md")
     async with scene(stage, 1) as here:
         count = len(here.model.asked)
-        why = "/fix cannot be used: .agents/commands/fix.md: fix.md is a pipe, socket or device, not a file."
+        why = "/fix cannot be used: .agents/commands/fix.md is a pipe, socket or device, not a file."
         with expect_error(REQUEST_FAILED, why):
             await door(here.editor, "/fix")
         assert len(here.model.asked) == count

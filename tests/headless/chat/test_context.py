@@ -170,7 +170,7 @@ async def test_a_line_that_only_looks_like_a_command_is_sent_and_that_is_said(pl
 async def test_what_only_looks_like_a_file_of_a_command_is_said_by_the_server(place: Place) -> None:
     os.mkfifo(place.root / ".agents" / "commands" / "mend.md")
     async with model_server() as server, chatting(place, server) as talk:
-        await talk.say("/mend", "/mend cannot be used: .agents/commands/mend.md: mend.md is a pipe")
+        await talk.say("/mend", "/mend cannot be used: .agents/commands/mend.md is a pipe")
         await talk.say(f"/{'x' * 300}", "does not exist. Commands are")
 
 

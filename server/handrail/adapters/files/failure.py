@@ -75,8 +75,11 @@ def in_folders(failed: Failure, uri: str, roots: Sequence[Path]) -> Failure:
     path = files.path_of(uri)
     if path is None or not roots:
         return failed.with_uri(uri)
-    real = os.path.realpath(path)
-    reals = [Path(os.path.realpath(root)) for root in roots]
+    try:
+        real = os.path.realpath(path)
+        reals = [Path(os.path.realpath(root)) for root in roots]
+    except OSError:  # something became a link, or ceased to be one, while it was followed
+        return failed.with_uri(uri)
     shown, name = paths.shown_path(real, reals, paths.root_names(roots)), files.show_name(Path(real))
     begin = "The file " if failed.message.startswith(f"The file {name} ") else ""
     is_named = failed.message.startswith(f"{begin}{name} ") and paths.inside(real, reals) is not None

@@ -28,7 +28,7 @@ Sources = Mapping[str, Collection[str]]
 
 WORD = re.compile(r"\w")
 LOST_SHARE = 0.5  # of its lines: a document that lost fewer was edited, and not moved
-HELD_SHARE = 0.25  # of the lines that a document lost: less is what any two files have in common
+HELD_SHARE = 0.6  # of the lines that a document lost: less is what any two files may have in common
 COMMON = 20  # a line that more documents lost says nothing about where it went
 
 

@@ -75,7 +75,7 @@ async def _read(state: State, path: str, problem: str) -> str | None:
     if isinstance(held, Failure):
         if await prompts.is_missing(state, place.uri, held):
             return None
-        raise Refused(f"{problem}: {held.message}")
+        raise Refused(f"{problem}: {held.message}".replace(f"{path}: {path} ", f"{path} "))
     if len(held.text.content) > LIMIT_CHARS:
         raise Refused(f"{problem} has more than {LIMIT_CHARS:,} characters.")
     return held.text.content
