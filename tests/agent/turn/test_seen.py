@@ -216,3 +216,20 @@ async def test_a_whole_new_text_that_is_there_already_is_no_conflict(bench: Benc
     report = await bench.turn()
     assert [each.failure for each in report.outcomes] == [None]
     assert file.read_bytes() == b"1\ntwo\nthree\nfour\n"
+
+
+@pytest.mark.parametrize("first", [WRITE, replace("one", "1")])
+async def test_what_others_changed_is_not_known_to_the_model_by_its_own_edit(
+    bench: Bench, first: dict[str, object]
+) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", READ),
+        answer("", first),
+        answer("", call("write_file", path="a.txt", content="1\ntwo\nthree\n4\n")),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(ROWS.replace(b"three", b"3"))},
+    )
+    await bench.turn()
+    assert file.read_bytes() == b"1\ntwo\n3\nfour\n"

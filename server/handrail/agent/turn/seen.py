@@ -114,7 +114,9 @@ class Seen:
             if known is None or each.status is not Status.LANDED:
                 continue
             if isinstance(each.text, Text):
-                self.known[each.mutation.identity] = Reading.of(known.place, to_lf(each.text.content))
+                now = Reading.of(known.place, to_lf(each.text.content))
+                is_read = known.text is None or known.read == known.text
+                self.known[each.mutation.identity] = now if is_read else replace(now, read=known.read)
             else:
                 del self.known[each.mutation.identity]
 
