@@ -24,7 +24,7 @@ EXACT = 1.0  # the score of a place with exactly the search text
 
 GONE = Failure(
     code=Code.NO_MATCH,
-    message="The lines for this fix are no longer there.",
+    message="The document no longer has the lines for this fix.",
     steps=("Dismiss the failure, or make the edit by hand.",),
 )
 
