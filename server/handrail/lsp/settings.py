@@ -14,7 +14,7 @@ from handrail.core.policy.rules import Rule
 from handrail.core.policy.tool_kind import RULE_GROUPS
 from handrail.lsp.settings_table import *  # noqa: F403  # settings are asked for by name
 from handrail.lsp.settings_table import SETTINGS, Scope, Setting, Value
-from handrail.lsp.wire import flat
+from handrail.lsp.wire import flat, half_pair
 from handrail.values import dataclass, field
 
 SECTION = "handrail"
@@ -106,6 +106,8 @@ def read(setting: Setting, value: object) -> Value | Wrong:
         return Wrong(result) if isinstance(result, str) else result
     if type(value) is not type(setting.default) or not isinstance(value, str | bool | int):
         return Wrong(f"must be {KINDS[type(setting.default)]}, not {value!r}")
+    if isinstance(value, str) and (half := half_pair(value)):
+        return Wrong(f"must not contain {half}, as {value!a} does")
     if setting.bounds is not None and not setting.bounds[0] <= int(value) <= setting.bounds[1]:
         return Wrong(f"must be {setting.bounds[0]} to {setting.bounds[1]}, not {value}")
     if setting.choices and value not in setting.choices:

@@ -20,6 +20,7 @@ from handrail.ports import HandrailError
 
 T = TypeVar("T")
 
+HALF_PAIR = re.compile("[\ud800-\udfff]")
 SHOWN_CHARS = 60  # of a wrong value
 
 
@@ -70,6 +71,12 @@ def flat(nested: Mapping[str, object], prefix: str = "") -> dict[str, object]:
         else:
             result[f"{prefix}{name}"] = value
     return result
+
+
+def half_pair(text: str) -> str:
+    """Names the first half of a surrogate pair in *text*, which no name has; empty if there is none."""
+    found = HALF_PAIR.search(text)
+    return "" if found is None else f"half of a surrogate pair (U+{ord(found[0]):04X})"
 
 
 def _strict(kind: type) -> Callable[[object, type], object]:

@@ -21,6 +21,8 @@ PATIENCE_S = 120.0  # an editor may ask its user to unlock where it keeps secret
 
 async def list_(state: State, params: protocol.ModelListParams) -> list[protocol.ModelInfo]:
     """List the chosen model and the others of its server."""
+    if half := wire.half_pair(params.like or ""):
+        raise wire.InvalidParams(f"params.like must not contain {half}.")
     await configuration.wait_for_settings(state)
     choice = model_settings.model(_settings(state, params))
     found = [

@@ -20,7 +20,7 @@ from handrail.lsp.features import checkpoint, review_page, session, turn
 from handrail.lsp.features import model as models
 from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State
-from handrail.lsp.wire import Refused
+from handrail.lsp.wire import Refused, half_pair
 
 NEXT = "From the next turn on"
 HOW = "The code actions at a line show what was changed then, and undo it; your own changes stay."
@@ -80,6 +80,8 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answ
                 for each in others[:LIMIT_MODELS]
             ),
         ]
+    if half := half_pair(argument):
+        raise Refused(f"The name of a model must not contain {half}.")
     wanted = model_settings.with_model(state.stated, argument)
     if argument.partition(":")[0] not in (EDITOR, review_page.PASTE):
         state.backend.providers(
