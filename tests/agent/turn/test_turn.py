@@ -449,14 +449,16 @@ async def test_a_moved_file_whose_mark_tells_its_encoding_keeps_it(bench: Bench)
 
 
 @pytest.mark.parametrize(
-    "section",
+    ("section", "where"),
     [
-        "*** Add File: latin/b\n+漢\n",
-        "*** Update File: a\n*** Move to: latin/b\n",
-        "*** Update File: b\n*** Move to: latin/b\n@@\n-b\n+漢\n",
+        ("*** Add File: latin/b\n+漢\n", "line 1 of the new text"),
+        ("*** Update File: a\n*** Move to: latin/b\n", "line 1 of the moved file"),
+        ("*** Update File: b\n*** Move to: latin/b\n@@\n b\n+漢\n", "line 2 of the moved file"),
     ],
 )
-async def test_a_new_file_that_its_encoding_cannot_hold_is_refused(bench: Bench, section: str) -> None:
+async def test_a_new_file_that_its_encoding_cannot_hold_is_refused(
+    bench: Bench, section: str, where: str
+) -> None:
     files = {".editorconfig": CHARSETS, "a": "漢\n".encode(), "b": b"b\n"}
     lay_out(bench.root, files)
     bench.says(answer("", edits(section)), answer("Done."))
@@ -464,7 +466,25 @@ async def test_a_new_file_that_its_encoding_cannot_hold_is_refused(bench: Bench,
     assert outcome.failure is not None
     assert outcome.failure.code is Code.BAD_ENCODING
     assert "latin/b must be latin-1" in outcome.failure.message
+    assert outcome.failure.message.endswith(f"({where}).")
     assert snapshot(bench.root) == files
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("patch", {"path": "latin/a", "old_string": "two\nthree\n", "new_string": "two\nthree\n漢\n"}),
+        ("write_file", {"path": "latin/a", "content": "one\ntwo\n漢\n"}),
+    ],
+)
+async def test_a_character_that_the_encoding_lacks_is_named_by_its_line_as_the_model_sent_it(
+    bench: Bench, tool: str, arguments: dict[str, str]
+) -> None:
+    lay_out(bench.root, {".editorconfig": CHARSETS, "latin/a": b"one\ntwo\nthree\n"})
+    bench.says(answer("", call(tool, **arguments)), answer("Done."))
+    (outcome,) = (await bench.turn()).outcomes
+    assert outcome.failure is not None
+    assert outcome.failure.message.endswith("cannot encode U+6F22 (line 3 of the new text).")
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ MARKS: tuple[tuple[bytes, str | None], ...] = (
 )
 
 NO_TEXT = re.compile("[\0\ud800-\udfff]")  # NUL, and halves of surrogate pairs
+NEW_TEXT = "the new text"  # what a message calls a text, unless the caller knows a better name
 
 LIMIT_BYTES = 50_000_000  # beyond this an editor does not sync the document either
 LARGEST = f"handrail reads and edits at most {LIMIT_BYTES:,}."
@@ -128,10 +129,10 @@ class Text:
         mark = "\ufeff".encode(self.encoding) if self.bom else b""
         return mark + self.content.encode(self.encoding)
 
-    def encode(self, content: str) -> bytes | Failure:
-        """*content* as bytes of this document, or `bad-encoding` naming what cannot be written."""
+    def encode(self, content: str, name: str = NEW_TEXT) -> bytes | Failure:
+        """*content* as bytes of this document; or `bad-encoding`, which calls *content* by this *name*."""
         wrong = None if self.bom else self.check_begin(content)
-        return wrong or self._encode(content)
+        return wrong or self._encode(content, name)
 
     def check_begin(self, content: str) -> Failure | None:
         """`bad-encoding` if *content*, written as this document, begins with a byte order mark of its own."""
@@ -148,24 +149,28 @@ class Text:
             steps=("Remove that character.",),
         )
 
-    def unwritable(self, part: str) -> Failure | None:
-        """`bad-encoding` if *part* of a text has a character that this document's encoding cannot write."""
-        raw = self._encode(part)
+    def unwritable(self, part: str, sent: str) -> Failure | None:
+        """
+        `bad-encoding` if this document's encoding cannot write *part*, which comes from the text *sent*. The
+        failure gives the character's line in *sent*.
+        """
+        raw = self._encode(part, NEW_TEXT, sent)
         return raw if isinstance(raw, Failure) else None
 
-    def _encode(self, content: str) -> bytes | Failure:
-        if (wrong := unwritable(content)) is not None:
+    def _encode(self, content: str, name: str, sent: str = "") -> bytes | Failure:
+        if (wrong := unwritable(content, name)) is not None:
             return wrong
         try:
             return Text(content, self.encoding, self.bom).raw
         except UnicodeEncodeError as error:
             character = content[error.start]
-            line_number = len(TERMINATOR.findall(content, 0, error.start)) + 1
+            read, at = (sent, sent.index(character)) if character in sent else (content, error.start)
+            line_number = len(TERMINATOR.findall(read, 0, at)) + 1
             return Failure(
                 code=Code.BAD_ENCODING,
                 message=(
                     f"The document is {self.encoding}, which cannot encode U+{ord(character):04X} "
-                    f"(line {line_number} of the new text)."
+                    f"(line {line_number} of {name})."
                 ),
                 steps=("Use characters that this encoding has.", "Or convert the document first."),
             )
@@ -234,8 +239,13 @@ class Text:
         return self.starts[line] + (len(self.rows[line]) if line < len(self.rows) else 0)
 
 
-def unwritable(content: str) -> Failure | None:
-    """`bad-encoding` for characters that no encoding has, or that only binary files have; else None."""
+def unwritable(content: str, name: str = NEW_TEXT) -> Failure | None:
+    """
+    `bad-encoding` for characters that no encoding has, or that only binary files have; else None.
+
+    Args:
+        name: What the message calls *content*.
+    """
     if content.isascii() and "\0" not in content:
         return None
     match = NO_TEXT.search(content)
@@ -245,7 +255,7 @@ def unwritable(content: str) -> Failure | None:
     what = "a NUL character," if match[0] == "\0" else f"half of a surrogate pair, U+{ord(match[0]):04X},"
     return Failure(
         code=Code.BAD_ENCODING,
-        message=f"Line {line_number} of the new text has {what} which a text file cannot contain.",
+        message=f"Line {line_number} of {name} has {what} which a text file cannot contain.",
         steps=("Send the edit again without that character.",),
     )
 

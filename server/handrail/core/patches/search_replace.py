@@ -71,7 +71,7 @@ def parse_search_replace(path: str, patch: str, others: tuple[str, ...] = ()) ->
     Text between the blocks is passed over. An empty search part means the whole content of a new file.
     Origin: the dialects of aider, Cline and Roo (`:start_line:` and a rule below it).
     """
-    if wrong := unwritable(patch):
+    if wrong := unwritable(patch, "the patch"):
         return wrong
     lines = to_lf(patch).split("\n")
     hunks: list[Hunk] = []

@@ -37,7 +37,7 @@ def parse_unified(patch: str) -> tuple[FilePatch, ...] | Failure:
     that consists of git's lines alone is read in `git_head`. Counts are believed only if the fence around the
     patch does not end: the patch is then cut short.
     """
-    if wrong := unwritable(patch):
+    if wrong := unwritable(patch, "the patch"):
         return wrong
     lines = to_lf(patch).split("\n")
     first, last = wrapper.pair_around(lines)

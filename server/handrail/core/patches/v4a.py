@@ -52,7 +52,7 @@ def parse_v4a(patch: str) -> tuple[FilePatch, ...] | Failure:
     Several sections for one file are one patch of that file, hunks in order. A wholly empty line inside a
     hunk is a blank context line that lost its space.
     """
-    if wrong := unwritable(patch):
+    if wrong := unwritable(patch, "the patch"):
         return wrong
     envelope = _envelope(to_lf(patch).split("\n"))
     if isinstance(envelope, Failure):

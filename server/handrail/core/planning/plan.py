@@ -260,7 +260,7 @@ def _unusable(text: Text, hunk: Hunk) -> Failure | None:
             message=f"The search text has {len(hunk.old):,} characters; the limit is {LIMIT_SEARCH_CHARS:,}.",
             steps=("Send only the lines that change, with a few around them.",),
         )
-    if wrong := unwritable(hunk.old) or unwritable(hunk.new):
+    if wrong := unwritable(hunk.old, "the search text") or unwritable(hunk.new):
         return wrong
     if not hunk.whole_lines and not hunk.old and text.content:
         return Failure(

@@ -26,7 +26,7 @@ from handrail.core.failure import Candidate, Code, Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.matching import match
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
-from handrail.core.planning.plan_file import Effect, FilePlan, plan_file
+from handrail.core.planning.plan_file import Effect, FilePlan, PartPlan, plan_file
 from handrail.core.policy.place import Place
 from handrail.ports import Document, Editor
 from handrail.values import dataclass, field, replace
@@ -131,7 +131,7 @@ class Planner:
         parts = [
             Part(
                 mutation=self._mutation(place, each.hunk),
-                planned=_check_encoding(each.result, document, form),
+                planned=_check_encoding(each, document, form, patch),
                 text=whole,
             )
             for each in planned.parts
@@ -226,7 +226,7 @@ def _unwritable(planned: FilePlan, form: Text, patch: FilePatch, text: Text | No
     if text is None:
         raw = form.encode(patch.content)
     elif planned.effect is Effect.MOVE and form is not text:
-        raw = form.encode(edit.apply(text.content, planned.edits))
+        raw = form.encode(edit.apply(text.content, planned.edits), "the moved file")
     else:
         return None
     if not isinstance(raw, Failure):
@@ -241,14 +241,15 @@ def _unwritable(planned: FilePlan, form: Text, patch: FilePatch, text: Text | No
 
 
 def _check_encoding(
-    planned: PlannedHunk | Failure, document: Document | Failure, form: Text
+    part: PartPlan, document: Document | Failure, form: Text, patch: FilePatch
 ) -> PlannedHunk | Failure:
     """Returns the plan, or a failure if the encoding *form* of the document cannot represent the new text."""
+    planned, sent = part.result, patch.content if part.hunk is None else part.hunk.new
     if isinstance(document, Failure):
         return planned
     text = Text("") if document.is_open else form  # how an editor saves is its own affair
     for each in planned.edits if isinstance(planned, PlannedHunk) else ():
-        if (unwritable := text.unwritable(each.new)) is not None:
+        if (unwritable := text.unwritable(each.new, sent)) is not None:
             return unwritable.with_uri(document.uri)
     return planned.with_uri(document.uri) if isinstance(planned, Failure) else planned
 
