@@ -92,8 +92,9 @@ class Code(StrEnum):
         "outside-workspace",
         "Either the path leads out of the workspace folders, directly or through `..` or a link, and the "
         "question about it got no answer: handrail could not ask you, or the question timed out. Or no "
-        "folder is open in the editor. In both cases, nothing was read or changed. Add the folder to the "
-        "workspace, use a path inside it, or allow it in the setting `handrail.approvals`.",
+        "folder is open in the editor, or the path's folder was removed from the workspace before the call "
+        "ran. In all these cases, nothing was read or changed. Add the folder to the workspace, use a path "
+        "inside it, or allow it in the setting `handrail.approvals`.",
     )
     STALE_DOCUMENT = (
         "stale-document",

@@ -34,12 +34,26 @@ MOVED = Failure(
     message="An earlier call changed where a path of this call leads, so this call was not run.",
     steps=("Send the call again.",),
 )
+FOLDERS_CHANGED = Failure(
+    code=Code.STALE_DOCUMENT,
+    message="The workspace folders changed before this call ran, so this call was not run.",
+    steps=("Send the call again.",),
+)
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")
 STOPPED_ALONE = Failure(
     code=Code.CUT_SHORT,
     message="The user stopped this command before it ran.",
     steps=("Do not run it again unless the user asks for it.",),
 )
+
+
+def folder_removed(place: Place) -> Failure:
+    """Returns why a call was not run whose folder was removed from the workspace before."""
+    return Failure(
+        code=Code.OUTSIDE_WORKSPACE,
+        message=f"The folder of {place.path} is no longer in the workspace, so this call was not run.",
+        steps=("Use only paths in the workspace folders, or ask the user to add the folder again.",),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from os.path import isabs
 
 from handrail.agent.tools.stoppable import unless_stopped
 from handrail.agent.turn import output
 from handrail.agent.turn.approvals import Approvals
 from handrail.agent.turn.resolve import Ready, Refused, confirm, resolve
 from handrail.core.conversation.message import ToolCall
+from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
+from handrail.core.policy.place import Place
+from handrail.ports import Ports
 
 
 async def recheck(
@@ -28,8 +32,9 @@ async def recheck(
     """
     Returns the calls of a batch as they may run now.
 
-    A call whose paths lead elsewhere is refused. The user is asked again about an edit that would write
-    something other than was shown. If *stop* is set, the rest of the batch is left out.
+    A call whose paths lead elsewhere, or whose workspace folder was removed, is refused. The user is asked
+    again about an edit that would write something other than was shown. If *stop* is set, the rest of the
+    batch is left out.
     """
     still = list[Ready | Refused]()
     for each in batch:
@@ -37,7 +42,7 @@ async def recheck(
             break
         again = await resolve(each.call, approvals.ports, offered)
         ready = confirm(each, again, await approvals.rights())
-        still.append(ready or Refused(call=each.call, failure=output.MOVED, ready=each))
+        still.append(ready or Refused(call=each.call, failure=_why_not(each, approvals.ports), ready=each))
     asked = approvals.ask_again([each for each in still if isinstance(each, Ready)], mutation)
     denied = await unless_stopped(asked, stop)
     if denied is None:
@@ -48,3 +53,21 @@ async def recheck(
         else each
         for each in still
     ]
+
+
+def _why_not(ready: Ready, ports: Ports) -> Failure:
+    """Returns why a call is refused that can no longer run as it was judged."""
+    for place in ready.request.places:
+        now = ports.workspace.resolve(place.uri)
+        if isinstance(now, Failure) or (now.identity == place.identity and _is_removed(place, now)):
+            return output.folder_removed(place)
+        if now.identity != place.identity:
+            return output.MOVED
+    if any(ports.workspace.resolve(place.uri) != place for place in ready.request.places):
+        return output.FOLDERS_CHANGED
+    return output.MOVED
+
+
+def _is_removed(place: Place, now: Place) -> bool:
+    """Whether a place was in a workspace folder, and *now* is in none."""
+    return isabs(now.path) and not isabs(place.path)
