@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from os.path import isabs
 
 from handrail.agent.tools.stoppable import unless_stopped
 from handrail.agent.turn import output
@@ -18,7 +17,7 @@ from handrail.agent.turn.resolve import Ready, Refused, confirm, resolve
 from handrail.core.conversation.message import ToolCall
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
-from handrail.core.policy.place import Place
+from handrail.core.policy.place import Place, PlaceKind
 from handrail.ports import Ports
 
 
@@ -70,4 +69,4 @@ def _why_not(ready: Ready, ports: Ports) -> Failure:
 
 def _is_removed(place: Place, now: Place) -> bool:
     """Whether a place was in a workspace folder, and *now* is in none."""
-    return isabs(now.path) and not isabs(place.path)
+    return now.kind is PlaceKind.OUTSIDE and place.kind is not PlaceKind.OUTSIDE
