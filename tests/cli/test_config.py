@@ -92,6 +92,123 @@ def test_only_what_is_set_changes(
     assert all(line.partition("#")[2] in text for line in before.splitlines()), "comments stay"
 
 
+LISTS = """\
+[[approvals]]  # mine
+# why make
+tool = "terminal"
+match = '''
+[[checks]]'''
+verdict = "allow"
+# after make
+
+[[approvals]]
+tool = "edit"
+verdict = "ask"
+
+# my checks
+
+[[checks]]
+name = "ruff"  # fast
+[checks.environment]
+A = "b"
+
+# the end
+"""
+SEARCH = {"tool": "search", "verdict": "ask"}
+MAKE = {"tool": "terminal", "match": "[[checks]]", "verdict": "allow"}
+NEW = '[[approvals]]\ntool = "search"\nverdict = "ask"\n'
+SPLIT = """\
+[[approvals]]
+tool = "a"
+# b
+[context]
+window = 1
+
+# c
+[[approvals]]
+tool = "b"
+# z
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "before", "after"),
+    [
+        (
+            "approvals",
+            [SEARCH],
+            LISTS,
+            NEW + "# after make\n\n\n" + LISTS[LISTS.index("# my checks") :],
+        ),
+        (
+            "approvals",
+            [MAKE, SEARCH],
+            LISTS,
+            LISTS[: LISTS.index("[[approvals]]\n")] + NEW + "\n" + LISTS[LISTS.index("# my checks") :],
+        ),
+        (
+            "approvals",
+            [],
+            LISTS,
+            "# after make\n\napprovals = []\n\n" + LISTS[LISTS.index("# my checks") :],
+        ),
+        (
+            "checks",
+            [{"name": "a", "environment": {"A": "b"}}],
+            LISTS,
+            LISTS[: LISTS.index("[[checks]]\nname")]
+            + '[[checks]]\nname = "a"\nenvironment = {A = "b"}\n\n# the end\n',
+        ),
+        (
+            "checks",
+            [{"name": "ruff", "environment": {"A": "b"}}, {"name": "a"}],
+            LISTS,
+            LISTS.replace('A = "b"\n', 'A = "b"\n\n[[checks]]\nname = "a"\n'),
+        ),
+        ("context.window", 2, SPLIT, SPLIT.replace("1", "2")),
+        ("approvals", [SEARCH], SPLIT, NEW + "# b\n[context]\nwindow = 1\n\n# c\n# z\n"),
+        (
+            "approvals",
+            [SEARCH],
+            "[[handrail.approvals]]\ntool = 'a'\r\n\r\n# x\r\n[context]\r\n",
+            '[[handrail.approvals]]\r\ntool = "search"\r\nverdict = "ask"\r\n\r\n# x\r\n[context]\r\n',
+        ),
+        (
+            "approvals",
+            [SEARCH],
+            "approvals = [\n  {tool = 'a'},\n] # mine\nmode = 'ask'\n\n# c\n[context]\n",
+            'approvals = [{tool = "search", verdict = "ask"}] # mine\nmode = \'ask\'\n\n# c\n[context]\n',
+        ),
+        (
+            "context.reserve",
+            2,
+            "[context]\nwindow = 1\n\n# about output\n\n[output]\nlimit = 2\n",
+            "[context]\nwindow = 1\nreserve = 2\n\n# about output\n\n[output]\nlimit = 2\n",
+        ),
+        ("mode", "ask", "# mine\n\n# c\n[context]\n", '# mine\n\nmode = "ask"\n\n# c\n[context]\n'),
+        ("mode", "ask", "# c\n[context]\n", 'mode = "ask"\n\n# c\n[context]\n'),
+        (
+            "context.reserve",
+            2,
+            "context = {window = 1} # c\n# d\n[output]\n",
+            "context = {window = 1,reserve = 2} # c\n# d\n[output]\n",
+        ),
+        (
+            "context.reserve",
+            2,
+            "[handrail.context]\n# c\n",
+            "[handrail.context]\nreserve = 2\n# c\n",
+        ),
+    ],
+)
+def test_all_other_text_stays_where_it_is(
+    name: str, value: object, before: str, after: str, file: Path
+) -> None:
+    put(file, before)
+    change(file, name, value)
+    assert file.read_bytes().decode() == after
+
+
 @pytest.mark.parametrize(
     "text", ["mode = ", "[context]\nwindow = 1\n[context]\n", "model = 'a'\nmodel.b = 1"]
 )

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from handrail import __version__
-from handrail.adapters.state.config_file import OWN, ConfigError, read
+from handrail.adapters.state.config_edit import OWN
+from handrail.adapters.state.config_file import ConfigError, read
 from handrail.core.policy.environment import LOGIN
 from handrail.core.results.redact import KEY_NAME
 from handrail.lsp import settings

@@ -2,8 +2,8 @@
 The user's settings for the terminal: `config.toml`, in the folder for this user's configuration.
 
 Nested tables are read as one level of dotted names, with or without the prefix `handrail.`. One value is
-changed at a time; the rest of the file stays unchanged, including comments. The meaning of the values is
-unknown here.
+changed at a time; `config_edit` leaves the rest of the file unchanged, including comments. The meaning of the
+values is unknown here.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, MutableMapping
 from pathlib import Path
-from typing import Any
 
 import platformdirs
 
 from handrail.adapters.files import files, lock
+from handrail.adapters.state import config_edit
 from handrail.adapters.state.home import state_folder
 
-OWN = "handrail."  # may stand in front of a name
 LIMIT_BYTES = 1_000_000
 MODE = 0o600
 
@@ -111,7 +109,7 @@ def _values(file: Path, text: str) -> dict[str, object]:
             f"{file} is not valid TOML: {_why(error)}. Correct it with a text editor."
         ) from error
     values: dict[str, object] = {}
-    for name, value in _flat(given):
+    for name, value in config_edit.flat(given):
         if name in values:
             raise ConfigError(f"{file} sets `{name}` twice: remove one of the two.")
         values[name] = value
@@ -128,55 +126,16 @@ def _why(error: ValueError | RecursionError) -> str:
     return f"{where}: {why}" if why else f"it cannot be read from {at[1]} on"
 
 
-def _flat(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
-    for key, value in table.items():
-        name = f"{prefix}{key}"
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}.")
-        else:
-            yield name.removeprefix(OWN), value
-
-
 def _change(file: Path, text: str, name: str, value: object) -> str:
     """*text* with one more or another value, and nothing else changed."""
-    import tomlkit  # slow to import, and needed for nothing else
-    from tomlkit.exceptions import TOMLKitError
+    from tomlkit.exceptions import TOMLKitError  # slow to import, and needed for nothing else
 
     wanted = {**_values(file, text), name: value}
     try:
-        document = tomlkit.parse(text)
-        holder, key = _find_setting(document, name) or _make_tables(document, name)
-        holder[key] = value
-        changed = document.as_string()
+        changed = config_edit.with_value(text, name, value)
         done = _values(file, changed) == wanted
-    except (TOMLKitError, ConfigError, TypeError, AttributeError):
+    except (TOMLKitError, ConfigError, ValueError, TypeError, AttributeError):
         done = False
     if not done:
         raise ConfigError(f"`{name}` cannot be set without changing more of {file}: edit it by hand.")
     return changed
-
-
-Table = MutableMapping[str, Any]
-
-
-def _find_setting(table: Table, name: str, prefix: str = "") -> tuple[Table, str] | None:
-    """The table and key that hold a setting, however the file spells its name."""
-    for key, value in table.items():
-        full = f"{prefix}{key}"
-        if full.removeprefix(OWN) == name and not isinstance(value, Mapping):
-            return table, key
-        if isinstance(value, MutableMapping) and (found := _find_setting(value, name, f"{full}.")):
-            return found
-    return None
-
-
-def _make_tables(document: Table, name: str) -> tuple[Table, str]:
-    import tomlkit
-
-    *tables, key = name.split(".")
-    holder = document
-    for each in tables:
-        if each not in holder:
-            holder[each] = tomlkit.table()
-        holder = holder[each]
-    return holder, key
