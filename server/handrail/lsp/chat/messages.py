@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from handrail.agent.chat.view import ASK
+from handrail.agent.chat.view import ASK, YOU
 from handrail.core.documents import layout
 from handrail.core.documents.layout import Counted
 from handrail.core.documents.page import Line, Page, Part
@@ -72,7 +72,13 @@ def undone_lines(before: Page, now: Page, sent: Iterable[Part]) -> list[Line]:
     text = _letters(line.text for line in draft)
     latest = [*sent][-LIMIT_UNDONE:] if text else []
     same = {part.key for part in latest if _letters(part.rows[1:]) == text}
-    return draft if same and same & _visible_parts(before) - _visible_parts(now) else []
+    is_gone = bool(same) and bool(same & _visible_parts(before) - _visible_parts(now))
+    return draft if is_gone and _count_headings(now) < _count_headings(before) else []
+
+
+def _count_headings(page: Page) -> int:
+    """Counts the headings above messages: one that the user moves keeps its heading, or takes it along."""
+    return sum(row == YOU for row in page.bare)
 
 
 def _letters(rows: Iterable[str]) -> list[str]:

@@ -111,6 +111,7 @@ class ChatPage(ServedPage):
         """
         page = page if drafts.has_heading(page.lines) else drafts.with_own_draft(page)
         page = sent.keep(self._page, page)
+        page = sent.with_moved_lines(page)
         undone = messages.undone_lines(self._page, page, self.shown_now.messages.values())
         return sent.mark(page, undone, sent.key()) if undone else page
 

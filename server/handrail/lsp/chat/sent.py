@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from itertools import groupby
 
 from handrail.agent.chat.transcript import Interjection, TranscriptTurn
-from handrail.agent.chat.view import SENT
+from handrail.agent.chat.view import ASK, SENT
 from handrail.core.documents import layout
 from handrail.core.documents.page import Line, Page, Part
-from handrail.lsp.chat.draft import cut_heading
+from handrail.lsp.chat.draft import cut_heading, draft_start
 
 MESSAGES = ("you:", "said:")  # prefixes of the keys of parts that show the user's messages
 
@@ -75,6 +75,21 @@ def keep(before: Page, now: Page) -> Page:
         return same.popleft()._replace(text=line.text) if same else line
 
     return _change(now, mark_lost)
+
+
+def with_moved_lines(page: Page) -> Page:
+    """Returns the page with lines of ours that the user moved into the draft as the user's."""
+    start = draft_start(page.lines)
+    below = page.lines[start:]
+    lines = tuple(map(_as_written, below))
+    return page if all(map(operator.is_, below, lines)) else Page(lines=(*page.lines[:start], *lines))
+
+
+def _as_written(line: Line) -> Line:
+    part = _part_of(line)
+    if part is None or part == ASK or part.startswith(SENT):
+        return line
+    return Line(text=line.text, part=None)
 
 
 def finish(page: Page) -> Page:
