@@ -93,7 +93,7 @@ INITIALIZE = ["answer", ["initialize", {"result": {"capabilities": CAPABLE}}]]
 STARTED = [INITIALIZE, ["answer", ["handrail/turn/start", {"result": {"session": "s-1", "turn": "t-1"}}]]]
 RESUMED = [
     INITIALIZE,
-    ["answer", ["handrail/session/resume", {"result": {"session": "s-1", "turns": []}}]],
+    ["answer", ["handrail/session/resume", {"result": {"session": "s-1", "turns": [], "mode": "edit"}}]],
     STARTED[1],
 ]
 

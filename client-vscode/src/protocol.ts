@@ -218,6 +218,8 @@ export interface SessionResumeResult {
   session: string;
   /** The turns of its conversation, oldest first. */
   turns: SessionTurn[];
+  /** What its next turn may do, unless the request that starts it says otherwise; null in the report of a restore. */
+  mode?: Mode;
 }
 
 /** A document that a restore left unchanged. */

@@ -12,12 +12,12 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handrail.adapters.standard_streams import standard_streams
-from handrail.adapters.state.config_file import ConfigError, config_file, read
+from handrail.adapters.state.config_file import OWN, ConfigError, config_file, read
 from handrail.cli.parser import parser
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def _run(options: argparse.Namespace) -> int:
                 prompt=options.prompt,
                 settings=settings,
                 session=options.session,
+                mode=_stated_mode(options, settings),
                 again=again,
                 as_json=options.json,
                 yes=options.yes,
@@ -139,6 +140,12 @@ def _run(options: argparse.Namespace) -> int:
             )
         )
     )
+
+
+def _stated_mode(options: argparse.Namespace, settings: Mapping[str, object]) -> str | None:
+    """The mode that the command line names, as in *settings*: it also holds if a session has another one."""
+    is_stated = any(name.removeprefix(OWN) == "mode" for name, _ in options.settings)
+    return str(settings["mode"]) if is_stated else None
 
 
 def _resume_options(options: argparse.Namespace) -> tuple[str, ...]:
@@ -155,13 +162,15 @@ def _chat(options: argparse.Namespace) -> int:
     from handrail.cli.folder import readable_files
     from handrail.headless.chat.command import ChatOptions, chat
 
+    settings = _settings(options)
     return asyncio.run(
         chat(
             ChatOptions(
                 workspace=options.workspace,
-                settings=_settings(options),
+                settings=settings,
                 yes=options.yes,
                 session=options.session,
+                mode=_stated_mode(options, settings),
                 again=_resume_options(options),
                 files=lambda: readable_files(options.workspace),
                 model_problem=_model_problem,

@@ -326,8 +326,8 @@ def _settings(parser: argparse.ArgumentParser) -> None:
             "--mode",
             "mode",
             "MODE",
-            "edit, ask or plan; ask and plan change nothing (default: the setting mode in config.toml, "
-            "or else edit)",
+            "edit, ask or plan; ask and plan change nothing (default: the mode that was chosen for the "
+            "session, or else the setting mode in config.toml, or else edit)",
         ),
         (
             "--set",

@@ -278,6 +278,11 @@ def turns(json: Any) -> tuple[Turn, ...]:
     return _Fields("SessionResumeResult", json).read_list("turns", _turn)
 
 
+def session_mode(json: Any) -> str:
+    """Read what turns may do, of a `SessionResumeResult` of a resumed session; raises ServerGarbledError."""
+    return _Fields("SessionResumeResult", json).text("mode")
+
+
 def _turn(json: Any) -> Turn:
     fields = _Fields("SessionTurn", json)
     return Turn(turn=fields.text("turn"), prompt=fields.text("prompt"), state=fields.text_or_none("state"))

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from handrail.adapters.state.session_log import SessionLog
+from handrail.core.conversation.journal import Chosen
 from handrail.headless.chat.command import ChatOptions, chat
 from handrail.testing import answer, call
 from headless.chat.talk import ALT_ENTER, CTRL_C, ENTER, TAB, UP, Place
@@ -118,6 +120,33 @@ async def test_a_session_is_continued_and_what_was_sent_is_kept_for_its_owner_on
         await talk.until("begin")
         await talk.say(" again", "> begin again")
         await talk.until("Second.")
+
+
+async def test_a_session_has_its_own_mode_in_a_chat(place: Place) -> None:
+    made = answer("I make it.", call("write_file", path="new.txt", content="new\n"))
+    async with place.chat(answer("First.")) as talk:
+        await talk.say("begin", "First.")
+        await talk.leave()
+        session = talk.shown.rpartition("--session ")[2].split()[0]
+    (journal,) = place.state.rglob(f"{session}.jsonl")
+    log = SessionLog(lambda: journal.parent)
+    log.append(session, [Chosen(mode="ask")])
+    await log.wait_until_written()
+    async with place.chat(answer("First."), made, answer("Second."), session=session) as talk:
+        await talk.say("make it", "Second.")
+        assert "mode: ask" in talk.shown
+        await talk.say("/mode edit", "mode edit")
+        await talk.leave()
+        assert "--mode edit" in talk.shown.rpartition("continue with")[2]
+    assert not (place.root / "new.txt").exists()
+    before = [answer("First."), made, answer("Second.")]
+    async with place.chat(*before, made, answer("Third."), session=session, mode="edit") as talk:
+        await talk.say("make it", "Third.")
+        await talk.leave()
+        assert "--mode" not in talk.shown.rpartition("continue with")[2], (
+            "it was given, and so is among `again`"
+        )
+    assert (place.root / "new.txt").read_text() == "new\n"
 
 
 async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(place: Place) -> None:

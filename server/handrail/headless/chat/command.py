@@ -28,6 +28,7 @@ class ChatOptions(Options):
         files: Gives the paths that can be named as `@path`; slow.
         history: Where sent messages are kept; None keeps them in memory.
         session: The session to continue; None begins a new one.
+        mode: What turns may do; None for what was chosen for the session, or else for the settings' mode.
         again: Options of the command line that hold when the session is continued, too.
         model_problem: Says what is wrong with the name of a model; nothing, if it may be one.
         streams: What is typed and drawn; None is the terminal.
@@ -36,6 +37,7 @@ class ChatOptions(Options):
     files: Callable[[], Sequence[str]] = tuple
     history: Path | None = None
     session: str | None = None
+    mode: str | None = None
     again: tuple[str, ...] = ()
     model_problem: Callable[[str], str] = lambda model: ""
     streams: tuple[Input, Output] | None = None
@@ -53,6 +55,7 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
     state = ChatState(
         session=options.session,
         mode=str(options.settings.get("mode", "edit")),
+        mode_of_session=str(options.settings.get("mode", "edit")),
         model=str(options.settings.get("model", "paste")),
     )
     is_yes = options.yes
@@ -74,7 +77,7 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
     conversation.console = console
     server.write_to(console.screen)
     try:
-        await stage.interrupts.guard(_begin(conversation))
+        await stage.interrupts.guard(_begin(conversation, options.mode))
         try:
             await stage.interrupts.guard(console.run())
         finally:
@@ -86,14 +89,15 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
     return ALL_LANDED
 
 
-async def _begin(conversation: Conversation) -> None:
-    """Start the server, and say what there is."""
+async def _begin(conversation: Conversation, mode: str | None) -> None:
+    """Start the server, and say what there is; without a stated *mode*, a session has its own."""
     session = conversation.current.session
     client = await conversation.server.client(None)
     if session is not None:
-        await requests.resume(
+        of_session = await requests.resume(
             client, session, conversation.show, "`handrail session list` lists the sessions."
         )
+        conversation.current.mode, conversation.current.mode_of_session = mode or of_session, of_session
     conversation.show.line("Type a message, or /help. Ctrl-D quits.")
 
 
@@ -102,7 +106,7 @@ def _resume_options(options: ChatOptions, state: ChatState) -> tuple[str, ...]:
     words = list(options.again)
     for name, now, before in (
         ("--model", state.model, options.settings.get("model", "paste")),
-        ("--mode", state.mode, options.settings.get("mode", "edit")),
+        ("--mode", state.mode, options.mode or state.mode_of_session),
     ):
         if now != before and name in words:
             words[words.index(name) + 1] = now

@@ -36,10 +36,20 @@ LIMIT_OWN = 100  # of the project's commands, in the help
 
 @dataclass(kw_only=True)
 class ChatState:
-    """The session and the settings of a chat."""
+    """
+    The session and the settings of a chat.
+
+    Attributes:
+        session: The session that it continues; None if it has none yet.
+        mode: What its turns may do.
+        mode_of_session: What they may do when the session is continued without `--mode`.
+        model: The model that they ask.
+        used: What the session has used, as far as is known.
+    """
 
     session: str | None
     mode: str
+    mode_of_session: str
     model: str
     used: str | None = None
 
@@ -342,6 +352,7 @@ class Conversation:
     async def _new(self) -> None:
         """Have the next message begin another session."""
         session, self.current.session, self.current.used = self.current.session, None, None
+        self.current.mode_of_session = self.server.mode
         self.show.line("Your next message begins another session.")
         if session is not None:
             self.show.line(f"  to continue the previous one: /sessions {session}", DIM)
@@ -352,8 +363,9 @@ class Conversation:
         if not session:
             await requests.list_sessions(client, self.current.session, self.show)
             return
-        await requests.resume(client, session, self.show, "/sessions lists the sessions.")
+        mode = await requests.resume(client, session, self.show, "/sessions lists the sessions.")
         self.current.session, self.current.used = session, None
+        self.current.mode = self.current.mode_of_session = mode
 
     async def _review(self, argument: str) -> None:
         client = await self.server.client(self.current.session)

@@ -5,6 +5,7 @@ Each takes a running server. Input, scheduling and sessions are handled elsewher
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from handrail.counts import count_of
 from handrail.headless import values
@@ -43,7 +44,7 @@ async def list_checkpoints(client: Client, session: str, show: Show) -> None:
 
 async def undo_turn(client: Client, session: str, show: Show) -> None:
     """Take the last turn of a session back, whoever has begun it."""
-    *_, last = await _turns(client, session) or [None]
+    *_, last = values.turns(await _resume(client, session)) or [None]
     if last is None:
         show.line("There is nothing to undo.")
         return
@@ -56,21 +57,22 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     show.restore_report(report)
 
 
-async def resume(client: Client, session: str, show: Show, how_to_list: str) -> None:
-    """Take a session up again, and show where it is."""
+async def resume(client: Client, session: str, show: Show, how_to_list: str) -> str:
+    """Take a session up again, and show where it is; returns what its turns may do."""
     try:
-        turns = await _turns(client, session)
+        known = await _resume(client, session)
     except RequestRefusedError as refusal:
         if refusal.code != REQUEST_FAILED:
             raise
         raise HeadlessError(f"{refusal.reason} {how_to_list}") from refusal
-    show.line(f"session {session}, turns: {len(turns)}")
+    turns, mode = values.turns(known), values.session_mode(known)
+    show.line(f"session {session}, turns: {len(turns)}, mode: {mode}")
     show.turns(turns[-1:])
+    return mode
 
 
-async def _turns(client: Client, session: str) -> tuple[values.Turn, ...]:
-    known = await client.request("handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S)
-    return values.turns(known)
+async def _resume(client: Client, session: str) -> Any:
+    return await client.request("handrail/session/resume", {"session": session}, timeout_s=STORE_TIMEOUT_S)
 
 
 async def list_sessions(client: Client, current: str | None, show: Show) -> None:

@@ -84,6 +84,11 @@ class Supervisor:
             self.show.unsaved_documents(await client.workspace.save_all())
             await client.stop()
 
+    @property
+    def mode(self) -> str:
+        """What turns may do in a session for which nothing else was chosen."""
+        return str(self._settings.get("mode", "edit"))
+
     def change_model(self, model: str) -> str:
         """Use another model from the next turn on; gives its name as the server is told it."""
         self._settings["model"] = model

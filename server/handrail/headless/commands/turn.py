@@ -37,11 +37,13 @@ class RunOptions(Options):
     Attributes:
         prompt: The prompt; `-` reads it from standard input.
         session: The session to continue; None begins a new one.
+        mode: What the turn may do; None for what was chosen for the session, or else for the settings' mode.
         again: Options of the command line that hold for the next turn of the session, too.
     """
 
     prompt: str
     session: str | None = None
+    mode: str | None = None
     again: tuple[str, ...] = ()
 
 
@@ -54,6 +56,8 @@ async def _run(options: RunOptions, stage: Stage) -> int:
     prompt = await stage.interrupts.guard(terminal.read_prompt(options.prompt))
     async with client_of(options, stage) as client:
         asked = {"prompt": prompt} if options.session is None else await _resume(client, options, prompt)
+        if options.mode is not None:
+            asked["mode"] = options.mode
         json = await _take_turn(client, asked, stage)
         report = values.turn_report(json)
     stage.show.report(report)

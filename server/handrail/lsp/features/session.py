@@ -24,7 +24,8 @@ async def list_(state: State, params: protocol.SessionListParams) -> list[protoc
 async def resume(state: State, params: protocol.SessionResumeParams) -> protocol.SessionResumeResult:
     """Take a session up again."""
     await configuration.wait_for_settings(state)
-    return convert.session(params.session, await state.host.resume(params.session))
+    turns = await state.host.resume(params.session)
+    return convert.session(params.session, turns, state.host.mode_in(params.session))
 
 
 async def fork(state: State, params: protocol.SessionForkParams) -> protocol.SessionForkResult:

@@ -278,10 +278,13 @@ class SessionResumeResult:
     Attributes:
         session: The session's id.
         turns: The turns of its conversation, oldest first.
+        mode: What its next turn may do, unless the request that starts it says otherwise; null in the report
+            of a restore.
     """
 
     session: str
     turns: list[SessionTurn]
+    mode: Mode | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
