@@ -10,9 +10,10 @@ from handrail.headless import terminal
 from handrail.headless.chat import requests
 from handrail.headless.chat.completion import ChatCompleter
 from handrail.headless.chat.console import Actions, Console
-from handrail.headless.chat.conversation import ChatState, Conversation
+from handrail.headless.chat.conversation import Conversation
 from handrail.headless.chat.files import Files
 from handrail.headless.chat.history import MessageHistory
+from handrail.headless.chat.state import ChatState
 from handrail.headless.chat.supervisor import Supervisor
 from handrail.headless.commands.stage import ALL_LANDED, Options, Stage, on_stage
 from handrail.headless.question import Question

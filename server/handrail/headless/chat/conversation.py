@@ -16,6 +16,7 @@ from handrail.headless import values
 from handrail.headless.chat import requests, slash
 from handrail.headless.chat.console import Console
 from handrail.headless.chat.files import Files
+from handrail.headless.chat.state import ChatState
 from handrail.headless.chat.supervisor import Supervisor
 from handrail.headless.client import Client
 from handrail.headless.commands.stage import ANSWER_TIMEOUT_S
@@ -32,26 +33,6 @@ RESTARTS = "Your next message starts the server again and continues the session.
 WAITS = "This runs after what is running now."
 NO_SESSION = "You have not sent a message in this session yet."
 LIMIT_OWN = 100  # of the project's commands, in the help
-
-
-@dataclass(kw_only=True)
-class ChatState:
-    """
-    The session and the settings of a chat.
-
-    Attributes:
-        session: The session that it continues; None if it has none yet.
-        mode: What its turns may do.
-        mode_of_session: What they may do when the session is continued without `--mode`.
-        model: The model that they ask.
-        used: What the session has used, as far as is known.
-    """
-
-    session: str | None
-    mode: str
-    mode_of_session: str
-    model: str
-    used: str | None = None
 
 
 @dataclass(slots=True, kw_only=True)

@@ -81,11 +81,12 @@ def with_moved_lines(page: Page) -> Page:
     """Returns the page with lines of ours that the user moved into the draft as the user's."""
     start = draft_start(page.lines)
     below = page.lines[start:]
-    lines = tuple(map(_as_written, below))
+    lines = tuple(map(_disown, below))
     return page if all(map(operator.is_, below, lines)) else Page(lines=(*page.lines[:start], *lines))
 
 
-def _as_written(line: Line) -> Line:
+def _disown(line: Line) -> Line:
+    """Returns a line of the draft as the user's, unless it is of our heading or was sent."""
     part = _part_of(line)
     if part is None or part == ASK or part.startswith(SENT):
         return line
