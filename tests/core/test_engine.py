@@ -655,3 +655,12 @@ def test_an_error_of_ours_is_told_and_the_next_line_served() -> None:
     lines.serve(io.BytesIO(b"1\n" + good()), replies, answer)
     first, second = map(json.loads, replies.getvalue().splitlines())
     assert (first["status"], first["code"], second["status"]) == ("failed", "tool-failed", "landed")
+
+
+@pytest.mark.parametrize(("second", "after_it"), [("  two", b"A\n  2\n"), ("A\n  two", b"2\n")])
+def test_strings_may_build_on_the_ones_before_them(second: str, after_it: bytes) -> None:
+    reply = replace(
+        b"a\n", ("a\n", "A\n  two\n"), (second, second.replace("A\n  two", "2").replace("two", "2"))
+    )
+    assert (reply["status"], reply["tier"]) == ("landed", "normalised")
+    assert after(reply) == after_it

@@ -151,7 +151,9 @@ def test_plan(case: Case) -> None:
             continue
         assert result.tier is Tier.SAFE or result.notes, "what is not exact is said"
         edits += result.edits
-        if not result.edits:
+        if result.within is not None:
+            notes.append(f"{of}made by the edits of hunk {result.within} ({' '.join(result.notes)})\n")
+        elif not result.edits:
             notes.append(f"{of}already there\n")
         elif result.tier is not Tier.SAFE:
             notes.append(f"{of}{' '.join((result.tier, *(f'({note})' for note in result.notes)))}\n")

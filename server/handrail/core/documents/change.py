@@ -40,14 +40,17 @@ class PlannedHunk:
     Attributes:
         number: Its place in the patch, counted from 1; None for a change of the whole document.
         tier: How it matched.
-        edits: The smallest edits of the base text; none if the document already has this change.
+        edits: The smallest edits of the base text; none if the document already has this change, or if they
+            are among those of another hunk (`within`).
         notes: What was corrected to understand it, in sentences.
+        within: The number of the hunk whose edits make this one too, because it builds on that hunk's text.
     """
 
     number: int | None
     tier: Tier
     edits: tuple[TextEdit, ...]
     notes: tuple[str, ...] = ()
+    within: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from handrail.values import dataclass, replace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replace:
-    """Search and replacement strings for one file; all are found in `before`."""
+    """Search and replacement strings for one file; found in `before`, or in what earlier ones make of it."""
 
     path: str
     before: bytes
@@ -215,7 +215,8 @@ def _plan(
     changed = _bytes(named, text or Text(""), planned)
     if isinstance(changed, Failure):
         return changed.with_uri(named.path)
-    return _File(made=tuple(each for each in planned.made if each.edits or planned.is_whole), files=changed)
+    made = (each for each in planned.made if each.edits or each.within is not None or planned.is_whole)
+    return _File(made=tuple(made), files=changed)
 
 
 def _bytes(named: FilePatch, text: Text, planned: FilePlan) -> Mapping[str, bytes | None] | Failure:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from handrail.core.documents.change import Status, Tier
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
@@ -41,6 +43,25 @@ class Mutation:
     step: int = 0
 
 
+class Named(Protocol):
+    """A document, by all its names; see `Mutation`."""
+
+    @property
+    def uri(self) -> str:
+        """As the client spells it."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """The same for every spelling."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """Its display name."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """
@@ -53,9 +74,11 @@ class Outcome:
         failure: Why it is not there.
         text: The document as last seen: what was read back, or what the hunk was searched in.
         spans: Where the change is in `text`.
-        diff: The change that landed, for people; None if nothing landed.
+        diff: The change that landed, for people; None if nothing landed, or if another outcome of the call
+            shows it.
         uncovered: Why no checkpoint has what was there before it landed; None if one has.
         notes: What was corrected to understand it, and what the editor changed in it, in sentences.
+        moved_to: Where the document is now, if this has moved it.
     """
 
     mutation: Mutation
@@ -67,6 +90,7 @@ class Outcome:
     diff: str | None = None
     uncovered: str | None = None
     notes: tuple[str, ...] = ()
+    moved_to: Named | None = None
 
     @property
     def line(self) -> int | None:

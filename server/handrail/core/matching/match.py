@@ -21,6 +21,7 @@ from handrail.core.failure import Failure, Span
 from handrail.core.matching import (
     escapes,
     fragment,
+    glyphs,
     numbers,
     refusal,
     row_match,
@@ -71,11 +72,21 @@ def _locate_anywhere(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...
     windows = similar.windows(text, wanted)
     if not hunk.replace_all and (match := similar.match_anchors(text, hunk, windows)):
         return (match,) if isinstance(match, Match) else match
+    if alike := glyphs.lines(text, wanted, similar.CANDIDATES):
+        return refusal.same_glyphs(text, wanted, similar.candidates_at(text, wanted, alike))
     return refusal.no_match(text, wanted, similar.candidates(text, windows))
 
 
 def _corrected_matches(text: Text, hunk: Hunk) -> list[Match]:
     """Returns the matches of *hunk* after common mistakes of models in it have been corrected."""
+    for respelled in glyphs.respellings(text, hunk):
+        found = [
+            each
+            for each in matches(text, respelled)
+            if each.lines or not glyphs.cuts_character(text.content, each.span.end)
+        ]
+        if found:
+            return [replace(each, tier=Tier.NORMALISED, strategy="normal-form") for each in found]
     for name, meant in (("escapes", escapes.resolve_escapes), ("entities", escapes.without_entities)):
         right = meant(hunk)
         if right is not None and (found := matches(text, right)):

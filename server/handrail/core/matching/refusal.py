@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from handrail.core.documents.index import plain
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure, Span
+from handrail.core.matching import glyphs
 from handrail.core.matching.strings import LIMIT_MATCHES
 from handrail.core.patches.hunk import Hunk
 
@@ -44,10 +45,34 @@ def no_match(text: Text, wanted: Sequence[str], near: tuple[Candidate, ...]) -> 
     return Failure(code=Code.NO_MATCH, message=message, steps=tuple(steps), near=near)
 
 
+def same_glyphs(text: Text, wanted: Sequence[str], near: tuple[Candidate, ...]) -> Failure:
+    """`no-match` for rows *wanted* that only look like those at *near*: which characters differ."""
+    best = near[0]
+    rows = text.rows[best.line : best.line + len(wanted)]
+    told = (
+        (at, glyphs.difference(there, row)) for at, (there, row) in enumerate(zip(rows, wanted, strict=False))
+    )
+    at, difference = next(((at, each) for at, each in told if each), (0, ""))
+    if not difference:
+        return no_match(text, wanted, near)
+    line = best.line + at + 1
+    return Failure(
+        code=Code.NO_MATCH,
+        message=(f"The search text is not in the document. Line {line} looks the same, but {difference}."),
+        steps=(
+            f"If you mean line {line}, send the characters that it has. JSON can write them as escapes.",
+            "Or search for text around the place that has only other characters.",
+        ),
+        near=near,
+    )
+
+
 def _first_difference(text: Text, wanted: Sequence[str], near: Candidate) -> str:
     for at, row in enumerate(wanted):
         there = text.rows[near.line + at] if near.line + at < len(text.rows) else ""
         if plain(row) != plain(there):
+            if row.strip() and glyphs.fold(row).strip() == glyphs.fold(there).strip():
+                return f"line {near.line + at + 1} looks the same, but {glyphs.difference(there, row)}."
             return f"line {near.line + at + 1} is {_quote(there)} where the search text has {_quote(row)}."
     return ""
 

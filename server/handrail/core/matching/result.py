@@ -19,7 +19,7 @@ class Match:
         span: Of the document; for whole rows without the last terminator.
         tier: How exactly it matched.
         strategy: The differences that were ignored: exact (none), trailing-space, indentation, unicode,
-            blank-lines, escapes, entities, spacing, row-numbers, anchored.
+            blank-lines, normal-form, escapes, entities, spacing, row-numbers, anchored.
         hunk: The hunk to apply: the one that was looked for, corrected.
         lines: For whole rows the line (from 0) of each old row, None for one that the document lacks;
             empty for a string.

@@ -27,7 +27,7 @@ def match_rows(text: Text, hunk: Hunk) -> list[Match]:
     wanted = rows_of(hunk)[0]
     if not any(row.strip() for row in wanted):
         return []  # blank lines alone are found wherever there is one
-    if lines := _exact_lines(text.flat, "\n".join(wanted)):
+    if lines := exact_lines(text.flat, "\n".join(wanted)):
         return _matches(text, hunk, lines, 0)
     lines = text.index.plain.find([plain(row) for row in wanted], LIMIT_MATCHES)
     if not lines and (EM_DASH in text.flat or EM_DASH in hunk.old):
@@ -38,7 +38,7 @@ def match_rows(text: Text, hunk: Hunk) -> list[Match]:
     return _matches(text, hunk, best, strictest)
 
 
-def _exact_lines(flat: str, wanted: str) -> list[int]:
+def exact_lines(flat: str, wanted: str) -> list[int]:
     """The lines at which *wanted* stands as whole rows."""
     result: list[int] = []
     line = counted = 0

@@ -177,6 +177,16 @@ def candidates(text: Text, windows: Sequence[Window]) -> tuple[Candidate, ...]:
     return tuple(_candidate(text, each) for each in kept)
 
 
+def candidates_at(text: Text, wanted: Sequence[str], lines: Sequence[int]) -> tuple[Candidate, ...]:
+    """The places that begin at *lines*, of which each looks like the *wanted* rows."""
+    places = []
+    for line in lines:
+        end = min(len(text.rows), line + len(wanted))
+        score = likeness("\n".join(wanted).strip(), "\n".join(text.rows[line:end]).strip())
+        places.append(Window(score=min(score, 0.99), first=line, end=end))
+    return tuple(_candidate(text, each) for each in places)
+
+
 def _candidate(text: Text, window: Window) -> Candidate:
     span = line_span(text, window.first, window.end)
     return Candidate(span=span, line=window.first, score=round(window.score, 2))

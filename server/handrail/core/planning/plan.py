@@ -1,15 +1,15 @@
 """
 Turn the hunks of a patch into the smallest edits of a document.
 
-This module decides whether a hunk may be applied at all: whether it changes something, and does not touch
-lines that another hunk changes. `omission` finds placeholders, `match` finds its place, `already` decides
-whether the document already has it, and `render` writes its rows. The document is only read.
+This module decides whether a hunk may be applied at all, and whether it changes something. `omission` finds
+placeholders, `match` finds its place, `already` decides whether the document already has it, `everywhere`
+fits it to several places, `render` writes its rows, and `in_order` settles the hunks of a patch among each
+other. The document is only read.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, insort
 from collections.abc import Sequence
 
 from handrail.core.documents import spelling
@@ -22,7 +22,7 @@ from handrail.core.matching import escapes, match, numbers, refusal, scope, stri
 from handrail.core.matching.result import Match
 from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
-from handrail.core.planning import adapted, already, render, tabs
+from handrail.core.planning import adapted, already, everywhere, in_order, render, tabs
 from handrail.core.planning.omission import omission
 from handrail.values import dataclass, replace
 
@@ -46,8 +46,8 @@ def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
     Plans each hunk against *text*.
 
     Returns:
-        One plan for each hunk, in order. The edits of different hunks do not overlap: of two that
-        would, the later fails with `bad-patch`.
+        One plan for each hunk, in order. The edits of different hunks do not overlap, and one hunk may
+        build on others: see `in_order`.
     """
     if (wrong := too_many(hunks)) is not None:
         return tuple(HunkPlan(hunk=hunk, result=wrong) for hunk in hunks)
@@ -58,16 +58,8 @@ def plan(text: Text, hunks: Sequence[Hunk]) -> tuple[HunkPlan, ...]:
     for at, result in enumerate(results):
         if isinstance(result, Failure) and result.code is Code.AMBIGUOUS_MATCH:
             results[at] = _plan_between(text, hunks[at], results, at)
-    taken: list[tuple[int, int]] = []
-    plans = []
-    for hunk, result in zip(hunks, results, strict=True):
-        if isinstance(result, PlannedHunk) and any(_overlap(edit.span, taken) for edit in result.edits):
-            plans.append(HunkPlan(hunk=hunk, result=_twice(hunk)))
-            continue
-        for edit in result.edits if isinstance(result, PlannedHunk) else ():
-            insort(taken, (edit.span.start, edit.span.end))
-        plans.append(HunkPlan(hunk=hunk, result=result))
-    return tuple(plans)
+    settled = in_order.settle(text, hunks, results, plan_hunk)
+    return tuple(HunkPlan(hunk=hunk, result=result) for hunk, result in zip(hunks, settled, strict=True))
 
 
 def _end(result: PlannedHunk | Failure) -> int:
@@ -85,23 +77,6 @@ def _plan_between(
         return results[at]
     after = max((_end(result) for result in results[:at]), default=0)
     return plan_hunk(text, hunk, Bounds(after=after, before=behind[0].edits[0].span.start))
-
-
-def _overlap(span: Span, taken: Sequence[tuple[int, int]]) -> bool:
-    """Whether *span* meets one of those *taken*, ascending (start, end) that do not meet each other."""
-    at = bisect_left(taken, (span.start, span.start))
-    return any(
-        (span.start < end and start < span.end) or span.start == span.end == start == end
-        for start, end in taken[max(0, at - 1) : at + 2]
-    )
-
-
-def _twice(hunk: Hunk) -> Failure:
-    return Failure(
-        code=Code.BAD_PATCH,
-        message=f"Hunk {hunk.number} changes lines that an earlier hunk of the patch also changes.",
-        steps=("Put both changes into one hunk.",),
-    )
 
 
 def too_many(hunks: Sequence[Hunk]) -> Failure | None:
@@ -127,6 +102,8 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
     if isinstance(found, Failure):
         is_there = found.code is Code.NO_MATCH and already.is_there(text, hunk, found.near)
         return _plan(text, hunk, Tier.SAFE, ()) if is_there else found
+    if hunk.replace_all and isinstance(found := everywhere.indent_each(text, found[0].hunk, found), Failure):
+        return found
     if (other := _plan_instead(text, hunk, found)) is not None:
         return other
     edits: list[TextEdit] = []
@@ -135,8 +112,10 @@ def plan_hunk(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> PlannedHunk 
         if isinstance(made, Failure):
             return made
         edits += made
-    told = tuple(dict.fromkeys((*found[0].hunk.notes, *adapted.notes(text, found))))
-    return _plan(text, replace(found[0].hunk, notes=told), found[0].tier, tuple(edits))
+    own = (note for each in found for note in each.hunk.notes)
+    told = tuple(dict.fromkeys((*own, *adapted.notes(text, found))))
+    tier = max((each.tier for each in found), key=TIERS.index)
+    return _plan(text, replace(found[0].hunk, notes=told), tier, tuple(edits))
 
 
 def _locate(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
@@ -164,7 +143,7 @@ def _plan_instead(text: Text, hunk: Hunk, matches: Sequence[Match]) -> PlannedHu
     """Returns what to do instead of applying *hunk* at its *matches*; None to apply it."""
     if all(already.is_made(text, each) for each in matches):
         return _plan(text, hunk, Tier.SAFE, ())
-    if matches[0].strategy == "indentation" and strings.goes_on_at_the_margin(hunk):
+    if any(each.strategy == "indentation" for each in matches) and strings.goes_on_at_the_margin(hunk):
         return refusal.depth_is_open(text, matches[0].span)
     if matches[0].tier is not Tier.ANCHORED or not (found := already.find_new_text(text, hunk)):
         return None
@@ -202,12 +181,17 @@ def plan_whole(text: Text, content: str) -> PlannedHunk | Failure:
     flat, content = to_lf(text.content), to_lf(content)
     if wrong := unwritable(content) or omission(text, content.split("\n"), text.rows):
         return wrong
-    if flat and content and flat.rstrip("\n") != content.rstrip("\n"):
-        if flat.endswith("\n"):
-            content += "" if content.endswith("\n") else "\n"
-        else:
-            content = content.removesuffix("\n")
+    content = keep_end(flat, content)
     return _plan(text, None, Tier.SAFE, render.at_string(text, Span(start=0, end=len(text.content)), content))
+
+
+def keep_end(flat: str, content: str) -> str:
+    """Returns a new text *content* for the text *flat*, with a final newline if *flat* has one."""
+    if not flat or not content or flat.rstrip("\n") == content.rstrip("\n"):
+        return content
+    if flat.endswith("\n"):
+        return content if content.endswith("\n") else f"{content}\n"
+    return content.removesuffix("\n")
 
 
 def _plan(text: Text, hunk: Hunk | None, tier: Tier, edits: tuple[TextEdit, ...]) -> PlannedHunk | Failure:

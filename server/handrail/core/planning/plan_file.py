@@ -211,7 +211,7 @@ def _undo_each_other(text: Text, parts: Sequence[PartPlan]) -> bool:
 def _without_edits(part: PartPlan) -> PartPlan:
     if isinstance(part.result, Failure):
         return part
-    return replace(part, result=replace(part.result, edits=()))
+    return replace(part, result=replace(part.result, edits=(), within=None))
 
 
 def _edits(parts: Sequence[PartPlan]) -> tuple[edit.TextEdit, ...]:

@@ -45,15 +45,21 @@ async def _text_now(editor: Editor, file: PlannedFile, landings: Sequence[Landin
 
 
 def _outcomes(file: PlannedFile, landings: Sequence[Landing], now: Text | None) -> tuple[Outcome, ...]:
-    result = []
-    for part in file.parts:
-        if isinstance(part.planned, Failure):
-            result.append(_failed_outcome(part, part.planned, now))
-        elif not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
-            result.append(Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text))
-        else:
-            result.append(_landed_outcome(part, file, landings, now) or _missed_outcome(part, landings, now))
-    return tuple(result)
+    return tuple(_outcome(part, file, landings, now) for part in file.parts)
+
+
+def _outcome(part: Part, file: PlannedFile, landings: Sequence[Landing], now: Text | None) -> Outcome:
+    if isinstance(part.planned, Failure):
+        return _failed_outcome(part, part.planned, now)
+    if part.host is not None:
+        host = next(
+            each for each in file.parts if each.mutation.hunk and each.mutation.hunk.number == part.host
+        )
+        own = replace(part.planned, edits=host.edits, within=None)
+        return replace(_outcome(replace(part, planned=own), file, landings, now), diff=None)
+    if not file.changes or (part.mutation.hunk is not None and not part.planned.edits):
+        return Outcome(mutation=part.mutation, status=Status.ALREADY, text=part.text)
+    return _landed_outcome(part, file, landings, now) or _missed_outcome(part, landings, now)
 
 
 def _failed_outcome(part: Part, failure: Failure, now: Text | None) -> Outcome:
@@ -122,7 +128,9 @@ def _landed_outcome(
         landed = dict(zip(change.edits, fate, strict=True))
         if not all(landed.get(each, False) for each in part.planned.edits):
             return None
-    last = landings[-1]
+    first, last = landings[0], landings[-1]
+    if file.moved_to is not None and isinstance(first, Applied):
+        now = first.text
     return Outcome(
         mutation=replace(part.mutation, uri=last.uri) if last.uri is not None else part.mutation,
         status=Status.LANDED,
@@ -131,6 +139,7 @@ def _landed_outcome(
         text=now or part.text,
         spans=_spans(change, part, landed, now) if now is not None and isinstance(change, Update) else (),
         diff=_diff(file, part)[:LIMIT_DIFF_CHARS],
+        moved_to=file.moved_to,
     )
 
 

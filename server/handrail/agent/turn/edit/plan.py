@@ -56,14 +56,20 @@ class Part:
         """The planned edits; none if it does not fit."""
         return self.planned.edits if isinstance(self.planned, PlannedHunk) else ()
 
+    @property
+    def host(self) -> int | None:
+        """The number of the hunk whose edits make this one too; None if it has its own."""
+        return self.planned.within if isinstance(self.planned, PlannedHunk) else None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedFile:
-    """All parts of one file, and the changes that apply those that fit."""
+    """All parts of one file, the changes that apply those that fit, and where these move the file."""
 
     path: str
     parts: tuple[Part, ...]
     changes: tuple[Change, ...]
+    moved_to: Place | None = None
 
 
 NOTEBOOK = Failure(
@@ -136,8 +142,10 @@ class Planner:
             )
             for each in planned.parts
         ]
+        parts = [_with_host(part, parts) for part in parts]
         changes = _changes(planned.effect, place, (target, form), parts)
-        return PlannedFile(path=place.path, parts=tuple(parts), changes=changes)
+        moved_to = target if planned.effect is Effect.MOVE else None
+        return PlannedFile(path=place.path, parts=tuple(parts), changes=changes, moved_to=moved_to)
 
     async def _form(self, effect: Effect, text: Text | None, place: Place, target: Place) -> Text:
         """
@@ -254,6 +262,16 @@ def _check_encoding(
     return planned.with_uri(document.uri) if isinstance(planned, Failure) else planned
 
 
+def _with_host(part: Part, parts: Sequence[Part]) -> Part:
+    """Returns *part*, or its failure if it builds on one of the *parts* that failed."""
+    host = next(
+        (each for each in parts if each.mutation.hunk and each.mutation.hunk.number == part.host), None
+    )
+    if part.host is None or host is None or not isinstance(host.planned, Failure):
+        return part
+    return replace(part, planned=fits_alone(part, f"edit {part.host} of {part.mutation.path}"))
+
+
 def _update(uri: str, base: Text, parts: Sequence[Part]) -> tuple[Change, ...]:
     hunks = tuple(
         part.planned for part in parts if isinstance(part.planned, PlannedHunk) and part.planned.edits
@@ -274,7 +292,7 @@ def _all_or_nothing(files: Sequence[PlannedFile]) -> tuple[PlannedFile, ...]:
 def _hold_back(part: Part, bad: Part) -> Part:
     if isinstance(part.planned, Failure) or part.text is None:
         return part
-    if not part.planned.edits and part.mutation.hunk is not None:
+    if not part.planned.edits and part.host is None and part.mutation.hunk is not None:
         return part
     hunk = f"edit {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
     failure = fits_alone(part, f"{hunk}{bad.mutation.path}")
