@@ -111,7 +111,7 @@ class Archive:
             entries.append(Replaced(messages=session.messages))
         if session.touched != before.touched:
             entries.append(Touched(paths=session.touched))
-        documents = tuple((each.place.uri, each.digest) for each in session.seen.values())
+        documents = tuple((each.place.uri, each.read_digest) for each in session.seen.values())
         if documents != self._known.get(session.id, ()):
             entries.append(Known(documents=documents))
             self._known[session.id] = documents

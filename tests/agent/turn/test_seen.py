@@ -204,6 +204,21 @@ async def test_a_whole_file_is_not_replaced_or_deleted_over_what_others_changed_
     assert landed.failure is None, "the model has read it again"
 
 
+@pytest.mark.parametrize("rows", [ROWS, ROWS.removesuffix(b"\n")])
+@pytest.mark.parametrize("end", ["", "\n"])
+async def test_the_end_of_a_whole_new_text_does_not_matter(bench: Bench, rows: bytes, end: str) -> None:
+    lay_out(bench.root, {"a.txt": rows})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", READ),
+        answer("", call("write_file", path="a.txt", content="1\ntwo\nthree\nfour" + end)),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(rows.replace(b"four", b"four\nmine"))},
+    )
+    await bench.turn()
+    assert file.read_bytes() == rows.replace(b"one", b"1").replace(b"four", b"four\nmine")
+
+
 async def test_a_whole_new_text_that_is_there_already_is_no_conflict(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": ROWS})
     file = bench.root / "a.txt"
@@ -218,10 +233,11 @@ async def test_a_whole_new_text_that_is_there_already_is_no_conflict(bench: Benc
     assert file.read_bytes() == b"1\ntwo\nthree\nfour\n"
 
 
-@pytest.mark.parametrize("first", [WRITE, replace("one", "1")])
+@pytest.mark.parametrize(("first", "last_line"), [(WRITE, b"4"), (replace("one", "1"), b"four")])
 async def test_what_others_changed_is_not_known_to_the_model_by_its_own_edit(
-    bench: Bench, first: dict[str, object]
+    bench: Bench, first: dict[str, object], last_line: bytes
 ) -> None:
+    """A whole text is compared with what the model wrote before as a whole, or else with what it read."""
     lay_out(bench.root, {"a.txt": ROWS})
     file = bench.root / "a.txt"
     bench.says(
@@ -232,4 +248,66 @@ async def test_what_others_changed_is_not_known_to_the_model_by_its_own_edit(
         acts={1: lambda: file.write_bytes(ROWS.replace(b"three", b"3"))},
     )
     await bench.turn()
-    assert file.read_bytes() == b"1\ntwo\n3\nfour\n"
+    assert file.read_bytes() == b"1\ntwo\n3\n" + last_line + b"\n"
+
+
+def write(content: str) -> dict[str, object]:
+    return call("write_file", path="a.txt", content=content)
+
+
+ADD = "*** Begin Patch\n*** Add File: a.txt\n+one\n+two\n+three\n+four\n*** End Patch\n"
+MINE = "one\ntwo\nthree\nfour\nmine\n"
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("is_there", [False, True])
+@pytest.mark.parametrize(
+    "first", [write(ROWS.decode()), write(ROWS.decode().rstrip()), call("patch", mode="v4a", patch=ADD)]
+)
+@pytest.mark.parametrize("in_one_turn", [False, True])
+async def test_a_file_that_the_model_wrote_and_never_read_keeps_what_others_changed(
+    bench: Bench, first: dict[str, object], is_there: bool, in_one_turn: bool, end: str
+) -> None:
+    file = bench.root / "a.txt"
+    if is_there and first["name"] == "write_file":
+        lay_out(bench.root, {"a.txt": b"another text\nof two lines\n"})
+    later = write("1\ntwo\nthree\nfour" + end)
+    done = [] if in_one_turn else [answer("Done.")]
+    bench.says(
+        answer("", first),
+        *done,
+        answer("", later),
+        answer("Done."),
+        acts={1: lambda: file.write_text(MINE if file.read_bytes().endswith(b"\n") else MINE[:-1])},
+    )
+    await bench.turn()
+    if not in_one_turn:
+        await bench.turn(session="s-1")
+    assert file.read_text().rstrip() == "1\ntwo\nthree\nfour\nmine"
+
+
+async def test_what_others_changed_in_a_file_that_the_model_wrote_is_told(bench: Bench) -> None:
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", write(ROWS.decode())),
+        answer("", replace("two", "2")),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(ROWS.replace(b"three", b"3"))},
+    )
+    await bench.turn()
+    assert TOLD.format(3) in bench.texts()[-1]
+
+
+async def test_a_second_whole_text_is_compared_with_the_first_one(bench: Bench) -> None:
+    """Even if the first one was merged with what others had changed, which the model has not read."""
+    lay_out(bench.root, {"a.txt": ROWS})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", READ),
+        answer("", write("1\ntwo\nthree\nfour\n")),
+        answer("", write("eins\ntwo\nthree\nfour\n")),
+        answer("Done."),
+        acts={1: lambda: file.write_text(MINE)},
+    )
+    await bench.turn()
+    assert file.read_text() == MINE.replace("one", "eins")

@@ -1,5 +1,6 @@
 """
-Track the documents that the model has read in a session, and tell it when others change one.
+Track the documents that the model has read or written as a whole in a session, and tell it when others change
+one.
 
 Changes by the model's own calls are not reported. Line endings do not count, because editors may have others
 than the file. A document that needed a question to be read is not checked again in a later turn.
@@ -16,6 +17,7 @@ from handrail.core.documents import edit
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.ledger.outcome import Outcome
+from handrail.core.planning.plan import keep_end
 from handrail.core.policy.place import Place, is_asked
 from handrail.ports import Document, Ports, Workspace
 from handrail.values import dataclass, field, replace
@@ -34,7 +36,7 @@ class Reading:
         digest: A digest of its text.
         text: Its text with LF; None if only the digest is known because the server was restarted.
         read: The text, with LF, that the model has read or written itself. `text` is later than that if the
-            model was only told about a change by others.
+            model was only told about a change by others, or if others typed while its text was written.
     """
 
     place: Place
@@ -52,6 +54,11 @@ class Reading:
         if self.read is not None:
             return self.read != now
         return self.text is not None or self.digest != _digest(now)
+
+    @property
+    def read_digest(self) -> str:
+        """A digest of the text that the model has read or written, for a server that knows nothing else."""
+        return self.digest if self.read is None or self.read == self.text else _digest(self.read)
 
 
 Known = dict[str, Reading]  # by identity
@@ -79,6 +86,7 @@ class Seen:
     ports: Ports
     known: Known = field(default_factory=dict)
     _touched: dict[str, Place] = field(default_factory=dict)
+    _written: dict[tuple[str, str], tuple[Place, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name, each in list(self.known.items()):
@@ -94,6 +102,13 @@ class Seen:
             self.known.pop(place.identity, None)
             if text is not None:
                 self.known[place.identity] = Reading.of(place, text)
+        self._forget_oldest()
+
+    def write(self, call: str, place: Place, content: str) -> None:
+        """Notes that a call will write all of a document; if that lands, the model knows the document."""
+        self._written[call, place.identity] = place, to_lf(content)
+
+    def _forget_oldest(self) -> None:
         size = sum(len(each.text or "") for each in self.known.values())
         while len(self.known) > LIMIT_DOCUMENTS or size > LIMIT_CHARS:
             size -= len(self.known.pop(next(iter(self.known))).text or "")
@@ -110,15 +125,31 @@ class Seen:
     def note(self, outcomes: Sequence[Outcome]) -> None:
         """Notes that calls of this turn changed documents; one without a text is no longer tracked."""
         for each in outcomes:
+            if self._is_written(each):
+                continue
             known = self.known.get(each.mutation.identity)
             if known is None or each.status is not Status.LANDED:
                 continue
+            del self.known[each.mutation.identity]
+            place = each.moved_to if isinstance(each.moved_to, Place) else known.place
             if isinstance(each.text, Text):
-                now = Reading.of(known.place, to_lf(each.text.content))
+                now = Reading.of(place, to_lf(each.text.content))
                 is_read = known.text is None or known.read == known.text
-                self.known[each.mutation.identity] = now if is_read else replace(now, read=known.read)
-            else:
-                del self.known[each.mutation.identity]
+                self.known[place.identity] = now if is_read else replace(now, read=known.read)
+
+    def _is_written(self, outcome: Outcome) -> bool:
+        """Whether the model has written all of the document, which it then knows as it wrote it."""
+        mutation, text = outcome.mutation, outcome.text
+        written = self._written.get((mutation.call, mutation.identity)) if mutation.hunk is None else None
+        if written is None or text is None or outcome.status not in (Status.LANDED, Status.ALREADY):
+            return False
+        place, content = written
+        now = to_lf(text.content)
+        known = now if now.rstrip("\n") == content.rstrip("\n") else keep_end(now, content)
+        self.known.pop(mutation.identity, None)
+        self.known[mutation.identity] = replace(Reading.of(place, now), read=known)
+        self._forget_oldest()
+        return True
 
     async def changes(self, identities: Iterable[str] | None = None) -> list[str]:
         """

@@ -17,6 +17,7 @@ from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolResult
 from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation
+from handrail.core.patches.hunk import Operation
 from handrail.ports import Ports
 from handrail.values import dataclass, replace
 
@@ -71,6 +72,9 @@ class EditCalls:
         for ready, action in zip(batch, actions, strict=True):
             planner = Planner(self.ports.editor, ready.places, mutation(ready.call), readings)
             files = await planner.plan(action)
+            for patch in action.patches:
+                if patch.operation in (Operation.WRITE, Operation.ADD) and action.wrong is None:
+                    self.seen.write(ready.call.id, ready.places[patch.path], patch.content)
             calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
         made = await landing.make(self.ports, step, calls, self.is_stopped, self.late)
         outcomes = [outcome for each in made.calls for outcome in each.outcomes]

@@ -14,6 +14,7 @@ from handrail.core.documents import edit
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Operation
+from handrail.core.planning.plan import keep_end
 from handrail.core.policy.place import Place
 from handrail.values import replace
 
@@ -50,6 +51,7 @@ def _merge(base: str | None, wanted: str, now: str) -> str | None:
         return wanted
     if base is None:
         return None
+    wanted = keep_end(base, wanted)
     moved = edit.rebase(Text(base), edit.edits_between(base, wanted), now)
     return None if any(each.conflict for each in moved) else edit.apply(now, [each.edit for each in moved])
 
