@@ -51,6 +51,11 @@ logger = logging.getLogger(__name__)
 
 Handler = Callable[[State, Any], Awaitable[object]]
 
+EVERYTHING = lsp.FileOperationPattern(glob="**/*")
+RENAMED = lsp.FileOperationRegistrationOptions(
+    filters=[lsp.FileOperationFilter(scheme="file", pattern=EVERYTHING)]
+)
+
 HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.TURN_START, begin.start),
     (protocol.TURN_QUEUE, begin.queue),
@@ -195,6 +200,7 @@ def capabilities(server: Server) -> dict[str, Any]:
     built = builder.build()  # type: ignore[no-untyped-call]  # pygls does not say
     names = [request.method for request in protocol.REQUESTS]
     built.experimental = {"handrail": {"protocolVersion": protocol.VERSION, "requests": names}}
+    built.workspace.file_operations = lsp.FileOperationOptions(did_rename=RENAMED)  # for every client
     built.workspace.text_document_content = SHOWN  # for which pygls has no hook
     result: dict[str, Any] = server.protocol._converter.unstructure(built)
     return result
@@ -325,6 +331,10 @@ def _register_standard(server: Server) -> None:
         kept = [uri for uri in server.state.folders if uri not in gone]
         added = [folder.uri for folder in params.event.added if folder.uri not in kept]
         await configuration.change_folders(server.state, kept + added)
+
+    @server.feature(lsp.WORKSPACE_DID_RENAME_FILES)
+    def did_rename(params: lsp.RenameFilesParams) -> None:
+        sync.did_rename(server.state, params)
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     async def cancel_progress(params: lsp.WorkDoneProgressCancelParams) -> None:

@@ -30,7 +30,8 @@ def is_same_edit(one: Hunk | None, other: Hunk) -> bool:
 def is_rewritten(known: OpenFailure, outcome: Outcome) -> bool:
     """Whether the document was rewritten or removed as a whole in a later step."""
     mine, other = known.mutation, outcome.mutation
-    return mine.identity == other.identity and other.hunk is None and mine.order < other.order
+    is_whole = other.hunk is None and outcome.moved_to is None
+    return mine.identity == other.identity and is_whole and mine.order < other.order
 
 
 def close_by_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None:
@@ -42,7 +43,7 @@ def close_by_landing(known: OpenFailure, outcome: Outcome) -> OpenFailure | None
     seen = known if outcome.text is None else recheck_in(known, outcome.text)
     made = outcome.mutation.hunk
     if seen is None or made is None:
-        return None
+        return seen if outcome.moved_to is not None else None
     is_made = is_same_edit(seen.mutation.hunk, made)
     if is_made or _touches(seen, outcome) or _brings(seen, outcome):
         if seen.mutation.hunk is None or not seen.mutation.hunk.replace_all or (is_made and made.replace_all):

@@ -17,11 +17,11 @@ from collections.abc import Collection, Mapping, Sequence
 from handrail.core.documents import edit
 from handrail.core.documents.change import Status
 from handrail.core.documents.edit import carry
-from handrail.core.documents.text import Text
+from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Failure, Span
 from handrail.core.ledger import retry
 from handrail.core.ledger.closing import close_by_landing, is_rewritten, is_same_edit, move_to, recheck_in
-from handrail.core.ledger.outcome import Mutation, OpenFailure, Outcome
+from handrail.core.ledger.outcome import Mutation, Named, OpenFailure, Outcome
 from handrail.values import dataclass, replace
 
 FIXES = 20  # remembered quick fixes; each has a document's text
@@ -100,7 +100,36 @@ def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
         if good := retry.retried_failures(ledger.open, outcome, spent, guessed):
             ledger = ledger.drop(good)
     passed = tuple(retry.pass_over(known, outcomes) for known in ledger.open)
-    return ledger if passed == ledger.open else replace(ledger, open=passed)
+    ledger = ledger if passed == ledger.open else replace(ledger, open=passed)
+    for outcome in outcomes:
+        if outcome.moved_to is not None and outcome.status is Status.LANDED:
+            ledger = rename(ledger, outcome.mutation.identity, outcome.moved_to)
+    return ledger
+
+
+def documents_with(ledger: Ledger, flat: str) -> dict[str, str]:
+    """Returns the documents that had the text *flat* (with LF) when last seen: their URIs by identity."""
+    seen = [
+        (each.mutation, each.seen or (each.last[0] if each.last is not None else None))
+        for each in ledger.open
+    ]
+    seen += [(fix.failure.mutation, fix.text) for fix in ledger.fixes]
+    return {of.identity: of.uri for of, text in seen if text is not None and to_lf(text.content) == flat}
+
+
+def rename(ledger: Ledger, identity: str, target: Named) -> Ledger:
+    """Notes that a document has moved: what is known of it is about *target* now."""
+
+    def move(known: OpenFailure) -> OpenFailure:
+        if known.mutation.identity != identity:
+            return known
+        there = replace(known.mutation, uri=target.uri, identity=target.identity, path=target.path)
+        return replace(known, mutation=there, failure=known.failure.with_uri(target.uri))
+
+    return Ledger(
+        open=tuple(map(move, ledger.open)),
+        fixes=tuple(replace(fix, failure=move(fix.failure)) for fix in ledger.fixes),
+    )
 
 
 def replace_outcome(ledger: Ledger, outcome: Outcome) -> Ledger:

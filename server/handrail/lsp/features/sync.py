@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import quote
 
 from lsprotocol import types as lsp
 
+from handrail.agent import renaming
+from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
+from handrail.core.policy.place import Place
 from handrail.lsp.features.chat import requests
 from handrail.lsp.prompts import typed
 from handrail.lsp.review.page import NAME as REVIEW
@@ -21,6 +25,8 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     state.editor.in_step(document)
     state.host.observe_text(document.identity, document.text)
     _show_anew(state, document.identity)
+    if state.host.ledger.mutations:
+        state.begin(_find_renamed(state, document.uri, document.text))
     state.host.reviews.on_open(document.identity)
     if document.uri.endswith(REVIEW):
         state.begin(state.review_page.on_open(document.uri))
@@ -67,6 +73,47 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
         state.begin(state.chats.on_close(document.uri))
         state.recheck_file(document.uri)
         state.begin(state.host.reviews.on_close(document.identity))
+
+
+async def _find_renamed(state: State, uri: str, text: Text) -> None:
+    """Find out whether a document that was opened is one that has failures, under another name."""
+    place = state.workspace.resolve(uri)
+    if isinstance(place, Place) and await renaming.find_renamed(state.host, place, text):
+        document = state.documents.find(uri)
+        state.host.observe_text(place.identity, text if document is None else document.text)
+        state.publish(state.host.ledger)
+
+
+def did_rename(state: State, params: lsp.RenameFilesParams) -> None:
+    """The user has renamed files or folders: failures go with their documents."""
+    renamed = dict[str, Place]()
+    for file in params.files:
+        old = state.workspace.resolve(file.old_uri)
+        if isinstance(old, Failure):
+            continue
+        for mutation in state.host.ledger.mutations:
+            below = _path_below(mutation.identity, old.identity)
+            new = None if below is None else state.workspace.resolve(file.new_uri.rstrip("/") + below)
+            if isinstance(new, Place):
+                renamed[mutation.identity] = new
+    if renamed:
+        renaming.follow(state.host, renamed)
+        state.begin(_show_renamed(state, [place.uri for place in renamed.values()]))
+
+
+async def _show_renamed(state: State, uris: list[str]) -> None:
+    for uri in uris:
+        await recheck_file(state, uri)
+    state.publish(state.host.ledger)
+
+
+def _path_below(identity: str, folder: str) -> str | None:
+    """Returns the rest of a document's path in *folder* as in a URI; None if it is not there."""
+    if identity == folder:
+        return ""
+    rest = identity.removeprefix(folder.rstrip("/\\"))
+    is_below = rest != identity and rest.startswith(("/", "\\"))
+    return quote(rest.replace("\\", "/")) if is_below else None
 
 
 def _show_anew(state: State, identity: str) -> None:
