@@ -128,7 +128,7 @@ async def test_text_that_closes_a_block_stays_in_its_quote(stage: Stage, habits:
         ({"text": " \n"}, "give `text`, or the `uri`"),
         ({"text": "x", "session": "s-unknown"}, "s-unknown"),
         ({"uri": "PROTECTED"}, "is protected"),
-        ({"uri": "MISSING"}, "cannot be read"),
+        ({"uri": "MISSING"}, "The file no.py does not exist."),
         ({"uri": "nonsense"}, "nonsense"),
     ],
 )

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from pygls.exceptions import JsonRpcException
 
 from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
@@ -331,6 +332,32 @@ async def test_nothing_of_protected_and_served_documents_is_sent(stage: Stage, h
         with expect_error(REQUEST_FAILED, name, "its text is not sent"):
             await editor.request("prompt.fix", uri=uri, range=at(0), diagnostics=[diagnostic])
     assert prompts(stage) == []
+
+
+@vscode
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("src/none.py", "The file src/none.py does not exist."),
+        ("src", "src is a folder, not a file."),
+        ("src/loop.py", "src/loop.py cannot be read: its symbolic links form a loop."),
+        ("src/raw.py", "src/raw.py cannot be read: The file is a PDF document, not text."),
+    ],
+)
+async def test_a_document_that_cannot_be_read_is_named_once(
+    stage: Stage, habits: Habits, name: str, why: str
+) -> None:
+    editor = await started(stage, habits)
+    raw = stage.put("src/raw.py", b"%PDF-1.7\n\xff\x00")
+    (raw.parent / "loop.py").symlink_to("loop.py")
+    uri = (stage.root / name).as_uri()
+    for request in (
+        editor.request("prompt.send", uri=uri, line=0),
+        editor.request("chat.ask", uri=uri, text="Why?", change=False),
+    ):
+        with pytest.raises(JsonRpcException) as refused:
+            await request
+        assert str(refused.value) == why
 
 
 @vscode

@@ -97,8 +97,7 @@ class Text:
             if raw.startswith(candidate_mark):
                 if name is None:
                     return _failure(
-                        "The file has a UTF-32 byte order mark, which handrail does not support. "
-                        "Nothing was changed.",
+                        "The file has a UTF-32 byte order mark, which handrail does not support.",
                         "Convert the file to UTF-8.",
                     )
                 encoding, mark = name, candidate_mark
@@ -273,11 +272,11 @@ def _undecodable(raw: bytes, encoding: str, what: str) -> Failure:
     if kind := binary.kind_of(raw):
         return Failure(
             code=Code.BAD_ENCODING,
-            message=f"The file is {kind}, not text. Nothing was changed.",
+            message=f"The file is {kind}, not text.",
             steps=("Leave it unchanged. If its contents matter for the task, ask the user about them.",),
         )
     return _failure(
-        f"The file is not valid {encoding}: it has {what}. Nothing was changed.",
+        f"The file is not valid {encoding}: it has {what}.",
         "Set its encoding in an .editorconfig, for example charset = latin1.",
         "Or convert the file to UTF-8.",
     )

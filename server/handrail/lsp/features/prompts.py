@@ -105,11 +105,18 @@ def source_place(state: State, uri: str) -> Place:
     return place
 
 
+def why_unreadable(place: Place, failure: Failure) -> Refused:
+    """Returns the error for a document that cannot be read, which names it once."""
+    name = surfaces.line(place.path)
+    is_named = failure.message.startswith((f"{name} ", f"The file {name} "))
+    return Refused(failure.message if is_named else f"{name} cannot be read: {failure.message}")
+
+
 async def _text(state: State, uri: str, place: Place) -> tuple[str, str]:
     """Returns the current text of a document, unsaved changes included, and its language. Raises Refused."""
     read = await state.editor.read(uri)
     if isinstance(read, Failure):
-        raise Refused(f"{surfaces.line(place.path)} cannot be read: {read.message}")
+        raise why_unreadable(place, read)
     document = state.documents.find(uri)
     return read.text.content, document.language if document is not None else ""
 

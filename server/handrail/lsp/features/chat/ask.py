@@ -14,7 +14,7 @@ from handrail.lsp.features import actions, configuration, prompts
 from handrail.lsp.features.actions import action
 from handrail.lsp.features.chat import requests
 from handrail.lsp.state import State
-from handrail.lsp.wire import InvalidParams, Refused
+from handrail.lsp.wire import InvalidParams
 
 ABOUT, CHANGE = "Ask handrail about this…", "Change this with handrail…"
 LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read by the model as it needs it
@@ -51,7 +51,7 @@ async def _quote(state: State, params: protocol.ChatAskParams) -> str:
     place = prompts.source_place(state, uri)
     document = await state.editor.read(uri)
     if isinstance(document, Failure):
-        raise Refused(f"{surfaces.line(place.path)} cannot be read: {document.message}")
+        raise prompts.why_unreadable(place, document)
     opening = "Change this in" if params.change else "About this in" if params.range else "About"
     if params.range is None:
         return f"{opening} {mentions.write_mention(place.path)}:"
