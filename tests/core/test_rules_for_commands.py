@@ -12,7 +12,7 @@ from handrail.adapters.commands import shell_parser
 from handrail.core.policy.commands.small_languages import awk_is_harmless, sed_is_harmless
 from handrail.core.policy.containment import Available, Sandbox
 from handrail.core.policy.grants import Grant, Rights
-from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.rules import Decision, Rule, why_asked_of_command
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Request, verdict
 
@@ -369,6 +369,28 @@ PIECES = r"""
 rm v ls sh bash -c -s - -- + -o $X '$(x)' "a b" ; && | ( ) { } env A=1 -S nice -n 5 xargs -I {} find -exec \;
 timeout eval trap git -c a.b=c awk sed s/a/b/ python3 npx sudo flock $'x' `y` * <( > f
 """
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ('PAGER="$X" git log', "the value of the variable PAGER, which programs run as a command"),
+        ("env EDITOR=$X git commit", "the value of the variable EDITOR, which programs run as a command"),
+        (
+            "BASH_ENV=$X bash a.sh",
+            "the variable BASH_ENV, which names a file of commands that the shell runs",
+        ),
+        ('bash -c "$X"', "the text that `bash` runs, which only the shell can work out"),
+        ("$X y", "the name of a command, which only the shell can work out"),
+        ('echo "${x@P}"', "`${x@P}`, which runs commands in the value of the variable"),
+        ("npx " + "a " * 101, "the arguments of `npx`, too many of which may be a command"),
+        ("timeout 1 " * 8 + "ls", "commands that are nested too deeply"),
+        ("eval " * 8 + "ls", "commands that are nested too deeply"),
+    ],
+)
+def test_a_question_says_why_rules_may_apply(line: str, why: str) -> None:
+    asked = why_asked_of_command([NO_RM], "terminal", ToolKind.COMMAND, shell_parser.parse(line))
+    assert asked.endswith(f"cannot tell whether they apply, because of {why}.")
 
 
 @settings(max_examples=200, deadline=None)

@@ -102,8 +102,11 @@ def _with_runs(
     unclear = next((each.unclear for each in found if each.unclear), "")
     commands = [each for one in found for each in one.commands]
     maybe = [each for one in found for each in one.maybe] if is_sure else []
-    if (texts and not is_sure) or len(maybe) > LIMIT_MAYBE or (depth > LIMIT_NESTED and (texts or commands)):
-        return replace(part, unclear=unclear or "the number of commands in it")
+    if len(maybe) > LIMIT_MAYBE:
+        too_many = f"the arguments of `{words[0]}`, too many of which may be a command"
+        return replace(part, unclear=unclear or too_many)
+    if (texts and not is_sure) or (depth > LIMIT_NESTED and (texts or commands)):
+        return replace(part, unclear=unclear or "commands that are nested too deeply")
     inside = [_read(text, depth + 1) for text in texts]
     unclear = next((f"`{each.line}`, which cannot be parsed" for each in inside if each.unclear), unclear)
     runs = [_of_words(each, depth + 1, is_sure=is_sure) for each in commands]
@@ -185,7 +188,9 @@ def _parts(node: Node, depth: int) -> Iterator[Part]:
         part = Part(text=_text(node), words=(), assigns=True)
         yield _with_runs(part, (), depth, [_of_assignment(node)])
     if node.type == "expansion" and EVALUATES.search(_text(node)):
-        yield Part(text="", words=(), unclear=f"`{_text(node)}`, which runs what is in the text")
+        yield Part(
+            text="", words=(), unclear=f"`{_text(node)}`, which runs commands in the value of the variable"
+        )
     if node.type not in COMMANDS:
         return
     more = [_of_assignment(child) for child in node.children if child.type == "variable_assignment"]

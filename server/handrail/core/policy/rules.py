@@ -200,7 +200,8 @@ def why_asked_of_command(rules: Sequence[Rule], tool: str, kind: ToolKind, comma
     if command.unclear:
         return f"{about} they apply. The command cannot be parsed: {command.unclear}"
     unclear = next((why for part in command.parts for why in _unclear(part)), "")
-    return f"{about} they apply, because of {unclear or 'words that are not written out'}."
+    unclear = unclear or "words that only the shell can work out, such as variables"
+    return f"{about} they apply, because of {unclear}."
 
 
 def _unclear(part: Part) -> Iterator[str]:

@@ -50,7 +50,7 @@ def inner(words: Words) -> Runs:
             return Runs(unclear=f"the option `{option}` of git")
     command, rest = (left[0], left[1:]) if left else ("", [])
     if not is_known(command):
-        return Runs(unclear="the subcommand of git, which is not written out")
+        return Runs(unclear="the subcommand of git, which only the shell can work out")
     if command == "bisect" and rest[:1] == ["run"]:
         return Runs(commands=(tuple(rest[1:]),) if rest[1:] else ())
     if command == "submodule" and "foreach" in rest:

@@ -131,8 +131,12 @@ def of_variable(name: str, value: str) -> Runs:
     if SETTING_VARIABLE.fullmatch(name):
         return Runs(unclear=f"the variable {name}, which can make a program run other commands")
     if name in ("BASH_ENV", "ENV") and (MARKED.fullmatch(value) or INPUT.fullmatch(value)):
-        return Runs(unclear=f"the variable {name}, which names commands")
-    return of_text(name, (value,)) if RUN_VARIABLE.fullmatch(name) else NOTHING
+        return Runs(unclear=f"the variable {name}, which names a file of commands that the shell runs")
+    if not RUN_VARIABLE.fullmatch(name):
+        return NOTHING
+    if not is_known(value):
+        return Runs(unclear=f"the value of the variable {name}, which programs run as a command")
+    return of_text(name, (value,))
 
 
 def find_option(listed: str, words: Sequence[str]) -> str:

@@ -53,5 +53,5 @@ def of_text(name: str, words: Sequence[str]) -> Runs:
     """Returns the commands of a program of that *name* that gives *words* to a shell."""
     text = " ".join(words)
     if not is_known(text):
-        return Runs(unclear=f"the text that `{name}` runs, which is not written out")
+        return Runs(unclear=f"the text that `{name}` runs, which only the shell can work out")
     return Runs(texts=(text,))

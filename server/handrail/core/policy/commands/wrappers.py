@@ -17,7 +17,7 @@ from handrail.values import dataclass, replace
 SET = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 TAKES_VALUE = (":", "?")
 NUMBER = re.compile(r"-[0-9]+")
-UNNAMED = "the name of a command, which is not written out"
+UNNAMED = "the name of a command, which only the shell can work out"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,7 +295,9 @@ def _of_find(words: Words) -> Runs:
             commands.append(tuple(each.replace("{}", ONE) for each in left[:end]))
             left = left[end + 1 :]
         elif word.startswith(ANY) or word in (";", "+"):
-            return Runs(commands=tuple(commands), unclear="arguments of `find` that are not written out")
+            return Runs(
+                commands=tuple(commands), unclear="arguments of `find` that only the shell can work out"
+            )
     return Runs(commands=tuple(each for each in commands if each))
 
 
