@@ -168,14 +168,14 @@ async def test_a_whole_new_text_keeps_what_others_changed(
     )
     await bench.turn()
     assert file.read_bytes() == b"1 two 3 four mine ".replace(b" ", eol)
-    assert "Changes that others made since you read the file were kept." in bench.texts()[-1]
+    assert "Changes that others have made to the file in the meantime were kept." in bench.texts()[-1]
 
 
 @pytest.mark.parametrize("told_before", [False, True])
 @pytest.mark.parametrize(
     ("edit", "changed", "why"),
     [
-        (WRITE, b"ONE\ntwo\nthree\nfour\n", ", at line 1, so your new text was not written."),
+        (WRITE, b"ONE\ntwo\nthree\nfour\n", ", at line 1, so the new text was not written."),
         (DELETE, ROWS + b"mine\n", ", at line 5, so it was not deleted."),
     ],
 )
@@ -199,7 +199,7 @@ async def test_a_whole_file_is_not_replaced_or_deleted_over_what_others_changed_
     assert failed.failure is not None
     assert (failed.failure.code.value, failed.failure.message) == (
         "stale-document",
-        f"a.txt has changed since you last read it{why}",
+        f"a.txt has changed since the agent last read it{why}",
     )
     assert landed.failure is None, "the model has read it again"
 

@@ -197,8 +197,8 @@ def test_what_a_command_only_made_unreadable_is_not_its_own(tmp_path: Path) -> N
     told = appeared.note_created_folders(before, effects, replace(bench.ports(), process=notes))
     assert notes.noted == ((bench.root / "new").as_uri(),)
     assert told == (
-        "Checkpoints can no longer include these, so later commands cannot change them: old.txt (it cannot "
-        "be read)."
+        "Checkpoints can no longer include these, so later commands in the sandbox cannot change them: "
+        "old.txt (it cannot be read)."
     )
 
 

@@ -17,7 +17,7 @@ from handrail.core.conversation import message
 from handrail.core.conversation.message import Delta, Piece, Thought, ToolCall, Usage
 from handrail.values import replace
 
-NOT_TEXT = "The text of its answer is not text."
+NOT_TEXT = "it has something other than text where text belongs."
 
 
 def piece_of(event: object) -> Piece | None:

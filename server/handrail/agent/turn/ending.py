@@ -14,8 +14,9 @@ from handrail.ports.sessions import Sessions
 from handrail.values import dataclass
 
 NOT_STORED = (
-    "This conversation could not be stored, at least in part, so it cannot be continued as it is once this "
-    "server has ended. Check the free space and the permissions of the state folder (see `handrail doctor`)."
+    "This conversation could not be stored completely. Check the free space and the permissions of the state "
+    "folder (see `handrail doctor`), then send another message, which stores the rest too. Otherwise, the "
+    "rest is lost when this server ends."
 )
 logger = logging.getLogger(__name__)
 

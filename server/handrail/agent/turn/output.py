@@ -31,7 +31,7 @@ SURPLUS = Failure(
 )
 MOVED = Failure(
     code=Code.STALE_DOCUMENT,
-    message="An earlier call changed where a path of this call leads, so this call was not run.",
+    message="The call is no longer what was checked (a path may lead elsewhere now), so it was not run.",
     steps=("Send the call again.",),
 )
 FOLDERS_CHANGED = Failure(

@@ -40,7 +40,7 @@ NO_COPY = ("handrail copies no files", "Send the copy as a new file, with its wh
 NO_LINK = ("handrail patches no symbolic links and no submodules", "Leave the file out of the patch.")
 NO_MODE = (
     "handrail changes no modes of files",
-    "Leave these lines out of the patch. If you can run commands, change the mode with one.",
+    "Leave the file out of the patch. If you can run commands, change the mode with one.",
 )
 NOT_DONE = {"copy from": NO_COPY, "copy to": NO_COPY, "Binary": NO_BINARY, "GIT": NO_BINARY}
 

@@ -41,7 +41,10 @@ def note_created_folders(before: Sequence[NotCovered], effects: CommandEffects, 
     lost = ", ".join(f"{each.path} ({each.reason})" for each in new if each.path in changed)
     if not lost:
         return ""
-    return f"Checkpoints can no longer include these, so later commands cannot change them: {lost}."
+    return (
+        "Checkpoints can no longer include these, so later commands in the sandbox cannot change them: "
+        f"{lost}."
+    )
 
 
 def tell_layers(printed: CommandReport, ports: Ports, console: Console) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from handrail.core.planning.plan import keep_end
 from handrail.core.policy.place import Place
 from handrail.values import replace
 
-KEPT = "Changes that others made since you read the file were kept."
+KEPT = "Changes that others have made to the file in the meantime were kept."
 AGAIN = "Read the document again."
 
 
@@ -41,7 +41,7 @@ async def carry_over(patch: FilePatch, place: Place, text: Text, readings: Known
     merged = await asyncio.to_thread(_merge, reading.read, to_lf(patch.content), now)
     if merged is None:
         then = "Then write it again, with these changes."
-        return _failure(place, reading, now, "so your new text was not written", then)
+        return _failure(place, reading, now, "so the new text was not written", then)
     return replace(patch, content=merged, notes=(*patch.notes, KEPT)) if merged != patch.content else patch
 
 
@@ -60,7 +60,7 @@ def _failure(place: Place, reading: Reading, now: str, so: str, then: str) -> Fa
     where = "" if reading.read is None else f", at {show_difference(reading.read, now)}"
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{place.path} has changed since you last read it{where}, {so}.",
+        message=f"{place.path} has changed since the agent last read it{where}, {so}.",
         steps=(AGAIN, then),
         uri=place.uri,
     )
