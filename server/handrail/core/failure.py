@@ -37,12 +37,13 @@ class Code(StrEnum):
     BAD_PATCH = (
         "bad-patch",
         "The patch cannot be read, or its parts contradict each other. The message names the line of the "
-        "patch and what was expected there. Other failures have this code too: an edit that would fit was "
-        "not made, or was reverted, because another edit of the same call did not land; new lines have an "
-        "indentation that cannot be adapted to the document; or, in a document with CR and LF, the edit "
-        "would put a CR directly before an LF, so that two line endings become one. Correct the patch, or "
-        "the edit that did not land, and send it again. If line endings are mixed, convert the document to "
-        "one kind first.",
+        "patch and what was expected there. Other failures have this code too: the patch asks for something "
+        "that handrail does not do, such as copying a file or changing its mode; it is unclear which file "
+        "the patch means; an edit that would fit was not made, or was reverted, because another edit of the "
+        "same call did not land; new lines have an indentation that cannot be adapted to the document; or, "
+        "in a document with CR and LF, the edit would put a CR directly before an LF, so that two line "
+        "endings become one. Correct the patch, or the edit that did not land, and send it again. If line "
+        "endings are mixed, convert the document to one kind first.",
     )
     EMPTY_SEARCH = (
         "empty-search",
@@ -69,13 +70,14 @@ class Code(StrEnum):
     )
     OMISSION = (
         "omission",
-        "The new text leaves out lines: it has a line such as `... existing code ...` that the document does "
-        "not have. Send the lines in full.",
+        "The new text leaves out lines: it has a remark such as `... existing code ...` that the document "
+        "does not have. Send the lines in full.",
     )
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "The file or folder does not exist, or its name is too long for the system. Check the path.",
+        "The file, the folder or the stored output of a command does not exist, or the name is too long for "
+        "the system. Check the path.",
     )
     UNREADABLE = (
         "unreadable-file",
@@ -98,10 +100,11 @@ class Code(StrEnum):
     )
     STALE_DOCUMENT = (
         "stale-document",
-        "The document is different from what the edit expected: you or another program changed these lines, "
-        "or the document is open twice. Your text is kept, unless the message says that the editor applied "
-        "the edit while you were typing: then your editor's undo brings your text back. The model has to "
-        "read the document again.",
+        "The document is different from what the edit expected: you or another program changed it, the "
+        "editor has not loaded what is on disk, the document is open twice, or a path leads elsewhere than "
+        "before. Your text is kept, unless the message says that the editor applied the edit while you were "
+        "typing: then your editor's undo brings your text back. If the message says so, reload or close the "
+        "document in the editor first. Then the model has to read it again.",
     )
     BAD_ENCODING = (
         "bad-encoding",
@@ -122,8 +125,9 @@ class Code(StrEnum):
         "The editor refused the edit or did not answer in time, or the file could not be written; the "
         "message says which. Check whether the document is read-only or a dialog is open, then try again. A "
         "file that is open as a notebook is not edited: open it as text. Nor is a file whose line endings "
-        "the editor would change: close it, so that handrail edits it on disk, or convert its line endings. "
-        "If the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
+        "the editor would change: close it, so that handrail edits it on disk (unless "
+        "`handrail.edits.closedDocuments` is `editor`), or convert its line endings. If the editor accepts "
+        "no edits at all, the quick fix *Make this edit* makes it.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
