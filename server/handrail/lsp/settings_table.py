@@ -95,7 +95,8 @@ CLOSED_DOCUMENTS = Setting(
         "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: it "
         "edits the file through the editor. `auto`: through the editor if the editor can save a file when "
         "handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on disk. "
-        "A new file that `.editorconfig` wants in another encoding than UTF-8 is always written on disk."
+        "New files are written on disk, unless this is `editor`, the editor can create files, and the file "
+        "is to be UTF-8 without a byte order mark. Files are always deleted on disk."
     ),
 )
 MODE = Setting(
@@ -104,8 +105,8 @@ MODE = Setting(
     scope=Scope.WINDOW,
     choices=("edit", "ask", "plan"),
     does=(
-        "What a turn may do, unless you choose another mode for it. `edit`: everything that is allowed. "
-        "`ask` and `plan`: read and search only; `plan` asks the model for a plan."
+        "What turns may do, unless you choose another mode for the conversation. `edit`: everything that is "
+        "allowed. `ask` and `plan`: read and search only; `plan` asks the model for a plan."
     ),
 )
 BEHAVIOUR = Setting(
@@ -135,15 +136,15 @@ APPROVALS = Setting(
         '`{"tool": "terminal", '
         '"match": "npm *", "verdict": "allow"}`. `tool` is `*` for all tools, `read` or `edit` for all tools '
         "that read or edit files, or the name of one tool; `match` is a pattern for the path, or for one "
-        "command in a command line, such as `npm test` in `cd app && npm test`; `verdict` is `allow`, "
-        "`ask` or `block`. The last rule that matches decides. Without rules, the agent may read and edit "
-        "files in the workspace, and run commands in the sandbox. handrail asks about protected files "
-        "(keys, settings of editors and agents, CI definitions), anything outside the workspace, commands "
-        "that need more access, and commands in the background. Without the bubblewrap sandbox (see "
-        "`handrail.sandbox`), it also asks about every command that it does not know to be read-only. No "
-        "rule lets the agent's file tools read or edit version control's own files (such as `.git`) or "
-        "handrail's (`.handrail`). But a rule can allow a command that changes version control's files, such "
-        "as `git commit`."
+        "command in a command line, such as `npm test` in `cd app && npm test`; `verdict` is `allow`, `ask` "
+        "or `block`. The last rule that matches decides. Without rules, the agent may read and edit files in "
+        "the workspace, and run commands in the sandbox. handrail asks about protected files (keys, settings "
+        "of editors and agents, CI definitions), changes of files that other programs run later or take "
+        "settings from (such as `.bashrc`), anything outside the workspace, commands that need more access, "
+        "and commands in the background. Without the bubblewrap sandbox (see `handrail.sandbox`), it also "
+        "asks about every command that it does not know to be read-only. No rule lets the agent's file tools "
+        "read or edit version control's own files (such as `.git`) or handrail's (`.handrail`). But a rule "
+        "can allow a command that changes version control's files, such as `git commit`."
     ),
 )
 OUTPUT_LIMIT = Setting(
