@@ -280,7 +280,7 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     layers = commands.add_parser(
         "layer",
-        help="list or copy what commands wrote for folders that they may not change",
+        help="list the changes that commands made only in a layer, or make them in the folder",
         description=LAYERS,
     )
     actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -291,10 +291,10 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         help="also list layers of folders outside the workspace, such as package caches",
     )
     copy = actions.add_parser(
-        "copy", help="copy the files of a layer into the folder for which they were written"
+        "copy", help="make the changes of a layer in its folder; this may also remove files there"
     )
     copy.add_argument("id", metavar="ID", help="an id from `handrail layer list`")
-    copy.add_argument("--to", type=Path, metavar="DIR", help="copy into this folder instead")
+    copy.add_argument("--to", type=Path, metavar="DIR", help="make the changes in this folder instead")
     copy.add_argument("--yes", action="store_true", help="do not ask")
     for action in actions.choices.values():
         action.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
