@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from handrail.adapters.standard_streams import standard_streams
-from handrail.adapters.state.config_file import OWN, ConfigError, config_file, read
+from handrail.adapters.state.config_edit import OWN
+from handrail.adapters.state.config_file import ConfigError, config_file, read
 from handrail.cli.parser import parser
 
 if TYPE_CHECKING:
