@@ -374,6 +374,14 @@ async def test_a_command_of_conversations_is_no_prompt(stage: Stage, name: str, 
         assert len(here.model.asked) == count
 
 
+@pytest.mark.parametrize("typed", ["/mode", "/undo it", "/nope"])
+async def test_a_command_is_no_prompt_even_without_a_model(stage: Stage, typed: str) -> None:
+    editor = await stage.start(VSCODE, settings={"model": "paste"})
+    with expect_error(REQUEST_FAILED, "a command of"):
+        await turn_start(editor, typed)
+    assert await editor.request("session.list") == []
+
+
 async def test_commands_in_a_conversation_and_what_the_model_is_sent_after_them(stage: Stage) -> None:
     """None of them reaches the model; what they choose, or take back, shows in its next request."""
     async with scene(stage, 3) as here:

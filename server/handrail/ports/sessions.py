@@ -18,7 +18,7 @@ class SessionInfo:
         id: Its id.
         title: The user's title, otherwise the first line of its first prompt.
         time: When it was last written to, RFC 3339 with offset.
-        turns: How many turns it has.
+        turns: How many turns it has, without those that were rewound.
     """
 
     id: str

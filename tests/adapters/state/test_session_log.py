@@ -137,6 +137,28 @@ async def test_the_newest_sessions_are_listed_by_their_last_title(log: SessionLo
     assert await log.list(limit=0) == ()
 
 
+LATER = TurnBegun(turn="t-2", prompt="More.", mode="edit")
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        [*ENTRIES[:1], Rewound(id="r-1", before="t-1")],
+        [*ENTRIES[:1], LATER, Rewound(id="r-1", before="t-2")],
+        [*ENTRIES[:1], LATER, Rewound(id="r-1", before="t-1"), Rewound(id="r-2", before="r-1")],
+        [*ENTRIES[:1], Rewound(id="r-1", before="t-1"), LATER],
+        [*ENTRIES[:1], *ENTRIES[2:4], LATER, Rewound(id="r-1", before="t-1", call="c1")],
+        [*ENTRIES[:1], LATER, Rewound(id="r-1", before="t-1", call="never said")],
+    ],
+)
+async def test_a_session_is_listed_with_the_turns_that_it_has(
+    entries: list[journal.Entry], log: SessionLog
+) -> None:
+    log.append("s-1", entries)
+    (info,) = await log.list()
+    assert (info.title, info.turns) == ("Do", len(journal.replay(entries).turns))
+
+
 async def test_a_session_is_removed_for_good(log: SessionLog, tmp_path: Path) -> None:
     log.append("s-1", ENTRIES)
     assert await log.remove("s-1")

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from handrail.adapters.files import system_lock
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.core.conversation import as_json
-from handrail.core.conversation.journal import Entry, Renamed, TurnBegun
+from handrail.core.conversation.journal import Entry, Renamed, Rewound, TurnBegun, drop_rewound
 from handrail.core.conversation.label import label_of
 from handrail.core.results.redact import redact
 from handrail.ports.sessions import Release, SessionInfo
@@ -37,6 +37,7 @@ BEGUN = (
     as_json.line(TurnBegun(turn="", prompt="", mode="")).partition(",")[0].encode()
 )  # how such lines begin
 RENAMED = as_json.line(Renamed(title="")).partition(",")[0].encode()
+REWOUND = as_json.line(Rewound(id="", before="")).partition(",")[0].encode()
 
 
 class _Stamp(NamedTuple):
@@ -241,13 +242,16 @@ def _list(folder: Path, limit: int | None) -> tuple[SessionInfo, ...]:
     for modified, file in _journals(folder):
         if limit is not None and len(sessions) >= limit:
             break
-        entries = list(_entries(file, (BEGUN, RENAMED)))
+        entries = list(_entries(file, (BEGUN, RENAMED, REWOUND)))
+        if any(isinstance(entry, Rewound) and entry.call for entry in entries):
+            entries = list(_entries(file))  # the message with the call tells where the turn was cut
         prompts = [entry.prompt for entry in entries if isinstance(entry, TurnBegun)]
         titles = [entry.title for entry in entries if isinstance(entry, Renamed)]
         if prompts:
             time = datetime.fromtimestamp(modified, UTC).isoformat()
             title = titles[-1] if titles else label_of(prompts[0])
-            sessions.append(SessionInfo(id=file.stem, title=title, time=time, turns=len(prompts)))
+            turns = sum(isinstance(entry, TurnBegun) for entry in drop_rewound(entries))
+            sessions.append(SessionInfo(id=file.stem, title=title, time=time, turns=turns))
     return tuple(sessions)
 
 

@@ -52,9 +52,10 @@ async def _with_mentions(
     if "@" in params.prompt or params.prompt.lstrip().startswith("/"):
         await configuration.wait_for_settings(state)
     chosen = state.settings.text(settings.MODEL)
+    if not params.pasted:
+        await _refuse_commands(state, params.prompt)
     if params.pasted or chosen == review_page.PASTE:  # the prompt is a reply, with code in it
         return params, mentioned.ResolvedMentions()
-    await _refuse_commands(state, params.prompt)
     pointed = await mentioned.resolve_mentions(state, params.prompt, params.session)
     there = list(params.context or ())
     there += [each for each in pointed.context if each not in there]
