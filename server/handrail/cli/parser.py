@@ -19,7 +19,7 @@ EXIT_CODES = """\
 exit codes:
   0  every edit was made, or there were no edits
   1  an edit failed, was denied, or could not be saved; the output names it
-  2  the turn did not finish, or could not start
+  2  the turn did not finish although no edit failed, or could not start
 """
 CHECKPOINTS = (
     "A turn is a prompt and all that follows from it; a step is one answer of the model in it. handrail "
