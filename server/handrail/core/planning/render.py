@@ -103,9 +103,10 @@ def _replacement(text: Text, lines: tuple[int, int], new: Rows) -> TextEdit:
     """Replaces the rows from one line up to another one with *new*; the rows around them stay intact."""
     first, end = lines
     if first < end and new:
-        ends = _eols(text, lines, len(new))[:-1]
-        body = "".join(row + eol for row, eol in zip(new[:-1], ends, strict=True)) + new[-1]
-        return TextEdit(span=Span(start=text.starts[first], end=text.row_end(end - 1)), new=body)
+        ends, last = _eols(text, lines, len(new)), text.eols[end - 1]
+        ends[-1] = ends[-1] if last else ""  # the document's last row has none
+        body = "".join(row + eol for row, eol in zip(new, ends, strict=True))
+        return TextEdit(span=Span(start=text.starts[first], end=text.row_end(end - 1) + len(last)), new=body)
     if new:
         return _insertion(text, first, new)
     if first == end:  # rows to be removed that the document does not have
