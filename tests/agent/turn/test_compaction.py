@@ -240,7 +240,7 @@ async def test_a_prompt_that_only_the_server_finds_too_large_does_not_end_the_se
 
 
 async def test_what_a_server_says_of_its_window_counts(bench: Bench) -> None:
-    model = Model(lay_out_files(bench, 30), window=10_000, believed=128_000)
+    model = Model(lay_out_files(bench, 30), window=15_000, believed=128_000)
     report = await turn(bench, model)
     assert report.state is State.FINISHED
     assert sum(len(text_of(request)) > 4 * model.window for request in model.asked) == 1
