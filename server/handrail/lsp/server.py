@@ -119,8 +119,8 @@ HANDLERS: tuple[tuple[protocol.Request, Handler], ...] = (
     (protocol.WORKSPACE_TRUST, configuration.trust),
 )
 
-# Messages to the user after a command, because editors ignore its result.
-TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
+# What shows the user the result of a command, because editors ignore it.
+SHOW_RESULT: Mapping[protocol.Request, Callable[[State, Any], None]] = {
     protocol.FAILURE_APPLY: failure.tell,
     protocol.FAILURE_DIFF: virtual.show,
     protocol.CHECKPOINT_DIFF: virtual.show,
@@ -142,7 +142,9 @@ TOLD: Mapping[protocol.Request, Callable[[State, Any], None]] = {
 }
 
 # Commands that edit are answered soon: some editors block until then, and show the edit only afterwards.
-EDITING = frozenset({*TOLD, protocol.CHAT_SEND, protocol.CHAT_RETRY, protocol.CHAT_SAY, protocol.CHAT_CHOOSE})
+EDITING = frozenset(
+    {*SHOW_RESULT, protocol.CHAT_SEND, protocol.CHAT_RETRY, protocol.CHAT_SAY, protocol.CHAT_CHOOSE}
+)
 
 SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
 SHOWN_CHARS = 2_000  # of the message of an error
@@ -210,8 +212,8 @@ def _register(server: Server, request: protocol.Request, handler: Handler) -> No
     async def run(params: object, *, tell: bool) -> object:
         try:
             result = await handler(server.state, wire.read(request.params, params))
-            if tell and request in TOLD:
-                TOLD[request](server.state, result)
+            if tell and request in SHOW_RESULT:
+                SHOW_RESULT[request](server.state, result)
             return result
         except (InvalidParams, HandrailError) as error:
             if tell and isinstance(error, actions.Offered):

@@ -13,6 +13,7 @@ from enum import StrEnum
 from handrail.core.policy import checks, environment, rules
 from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
+from handrail.core.results import truncate
 from handrail.values import dataclass
 
 Listed = tuple[Rule, ...] | tuple[str, ...] | tuple[Check, ...]
@@ -149,7 +150,7 @@ APPROVALS = Setting(
 )
 OUTPUT_LIMIT = Setting(
     name="output.limit",
-    default=100_000,
+    default=truncate.LIMIT_CHARS,
     scope=Scope.WINDOW,
     bounds=(2_000, 1_000_000),
     does=(

@@ -23,7 +23,7 @@ from handrail.core.conversation.message import (
 )
 from handrail.core.patches import reply
 
-READ = """\
+READABLE = """\
 - *** Begin Patch ... *** End Patch (V4A)
 - <<<<<<< SEARCH ... ======= ... >>>>>>> REPLACE, with the file's name on the line above
 - a unified diff (--- a/file, +++ b/file, @@)
@@ -32,13 +32,13 @@ NO_BLOCKS = f"""\
 This text has no edit block, and no model is configured to answer it.
 
 The setting handrail.model is "paste": handrail applies a reply that you copied from a chat. It reads:
-{READ}
+{READABLE}
 
 To have a model answer instead, set handrail.model to it in the editor's settings. In a terminal, use
 `handrail run --model MODEL`, or set it permanently with `handrail config set model MODEL`."""
 NO_BLOCKS_TO_APPLY = f"""\
 The reply has no edit block. It can have:
-{READ}
+{READABLE}
 
 To have a model answer a text, use `handrail run --model MODEL`."""
 

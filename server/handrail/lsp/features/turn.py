@@ -26,7 +26,7 @@ from handrail.ports import ModelChoice
 LIMIT_IMAGES = 20
 LIMIT_EXCERPTS_CHARS = 100_000  # of all that one prompt points at, as of what `read_file` gives
 PASTE = "paste"  # the model that makes the edits of its prompt
-NOTATIONS = (
+READABLE = (
     "a V4A patch (*** Begin Patch), SEARCH/REPLACE blocks below the path of their file, a unified diff, or "
     "whole files, each in a code fence with its path on the line above"
 )
@@ -58,7 +58,7 @@ async def _begin(
     if not params.prompt.strip():
         raise InvalidParams("params.prompt must not be empty: say what to do, or paste a reply with edits.")
     if params.pasted and not reply.read(params.prompt).blocks:
-        raise Refused(f"The pasted text has no edits. Paste a reply with {NOTATIONS}.")
+        raise Refused(f"The pasted text has no edits. Paste a reply with {READABLE}.")
     excerpts = _redact_excerpts(state, (*await _excerpts(state, params.context or ()), *more))
     pictures = (
         *await _pictures(state, params.images or ()),
@@ -112,7 +112,7 @@ async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnRe
 async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.TurnApplied:
     """Make edits that another program wrote; cancelling the request stops the turn."""
     if not reply.read(params.edits).blocks:
-        raise InvalidParams(f"params.edits holds no edit. Write {NOTATIONS}.")
+        raise InvalidParams(f"params.edits holds no edit. Write {READABLE}.")
     turn = state.host.start(f"{params.title}\n\n{params.edits}", None, mode=Mode.EDIT)
     _apply_prompt(state, turn)
     _follow(state, turn)
