@@ -489,16 +489,24 @@ def test_stray_words_are_found(name: str, annotation: str | None, is_stray: bool
 
 
 def test_the_places_where_a_change_goes_are_there() -> None:
+    """Each path is full, and has the names that are given after it."""
     text = (ROOT / "server" / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    rows = text.partition("## Where a change goes")[2].partition("\n## ")[0].splitlines()
-    gone = list[str]()
-    for row in rows:
-        folder = ""
-        for name in re.findall(r"`([\w/-]+(?:\.\w+|/))`", row if row.startswith("|") else ""):
-            path = name if "/" in name else folder + name  # a bare name is beside the one before
-            gone += [] if any((base / path).exists() for base in (PACKAGE, ROOT)) else [name]
-            folder = path[: path.rfind("/") + 1]
-    assert not gone
+    section = text.partition("## Where a change goes")[2].partition("\n## ")[0]
+
+    def found(path: str) -> Path | None:
+        return next((base / path for base in (PACKAGE, ROOT) if (base / path).exists()), None)
+
+    paths = re.findall(r"`([\w/-]+(?:\.(?:py|ts|mjs|md|lua|el)|/))`", section)
+    assert len(paths) > 100
+    assert not [path for path in paths if found(path) is None]
+    named = re.findall(r"`([\w/-]+\.\w+)`:\s((?:`\w+`(?:,\s|\sand\s)?)+)", section)
+    assert len(named) > 30
+    assert not [
+        (path, name)
+        for path, names in named
+        for name in re.findall(r"\w+", names.replace(" and ", " "))
+        if (there := found(path)) is None or name not in there.read_text(encoding="utf-8")
+    ]
 
 
 def test_the_map_names_what_is_there() -> None:
