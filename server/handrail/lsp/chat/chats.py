@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from urllib.parse import unquote
 
 from handrail.agent.chat.backlog import Backlog
 from handrail.agent.chat.journals import WatchedSessions
@@ -92,10 +93,19 @@ class Chats:
         """Returns the page of a document, if it is a conversation."""
         return next((page for page in self._pages.values() if page.has_uri(uri)), None)
 
+    def second(self, uri: str) -> str:
+        """Returns why nothing is sent from a second document of a conversation; empty if *uri* is none."""
+        return next(filter(None, (page.second(uri) for page in self._pages.values())), "")
+
+    def _page_beside(self, uri: str) -> ChatPage | None:
+        """Returns the page of a document or of another one of its file, if that is a conversation."""
+        pages = self._pages.values()
+        return self.of_uri(uri) or next((page for page in pages if page.second(uri)), None)
+
     async def on_open(self, uri: str) -> None:
         """Called when a document was opened that may be an earlier conversation."""
         async with self._one_at_a_time:
-            known, name = self.of_uri(uri), uri.rpartition("/")[2]
+            known, name = self._page_beside(uri), unquote(uri).rpartition("/")[2]
             if known is None and naming.NAME.fullmatch(name):
                 known = await self._from_note(name)
             if known is not None:
@@ -135,7 +145,7 @@ class Chats:
 
     async def knows(self, uri: str) -> None:
         """Waits until it is known whether a document is a conversation, if it may be one."""
-        if naming.NAME.fullmatch(uri.rpartition("/")[2]):
+        if naming.NAME.fullmatch(unquote(uri).rpartition("/")[2]):
             await self.settle()
 
     async def settle(self) -> None:

@@ -13,6 +13,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from urllib.parse import unquote
 
 from handrail.core.documents import page as pages
 from handrail.core.documents import page_reading
@@ -153,19 +154,31 @@ class ServedPage(ABC):
 
     def has_uri(self, uri: str) -> bool:
         """Whether *uri* is this document."""
-        if self.uri is None or not uri.endswith(self.name):
+        if self.uri is None or not unquote(uri).endswith(self.name):
             return False
         document = self.opened.find(self.uri)
         return uri == self.uri if document is None else self.opened.find(uri) is document
 
+    def second(self, uri: str) -> str:
+        """Returns why nothing is done in a second document of its file; empty if *uri* is none."""
+        first = self.opened.find(self.uri) if self.uri is not None else None
+        if first is None or uri not in {each.uri for each in self.opened.siblings(first)}:
+            return ""
+        return (
+            f"This document is also open as {first.uri}, and goes on there. In {uri}, nothing is shown or "
+            "sent. Close one of the two."
+        )
+
     async def on_open(self, uri: str) -> None:
         """Called when a document was opened that may be an earlier version of it: brings it up to date."""
-        if await self.recognise(uri):
+        if why := self.second(uri):
+            self.say(why)
+        elif await self.recognise(uri):
             await self.update()
 
     async def recognise(self, uri: str) -> bool:
         """Recognises an opened document as this one; returns whether it is."""
-        there = await self.served.read(self.name) if uri.endswith(self.name) else None
+        there = await self.served.read(self.name) if unquote(uri).endswith(self.name) else None
         document = self.opened.find(there[0]) if there is not None else None
         if document is None:
             return False
@@ -291,7 +304,7 @@ class ServedPage(ABC):
         was_clean = self._texts.saved is not None and before.text == on_disk
         if edits:
             whole = PlannedHunk(number=None, tier=Tier.SAFE, edits=edits)
-            update = Update(uri=document.uri, base=document.text, hunks=(whole,))
+            update = Update(uri=document.uri, base=document.text, hunks=(whole,), is_alone=True)
             self._texts.note_sent(now)
             await self._record.write_next(self.name, before, now)
             await self.editor.apply([update], f"handrail: {self.name.removesuffix('.md')}")

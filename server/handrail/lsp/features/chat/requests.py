@@ -252,7 +252,9 @@ async def _page(state: State, uri: str | None, session: str | None) -> ChatPage:
     await state.chats.settle()
     found = state.chats.of_uri(uri) if uri is not None else None
     if uri is not None and found is None:
-        raise Refused(f"{state.show_path(uri)} is not the document of a conversation.")
+        raise Refused(
+            state.chats.second(uri) or f"{state.show_path(uri)} is not the document of a conversation."
+        )
     session = session or state.chats.latest
     if found is None and session is None:
         raise Refused("No conversation is open. Open one with handrail.chat.open, write in it, then send.")
