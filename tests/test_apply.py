@@ -222,3 +222,16 @@ def test_a_workspace_that_is_none(tmp_path: Path) -> None:
     ended = Desk(tmp_path / "nowhere", tmp_path / "state").apply(GOOD)
     assert ended.code == 2
     assert "cannot be used" in ended.err
+
+
+def test_lines_whose_keys_the_chat_was_not_shown_keep_them(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, hidden = "sk-testkey-1234567890", "[key removed by handrail]"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    desk.write(a=f"key = {key}\ntwo\n")
+    ended = desk.apply(block("a.txt", f"key = {hidden}\ntwo", f"key = {hidden}\n2"))
+    assert (ended.code, desk.files()["a.txt"]) == (0, f"key = {key}\n2\n")
+    ended = desk.apply(block("b.txt", "five", f"key = {hidden}"))
+    assert (ended.code, desk.files()["b.txt"]) == (1, "four\nfive\n")
+    assert "handrail shows in place of the value of a key" in ended.out + ended.err

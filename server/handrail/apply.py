@@ -34,6 +34,7 @@ from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.ledger.report import CallFailed, Event, Superseded, TurnReport
+from handrail.core.results.key_names import secrets
 from handrail.headless import terminal, values
 from handrail.headless.commands.stage import ALL_LANDED, COULD_NOT_RUN, SOMETHING_FAILED, workspace_folder
 from handrail.headless.commands.turn import exit_code
@@ -209,6 +210,7 @@ class _Applying:
             grants=GrantFile(state, lambda: (self.root,)),
             process=Processes(os.environ, lambda: (self.root,)),
             spills=SpillFolder(state / "handrail" / "outputs"),
+            secrets=lambda: secrets(os.environ),
         )
 
     def _checkpoints(self, state: Path) -> ShadowRepo:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import Excerpt, SystemMessage, UserMessage
-from handrail.core.results import redact
+from handrail.core.results import key_names, redact
 
 CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])
 KEYS = st.text(CHARACTERS, min_size=8, max_size=60).map(str.strip).filter(lambda key: len(key) >= 8)
@@ -113,19 +113,21 @@ def test_no_text_takes_long(text: str) -> None:
     ],
 )
 def test_names_of_keys(name: str) -> None:
-    assert redact.secrets({name: "0123456789abc"}) == ("0123456789abc",)
+    assert key_names.secrets({name: "0123456789abc"}) == ("0123456789abc",)
 
 
 @pytest.mark.parametrize(
     "name", ["PWD", "OLDPWD", "COMPASS", "PATH", "AUTHOR", "PATTERN", "COOKIECUTTER_CONFIG"]
 )
 def test_names_of_no_keys(name: str) -> None:
-    assert redact.secrets({name: "0123456789abc"}) == ()
+    assert key_names.secrets({name: "0123456789abc"}) == ()
 
 
 def test_the_password_in_a_url_is_a_key() -> None:
-    assert redact.secrets({"DATABASE_URL": "postgres://me:hunter2hunter2@db:5432/x"}) == ("hunter2hunter2",)
-    assert redact.secrets({"HOMEPAGE": "https://example.com:8080/a@b"}) == ()
+    assert key_names.secrets({"DATABASE_URL": "postgres://me:hunter2hunter2@db:5432/x"}) == (
+        "hunter2hunter2",
+    )
+    assert key_names.secrets({"HOMEPAGE": "https://example.com:8080/a@b"}) == ()
 
 
 def test_what_we_and_the_user_say_reaches_a_model_without_keys() -> None:

@@ -319,7 +319,7 @@ async def _find_result(call: ToolCall, ports: Ports) -> ToolResult:
         if isinstance(place, Failure):
             return unknown
         places[path] = place
-    planner = Planner(editor=ports.editor, places=places, mutation=_pattern(call))
+    planner = Planner(editor=ports.editor, places=places, mutation=_pattern(call), secrets=ports.secrets())
     lines = ["handrail ended while this call was running. The documents show what it did:"]
     for file in await planner.plan(replace(action, partial=True)):
         there = all(isinstance(part.planned, PlannedHunk) and not part.planned.edits for part in file.parts)

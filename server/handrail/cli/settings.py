@@ -17,7 +17,7 @@ from handrail import __version__
 from handrail.adapters.state.config_edit import OWN
 from handrail.adapters.state.config_file import ConfigError, read
 from handrail.core.policy.environment import LOGIN
-from handrail.core.results.redact import KEY_NAME
+from handrail.core.results.key_names import KEY_NAME
 from handrail.lsp import settings
 from handrail.lsp.settings import APPROVALS, BASE_URL, LIKE, MODEL, SETTINGS, Setting, Wrong
 from handrail.ports import provider_of

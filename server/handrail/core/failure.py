@@ -71,7 +71,8 @@ class Code(StrEnum):
     OMISSION = (
         "omission",
         "The new text leaves out lines: it has a remark such as `... existing code ...` that the document "
-        "does not have. Send the lines in full.",
+        "does not have. Send the lines in full. Or it has `[key removed by handrail]`, and it is not "
+        "certain which value of the document that stands for. Leave such lines unchanged.",
     )
     # The document.
     NO_SUCH_FILE = (

@@ -16,7 +16,7 @@ from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.files import uri_of
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.shell import End, Run, RunResult
-from handrail.core.results import redact
+from handrail.core.results import key_names
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux can find what has left its group")
 
@@ -245,7 +245,7 @@ async def test_what_cannot_be_started_is_a_failure(tmp_path: Path) -> None:
 def test_keys_are_told_by_their_names(name: str) -> None:
     found = environment.of_commands({name: "sk-0123456789", "PATH": "/bin"})
     assert name not in found
-    assert redact.secrets({name: "sk-0123456789"}) == ("sk-0123456789",)
+    assert key_names.secrets({name: "sk-0123456789"}) == ("sk-0123456789",)
 
 
 @pytest.mark.parametrize(
@@ -305,14 +305,14 @@ def test_what_no_table_knows_stays_outside(name: str) -> None:
 )
 def test_language_paths_and_toolchains_stay(name: str) -> None:
     assert environment.of_commands({name: "/value"})[name] == "/value"
-    assert redact.secrets({name: "/value-of-it"}) == ()
+    assert key_names.secrets({name: "/value-of-it"}) == ()
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "GOPROXY", "PIP_INDEX_URL"])
 def test_a_login_in_a_variable_stays_outside(name: str) -> None:
     held = {name: "https://me:hunter2-hunter2@example.com/simple"}
     assert name not in environment.of_commands(held)
-    assert redact.secrets(held) == ("hunter2-hunter2",)
+    assert key_names.secrets(held) == ("hunter2-hunter2",)
 
 
 async def test_no_command_sees_a_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

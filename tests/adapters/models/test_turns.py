@@ -41,7 +41,7 @@ from handrail.core.conversation.message import (
     UserMessage,
 )
 from handrail.core.ledger.report import Retried, State, ThoughtDelta, TurnReport
-from handrail.core.results import redact
+from handrail.core.results import key_names
 from handrail.ports import ModelChoice, Provider, ProviderError
 from handrail.testing import lay_out
 
@@ -319,8 +319,8 @@ def test_which_values_are_secrets() -> None:
         "SHORT_TOKEN": "abc",
         "PATH": "/usr/bin:/bin",
     }
-    assert redact.secrets(environment) == ("sk-0123456789", "ghp-0123456789")
-    assert redact.secrets(environment, "MY_OWN") == ("sk-0123456789", "mine-0123456789", "ghp-0123456789")
+    assert key_names.secrets(environment) == ("sk-0123456789", "ghp-0123456789")
+    assert key_names.secrets(environment, "MY_OWN") == ("sk-0123456789", "mine-0123456789", "ghp-0123456789")
 
 
 def test_a_key_comes_from_the_environment_or_the_keyring() -> None:

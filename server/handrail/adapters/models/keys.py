@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from handrail.core.results import redact
+from handrail.core.results import key_names, redact
 
 SERVICE = "handrail"  # what the keyring files our keys under
 
@@ -44,7 +44,7 @@ class Keys:
 
     def secrets(self, also: str = "") -> tuple[str, ...]:
         """The values of the environment's keys, of the variable *also*, and of what was found elsewhere."""
-        return (*redact.secrets(self._environment, also), *self._kept)
+        return (*key_names.secrets(self._environment, also), *self._kept)
 
 
 def _read_keyring(name: str) -> str | None:

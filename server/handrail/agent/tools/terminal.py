@@ -18,6 +18,7 @@ from handrail.core.policy.place import Place
 from handrail.core.policy.shell import End, Run, RunResult
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
+from handrail.core.results.redact import REDACTED
 from handrail.ports import Ports
 
 TITLE_CHARS = 80
@@ -32,6 +33,15 @@ STOPPED_ALONE = Failure(
 STAY = (
     "A background command ends when its first process ends: do not start others with `&`, or have the "
     "command wait for them."
+)
+PLACEHOLDER = Failure(
+    code=Code.BAD_ARGUMENTS,
+    message=f"The command line has {REDACTED}, which handrail shows in place of the value of a key. The "
+    "command would get this text instead of the value, so it was not run.",
+    steps=(
+        "Run a command that does not need the value, or that reads it from its file itself.",
+        "To edit lines near a key, use patch: it keeps the value. To find this text, use search.",
+    ),
 )
 HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well
 SIGNS: Mapping[Need, re.Pattern[str]] = {
@@ -51,11 +61,9 @@ SIGNS: Mapping[Need, re.Pattern[str]] = {
 
 def parse(arguments: call.Arguments) -> call.Command | Failure:
     """Read the arguments of a call."""
-    line = call.text(arguments, "command")
-    if isinstance(line, Failure) or not line.strip():
-        return call.bad("command", "a command line")
-    if "\0" in line:
-        return call.bad("command", "a command line without NUL characters")
+    line = _command_line(arguments)
+    if isinstance(line, Failure):
+        return line
     folder = call.optional_text(arguments, "folder")
     if isinstance(folder, Failure):
         return folder
@@ -106,6 +114,15 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         reason=why or "",
         is_background=is_background,
     )
+
+
+def _command_line(arguments: call.Arguments) -> str | Failure:
+    line = call.text(arguments, "command")
+    if isinstance(line, Failure) or not line.strip():
+        return call.bad("command", "a command line")
+    if "\0" in line:
+        return call.bad("command", "a command line without NUL characters")
+    return PLACEHOLDER if REDACTED in line else line
 
 
 def _with_effects(shown: CommandReport, ran: RunResult) -> CommandReport:

@@ -186,7 +186,8 @@ class Approvals:
         """Returns the files that a call would change now."""
         if not isinstance(ready.action, Edits):
             return ()
-        planner = Planner(self.ports.editor, ready.places, mutation, self.readings)
+        secrets = self.ports.secrets()
+        planner = Planner(self.ports.editor, ready.places, mutation, secrets, self.readings)
         return await planner.plan(ready.action)
 
     def _leave(self, ready: Ready, ask: Ask, shown: Sequence[PlannedFile]) -> Question:

@@ -5,6 +5,8 @@ Some rows are unambiguous ("... existing code ..."). Others may be placeholders 
 count as such only if the edit removes code that they could replace; otherwise they are comments. A row that
 the search text or the document already has is ordinary text. A placeholder may also be next to code in its
 row; it is one if code goes, and if it is all of a body or begins with dots.
+
+The placeholder that handrail shows in place of a key is one too: it would replace the key.
 """
 
 from __future__ import annotations
@@ -19,8 +21,10 @@ from handrail.core.documents.edit import Block, opcodes
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.matching import similar
+from handrail.core.results.redact import REDACTED
 from handrail.values import dataclass
 
+KEY_REMOVED = re.compile(re.escape(REDACTED.strip("[]")), re.IGNORECASE)
 LIMIT_CHARS = 300  # no placeholder is as long
 LIMIT_WORDS = 14
 LIMIT_UNKNOWN = 3  # words of a remark that has other signs of being a placeholder
@@ -232,6 +236,8 @@ def omission(text: Text, new: Sequence[str], old: Sequence[str]) -> Failure | No
         new: The new rows.
         old: The rows that they replace.
     """
+    if (wrong := placeholder_of_key(text, new)) is not None:
+        return wrong
     remarks = {row: remark for row in set(new) if (remark := _remark(row)) is not None}
     found = [(at, remarks[row]) for at, row in enumerate(new) if row in remarks]
     change = _Change(old, new)
@@ -248,6 +254,32 @@ def omission(text: Text, new: Sequence[str], old: Sequence[str]) -> Failure | No
         if remark.is_sure or change.takes_code(at, is_vague=remark.is_vague):
             return _failure(new[at].strip())
     return None
+
+
+def has_placeholder_of_key(content: str) -> bool:
+    """Whether *content* has what is shown in place of keys."""
+    return KEY_REMOVED.search(content) is not None
+
+
+def placeholder_of_key(text: Text, new: Sequence[str]) -> Failure | None:
+    """Returns the failure if a row of *new* has what is shown in place of keys, and the document has not."""
+    row = next((row for row in new if has_placeholder_of_key(row)), None)
+    return None if row is None or has_placeholder_of_key(text.content) else key_failure("The new text")
+
+
+def key_failure(what: str) -> Failure:
+    """Returns the failure for a text, called *what*, with a placeholder whose value is not certain."""
+    return Failure(
+        code=Code.OMISSION,
+        message=f"{what} has {REDACTED}, which handrail shows in place of the value of a key. It is not "
+        "certain which value is meant, so nothing was changed.",
+        steps=(
+            f"Edit only lines without {REDACTED}, or send a line with it exactly as you read it, so that it "
+            "keeps its value.",
+            "Where you need a key in a new place, have the program read it, for example from an environment "
+            "variable.",
+        ),
+    )
 
 
 def _failure(placeholder: str) -> Failure:

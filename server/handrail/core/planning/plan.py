@@ -23,7 +23,7 @@ from handrail.core.matching.result import Match
 from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
 from handrail.core.planning import adapted, already, everywhere, in_order, render, tabs
-from handrail.core.planning.omission import omission
+from handrail.core.planning.omission import omission, placeholder_of_key
 from handrail.values import dataclass, replace
 
 LIMIT_HUNKS = 1000  # of one document; each is searched for in all of it
@@ -155,6 +155,8 @@ def _plan_instead(text: Text, hunk: Hunk, matches: Sequence[Match]) -> PlannedHu
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     """Returns the edits of *hunk* at a place that a person chose: its exact old text there, or whole rows."""
+    if (wrong := placeholder_of_key(text, hunk.new.split("\n"))) is not None:
+        return wrong
     first = text.line_at(span.start)
     if render.is_string(text, hunk, span):
         return _plan(text, hunk, Tier.SAFE, render.at_string(text, span, hunk.new))

@@ -1,5 +1,5 @@
 """
-Remove the values of keys from text before anyone else reads it, and recognise keys of an environment by name.
+Remove the values of keys from text before anyone else reads it.
 
 A key is found as it is and in its usual encodings: escaped for a URL, JSON or a program's source, in base64
 of either alphabet (alone or within a longer text), and in hexadecimal; line ends within an encoding count
@@ -28,16 +28,9 @@ from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
-from handrail.core.policy.environment import LOGIN
 from handrail.values import dataclass
 
 REDACTED = "[key removed by handrail]"
-KEY_NAME = re.compile(
-    r"(?:^|_)(?:API|ACCESS|AUTH|SECRET)?_?"
-    r"(?:KEY|TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PASS|PAT|CREDENTIAL|CRED|DSN|WEBHOOK|JWT|COOKIE)S?(?:_|$)"
-    r"|PASSWORD$|SSHPASS$|_PWD$|^PGPASS",
-    re.IGNORECASE,
-)
 SHORTEST_CHARS = 8  # what is shorter would be found in any text
 ESCAPE = re.compile(
     r"\\+(?:u(?P<unicode>[0-9a-f]{4})|x(?P<hex>[0-9a-f]{2})|(?P<end>[nrt])|(?P<same>[\"'/]?))"
@@ -64,6 +57,11 @@ def redact(text: str, secrets: Sequence[str]) -> str:
     return _replace(text, _find_keys(text, _views(tuple(secrets))))
 
 
+def find_keys(text: str, secrets: Sequence[str]) -> list[Span]:
+    """Returns where `redact` would remove the *secrets* from *text*, in order."""
+    return _find_keys(text, _views(tuple(secrets)))
+
+
 def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     """
     Take keys out of text that is not all there yet.
@@ -78,21 +76,6 @@ def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     found, start = _find_keys(text, views), _begin_of_key(text, views)
     start = next((begin for begin, end in found if begin < start < end), start)
     return _replace(text[:start], [span for span in found if span[1] <= start]), text[start:]
-
-
-def secrets(environment: Mapping[str, str], also: str = "") -> tuple[str, ...]:
-    """The values of *environment* that are keys by name, or called *also*; and passwords in URLs."""
-    return _keys_among(tuple(environment.items()), also)
-
-
-@lru_cache(maxsize=4)
-def _keys_among(variables: tuple[tuple[str, str], ...], also: str) -> tuple[str, ...]:
-    result: dict[str, None] = {}
-    for name, value in variables:
-        if name == also or KEY_NAME.search(name):
-            result[value.strip()] = None
-        result |= dict.fromkeys(login["password"] for login in LOGIN.finditer(value))
-    return tuple(value for value in result if len(value) >= SHORTEST_CHARS)
 
 
 # ---- Views ------------------------------------------------------------------------------------------

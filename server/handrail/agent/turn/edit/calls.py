@@ -70,7 +70,8 @@ class EditCalls:
         notes = await self.seen.changes(place.identity for place in places)
         calls = []
         for ready, action in zip(batch, actions, strict=True):
-            planner = Planner(self.ports.editor, ready.places, mutation(ready.call), readings)
+            secrets = self.ports.secrets()
+            planner = Planner(self.ports.editor, ready.places, mutation(ready.call), secrets, readings)
             files = await planner.plan(action)
             for patch in action.patches:
                 if patch.operation in (Operation.WRITE, Operation.ADD) and action.wrong is None:

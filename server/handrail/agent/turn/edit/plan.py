@@ -89,12 +89,14 @@ class Planner:
 
     Attributes:
         mutation: The pattern of its mutations, without document and hunk.
+        secrets: The values of keys: the model reads, and sends back, a placeholder for each.
         readings: The documents that the model has read, as it knows them.
     """
 
     editor: Editor
     places: Mapping[str, Place]
     mutation: Mutation
+    secrets: Sequence[str]
     readings: Known = field(default_factory=dict)
 
     async def plan(self, edits: Edits) -> tuple[PlannedFile, ...]:
@@ -120,13 +122,13 @@ class Planner:
             return self._failed_file(place, document, patch.hunks)
         if place.is_link and (patch.operation is Operation.DELETE or patch.move_to is not None):
             return self._failed_file(place, _link(patch, place), patch.hunks)
-        carried = patch if text is None else await carry_over(patch, place, text, self.readings)
+        carried = patch if text is None else await carry_over(patch, place, text, self.readings, self.secrets)
         if isinstance(carried, Failure):
             return self._failed_file(place, carried, patch.hunks, text)
         patch = carried
         target = self.places[patch.move_to] if patch.move_to is not None else place
         taken = patch.move_to is not None and await self._is_taken(target)
-        planned = await asyncio.to_thread(plan_file, patch, text, taken=taken)
+        planned = await asyncio.to_thread(plan_file, patch, text, taken=taken, secrets=self.secrets)
         if isinstance(planned, Failure):
             hunks = patch.hunks if planned.code is not Code.TOO_LARGE else ()
             return self._failed_file(place, planned, hunks, text)

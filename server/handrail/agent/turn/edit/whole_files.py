@@ -8,12 +8,14 @@ kept where the new text is not about the same lines; otherwise nothing is writte
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from handrail.agent.turn.seen import Known, Reading, show_difference
 from handrail.core.documents import edit
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Operation
+from handrail.core.planning import hidden
 from handrail.core.planning.plan import keep_end
 from handrail.core.policy.place import Place
 from handrail.values import replace
@@ -22,7 +24,9 @@ KEPT = "Changes that others have made to the file in the meantime were kept."
 AGAIN = "Read the document again."
 
 
-async def carry_over(patch: FilePatch, place: Place, text: Text, readings: Known) -> FilePatch | Failure:
+async def carry_over(
+    patch: FilePatch, place: Place, text: Text, readings: Known, secrets: Sequence[str]
+) -> FilePatch | Failure:
     """
     Returns the patch of a file that holds *text*, with what others changed since the model read it.
 
@@ -38,11 +42,16 @@ async def carry_over(patch: FilePatch, place: Place, text: Text, readings: Known
         return patch
     if patch.operation is Operation.DELETE:
         return _failure(place, reading, now, "so it was not deleted", "Then delete it if you still want to.")
-    merged = await asyncio.to_thread(_merge, reading.read, to_lf(patch.content), now)
+    base = now if reading.read is None else reading.read
+    content = await asyncio.to_thread(hidden.restore_content, patch.content, base, secrets)
+    if isinstance(content, Failure):
+        return content
+    merged = await asyncio.to_thread(_merge, reading.read, to_lf(content), now)
     if merged is None:
         then = "Then write it again, with these changes."
         return _failure(place, reading, now, "so the new text was not written", then)
-    return replace(patch, content=merged, notes=(*patch.notes, KEPT)) if merged != patch.content else patch
+    notes = (*patch.notes, *([] if content == patch.content else [hidden.NOTE]))
+    return replace(patch, content=merged, notes=(*notes, KEPT) if merged != content else notes)
 
 
 def _merge(base: str | None, wanted: str, now: str) -> str | None:

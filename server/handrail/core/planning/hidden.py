@@ -1,0 +1,312 @@
+"""
+Put the values of keys back where a model's text has the placeholder that it was shown in their place.
+
+A model reads documents without the values of keys, and sends the placeholder back: in search texts, in
+context, and in lines that it keeps, moves or changes. Each placeholder stands for a value of the document:
+
+    document       shown            new              written
+    a = "key-1"    a = "[key …]"    b = "[key …]"    b = "key-2"      this line is in the document
+    b = "key-2"    b = "[key …]"    a = "[key …]"!   a = "key-1"!     the name before it tells
+
+A search text is looked for in the document as it is shown, so the values are those of its place. A line of
+the new text gets its values from the line that it keeps or replaces. If it is not certain which value is
+meant, the edit is refused: the placeholder itself is never written (`omission`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import pairwise
+
+from handrail.core.documents.edit import Block, opcodes
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Candidate, Code, Failure, Span
+from handrail.core.matching import match
+from handrail.core.patches.hunk import Hunk
+from handrail.core.planning.omission import key_failure
+from handrail.core.results.redact import REDACTED, find_keys
+from handrail.values import dataclass, replace
+
+NOTE = f"Each {REDACTED} in the edit was read as the value that the document has there."
+NAME = re.compile(r"\w+(?=\W*\Z)")
+Values = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """
+    A document as a model is shown it.
+
+    Attributes:
+        text: Its text with LF, without the values of keys.
+        values: The values, in order; a placeholder that the document has itself stands for itself.
+        offsets: Where each of them is in `text`.
+    """
+
+    text: Text
+    values: Values
+    offsets: tuple[int, ...]
+
+    @cached_property
+    def rows(self) -> list[tuple[str, Values]]:
+        """The rows, the last of which is empty if the text ends with a line end, with the values in each."""
+        values = iter(self.values)
+        return [(row, _take(values, row)) for row in self.text.content.split("\n")]
+
+    @cached_property
+    def known(self) -> Mapping[str, set[Values]]:
+        """The values of each row with a placeholder, without blanks around it."""
+        result: dict[str, set[Values]] = {}
+        for row, values in self.rows:
+            if values:
+                result.setdefault(row.strip(), set()).add(values)
+        return result
+
+    def values_in(self, span: Span) -> Values:
+        """Returns the values in *span* of `text`."""
+        pairs = zip(self.offsets, self.values, strict=True)
+        return tuple(value for at, value in pairs if span.start <= at < span.end)
+
+
+def show(content: str, secrets: Sequence[str]) -> Shown:
+    """Returns *content* as a model is shown it."""
+    flat = to_lf(content)
+    spans = find_keys(flat, secrets)
+    own = [each.span() for each in re.finditer(re.escape(REDACTED), flat)]
+    spans += [(a, b) for a, b in own if not any(start < b and a < end for start, end in spans)]
+    parts, values, offsets, at, size = list[str](), list[str](), list[int](), 0, 0
+    for start, end in sorted(spans):
+        offsets.append(size + start - at)
+        parts += [flat[at:start], REDACTED]
+        values.append(flat[start:end])
+        size, at = offsets[-1] + len(REDACTED), end
+    return Shown(Text("".join((*parts, flat[at:]))), tuple(values), tuple(offsets))
+
+
+def restore_content(content: str, document: str, secrets: Sequence[str]) -> str | Failure:
+    """Returns the whole text *content*, written for *document*, with the values that the document has."""
+    if REDACTED not in content or not (shown := _show_if_hidden(document, secrets)):
+        return content
+    rows = to_lf(content).split("\n")
+    restored = _restore_rows(shown.rows, rows, None, shown)
+    return restored if isinstance(restored, Failure) else "\n".join(restored)
+
+
+def restore_hunk(text: Text, hunk: Hunk, secrets: Sequence[str]) -> Hunk | Failure:
+    """Returns *hunk* with the values of the place in *text* that it describes; or why that is not certain."""
+    if not any(REDACTED in part for part in (hunk.old, hunk.new, *hunk.scope, *hunk.rivals)):
+        return hunk
+    if not (shown := _show_if_hidden(text.content, secrets)):
+        return hunk
+    found = _values_of(text, hunk, shown) if REDACTED in hunk.old else ()
+    if isinstance(found, Failure):
+        return found
+    old = list(_pair(hunk.old.split("\n"), found))
+    rows = hunk.new.split("\n")
+    new: list[str] | Failure = rows
+    if REDACTED in hunk.new:
+        new = _restore_rows(old, rows, hunk.blocks, shown)
+    if isinstance(new, Failure):
+        return new
+    by_row = _by_row(shown)
+    has_breaks = any("\n" in value for value in shown.values)
+    return replace(
+        hunk,
+        old="\n".join(_fill(row, values) for row, values in old),
+        new="\n".join(new),
+        scope=tuple(by_row(row) for row in hunk.scope),
+        rivals=tuple("\n".join(map(by_row, each.split("\n"))) for each in hunk.rivals),
+        notes=(*hunk.notes, NOTE),
+        signs="" if has_breaks else hunk.signs,
+        unsigned=None if has_breaks else hunk.unsigned,
+    )
+
+
+def _show_if_hidden(content: str, secrets: Sequence[str]) -> Shown | None:
+    """Returns *content* as it is shown; None if nothing is hidden in it."""
+    shown = show(content, secrets)
+    return shown if any(value != REDACTED for value in shown.values) else None
+
+
+def _values_of(text: Text, hunk: Hunk, shown: Shown) -> Values | Failure:
+    """Returns a value for each placeholder in the search text of *hunk*."""
+    count = hunk.old.count(REDACTED)
+    if len(set(shown.values)) == 1:
+        return shown.values[:1] * count
+    found = match.locate(shown.text, hunk)
+    if isinstance(found, Failure):
+        if found.code is Code.AMBIGUOUS_MATCH:
+            options = {shown.values_in(each.span) for each in found.near}
+            if len(options) == 1 and len(alike := options.pop()) == count:
+                return alike
+        return replace(found, near=tuple(_in_document(text, shown, each) for each in found.near))
+    options = {shown.values_in(each.span) for each in found}
+    if len(options) > 1:
+        lines = ", ".join(str(shown.text.line_at(each.span.start) + 1) for each in found[:10])
+        return Failure(
+            code=Code.AMBIGUOUS_MATCH,
+            message=f"{REDACTED} stands for different values in the places that the search text matches "
+            f"(lines {lines}).",
+            steps=("Change each place with an edit of its own.", "Or use a search text without it."),
+        )
+    values = options.pop()
+    return values if len(values) == count else key_failure("The search text")
+
+
+def _in_document(text: Text, shown: Shown, near: Candidate) -> Candidate:
+    """Returns a place of the shown text as one of the document."""
+    first = _line_in_document(shown, near.span.start)
+    last = min(_line_in_document(shown, near.span.end), max(len(text.rows) - 1, 0))
+    return replace(near, span=Span(start=text.starts[first], end=text.row_end(last)), line=first)
+
+
+def _line_in_document(shown: Shown, offset: int) -> int:
+    return shown.text.line_at(offset) + sum(
+        value.count("\n") for at, value in zip(shown.offsets, shown.values, strict=True) if at < offset
+    )
+
+
+def _by_row(shown: Shown) -> Callable[[str], str]:
+    """Returns a function that fills in the values of a row if the document has the row with no others."""
+
+    def fill(row: str) -> str:
+        options = shown.known.get(row.strip(), set())
+        return _fill(row, next(iter(options))) if len(options) == 1 else row
+
+    return fill
+
+
+# ---- Rows of the new text -------------------------------------------------------------------------
+
+
+def _restore_rows(
+    old: Sequence[tuple[str, Values]], new: Sequence[str], marked: Sequence[Block] | None, shown: Shown
+) -> list[str] | Failure:
+    """
+    Returns the rows *new* with values in place of their placeholders.
+
+    Args:
+        old: The rows that they replace, with their values.
+        marked: Where the rows differ, if signs tell that.
+        shown: The document.
+    """
+    blocks = opcodes([row for row, _ in old], new) if marked is None else marked
+    if marked is None and not _is_certain(old, new, blocks):
+        return key_failure("The new text")
+    result, i, k = list[str](), 0, 0
+    for a, b, c, d in (*blocks, (len(old), len(old), len(new), len(new))):
+        result += [_fill(*each) for each in old[i : i + c - k]]
+        filled = _fill_block(old[a:b], new[c:d], shown)
+        if isinstance(filled, Failure):
+            return filled
+        result += filled
+        i, k = b, d
+    return result
+
+
+def _is_certain(old: Sequence[tuple[str, Values]], new: Sequence[str], blocks: Sequence[Block]) -> bool:
+    """
+    Whether it is certain which of the rows that are shown alike, with different values, are still there.
+
+    Between two rows that occur once in either text, they must be as many in both.
+    """
+    count_old, count_new = Counter(row for row, _ in old), Counter(new)
+    pins, i, k = [(-1, -1)], 0, 0
+    for a, b, c, d in (*blocks, (len(old), len(old), len(new), len(new))):
+        same = range(min(a - i, c - k))
+        pins += [
+            (i + at, k + at) for at in same if count_old[old[i + at][0]] == 1 == count_new[old[i + at][0]]
+        ]
+        i, k = b, d
+    for (i, k), (j, m) in pairwise([*pins, (len(old), len(new))]):
+        values = dict[str, list[Values]]()
+        for row, each in old[i + 1 : j]:
+            values.setdefault(row, []).append(each)
+        there = Counter(new[k + 1 : m])
+        if any(len(set(each)) > 1 and len(each) != there[row] for row, each in values.items()):
+            return False
+    return True
+
+
+def _fill_block(old: Sequence[tuple[str, Values]], new: Sequence[str], shown: Shown) -> list[str] | Failure:
+    """Returns the rows *new*, which replace *old*, with values in place of their placeholders."""
+    left = [(row.strip(), values) for row, values in old if values]
+    result = list[str | None]()
+    for row in new:
+        values = _values_of_row(row, new, left, shown) if REDACTED in row else ()
+        result.append(None if values is None else _fill(row, values))
+    open_rows = [row for row, filled in zip(new, result, strict=True) if filled is None]
+    if not open_rows:
+        return [row for row in result if row is not None]
+    filled = _fill_by_name(open_rows, left)
+    if filled is None:
+        return key_failure("The new text")
+    made = iter(filled)
+    return [next(made) if row is None else row for row in result]
+
+
+def _values_of_row(
+    row: str, new: Sequence[str], left: list[tuple[str, Values]], shown: Shown
+) -> Values | None:
+    """Returns the values of a row that the block or the document has; None if these are not certain."""
+    bare = row.strip()
+    same = [each for each in left if each[0] == bare]
+    if same:
+        is_one = len({values for _, values in same}) == 1
+        if not is_one and len(same) != sum(each.strip() == bare for each in new):
+            return None
+        left.remove(same[0])
+        return same[0][1]
+    options = shown.known.get(bare, set())
+    return next(iter(options)) if len(options) == 1 else None
+
+
+def _fill_by_name(rows: Sequence[str], left: Sequence[tuple[str, Values]]) -> list[str] | None:
+    """
+    Returns *rows* with the values of the rows *left* that they replace; None if these are not certain.
+
+    A value goes with the name before it; if one value remains, it needs none.
+    """
+    marks = [mark for row, values in left for mark in zip(_names(row), values, strict=True)]
+    asked = [name for row in rows for name in _names(row)]
+    chosen = list[str | None]()
+    for name in asked:
+        options = {value for other, value in marks if other == name}
+        mark = (name, options.pop()) if len(options) == 1 else None
+        chosen.append(mark[1] if mark else None)
+        if mark:
+            marks.remove(mark)
+    rest = {value for _, value in marks}
+    missing = chosen.count(None)
+    if missing and (len(rest) != 1 or missing > len(marks)):
+        return None
+    values = iter([next(iter(rest)) if value is None else value for value in chosen])
+    return [_fill(row, _take(values, row)) for row in rows]
+
+
+def _names(row: str) -> Iterator[str]:
+    """Yields the name before each placeholder in *row*; empty if there is none."""
+    before = ""
+    for part in row.split(REDACTED)[:-1]:
+        before += part
+        found = NAME.search(before)
+        yield found[0] if found else ""
+        before = "placeholder"
+
+
+def _take(values: Iterator[str], row: str) -> Values:
+    return tuple(next(values) for _ in range(row.count(REDACTED)))
+
+
+def _pair(rows: Sequence[str], values: Values) -> Iterator[tuple[str, Values]]:
+    each = iter(values)
+    for row in rows:
+        yield row, _take(each, row)
+
+
+def _fill(row: str, values: Values) -> str:
+    parts = row.split(REDACTED)
+    return "".join(part + value for part, value in zip(parts, (*values, ""), strict=True))
