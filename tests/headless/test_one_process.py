@@ -17,6 +17,7 @@ from handrail.testing import answer, call, lay_out, script
 # The server does something else when it is asked to wait for the end of a turn; nobody is patient.
 DRIVER = """
 import asyncio, logging, os, signal, subprocess, sys, threading, time, warnings
+from handrail.agent import host
 from handrail.agent.host import Host
 from handrail.cli import main
 from handrail.headless import client, connection
@@ -50,7 +51,12 @@ async def instead(self, wanted):
         sys.exit(3)
     return report
 
+async def fail(*_):
+    raise ZeroDivisionError("a fault of the server")
+
 Host.wait = instead
+if kind == "fails":
+    host.run_turn = fail
 sys.exit(main(["run", "-", "--json", *sys.argv[2:]]))
 """
 EDIT = "a.txt\n<<<<<<< SEARCH\none\n=======\ntwo\n>>>>>>> REPLACE\n"
@@ -97,6 +103,14 @@ def test_a_server_that_ends_says_why(tmp_path: Path) -> None:
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "The server ended (" in ended.stderr
     assert "Its last output:\nERROR x: I have had enough\n" in ended.stderr
+
+
+def test_a_fault_of_the_server_is_shown_from_its_log(tmp_path: Path) -> None:
+    ended = run(tmp_path, "fails")
+    assert ended.returncode == 2
+    assert "The details are in handrail's log" in json.loads(ended.stdout)["reason"]
+    assert "handrail's log ends with:\nERROR " in ended.stderr
+    assert "ZeroDivisionError: a fault of the server" in ended.stderr
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda stop: stop.name)

@@ -23,6 +23,8 @@ PROTOCOL_VERSION = 1
 INITIALIZE_TIMEOUT_S = 30.0  # in which the server does nothing; see `Connection.request`
 SHUTDOWN_TIMEOUT_S = 5.0
 
+ERROR_LEVELS = ("ERROR ", "CRITICAL ")  # how a server's log begins an entry
+FRAME = '  File "'  # how a traceback begins a line
 FULL_SYNC = 1  # LSP's TextDocumentSyncKind
 
 # No one looks at a document here while it is edited. On the disk the server compares and writes at once, so
@@ -112,6 +114,15 @@ class Client:
     def is_gone(self) -> bool:
         """Whether the server has ended, so no request can succeed."""
         return self._connection.is_gone
+
+    @property
+    def logged_error(self) -> str:
+        """The last error that the server logged, for people; empty if it logged none."""
+        rows = self._connection.said.splitlines()
+        starts = [number for number, row in enumerate(rows) if row.startswith(ERROR_LEVELS)]
+        if not starts and any(row.startswith(FRAME) for row in rows):  # only the end is kept of a long log
+            starts = [0]
+        return "\n".join(("handrail's log ends with:", *rows[starts[-1] :])) if starts else ""
 
     async def end(self) -> ServerGoneError:
         """Wait until the server is gone, and say why."""

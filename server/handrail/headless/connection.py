@@ -53,6 +53,11 @@ class Connection:
         self._receiving.add_done_callback(lambda _: self._fail("The connection to the server was closed"))
         self.on("$/cancelRequest", self._cancel)
 
+    @property
+    def said(self) -> str:
+        """The end of what the server has logged."""
+        return self._server.said
+
     @classmethod
     async def start(cls, server: Start) -> "Connection":
         """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-SEE_LOG = "The details are in handrail's log (in an editor: the log of the editor's language servers)."
+SEE_LOG = (
+    "The details are in handrail's log (in an editor: the log of the editor's language servers; "
+    "in a terminal: shown below)."
+)
 INTERNAL_ERROR = f"Internal error in handrail. {SEE_LOG}"
 
 

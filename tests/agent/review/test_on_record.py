@@ -271,3 +271,44 @@ async def test_repositories_of_all_sorts(repository: Bench, wrong: str) -> None:
     if wrong == "no commit":
         git(root, "add", "a")
         assert await told(repository) == []
+
+
+BELOW = ["a file", "a link", "a submodule", "a submodule in a folder"]
+
+
+@pytest.mark.parametrize("was", BELOW)
+async def test_a_folder_where_the_last_commit_has_something_else_loses_no_change(
+    repository: Bench, was: str
+) -> None:
+    root, path = repository.root, "folder/odd" if was.endswith("in a folder") else "odd"
+    (root / path).parent.mkdir(exist_ok=True)
+    if was == "a file":
+        (root / path).write_text("a file\n")
+        git(root, "add", path)
+    elif was == "a link":
+        (root / path).symlink_to("b")
+        git(root, "add", path)
+    else:
+        head = git(root, "rev-parse", "HEAD").strip()
+        git(root, "update-index", "--add", "--cacheinfo", f"160000,{head},{path}")
+    git(root, "commit", "--quiet", "-m", "second")
+    (root / path).unlink(missing_ok=True)
+    lay_out(root, {f"{path}/below/c": b"old\n"})
+    await edited(repository)
+    edit = f"*** Begin Patch\n*** Update File: {path}/below/c\n@@\n-old\n+new\n*** End Patch\n"
+    await edited(repository, edit)
+    new = (f"{path}/below/c", "changed", "old\n", "new\n")
+    assert await told(repository) == [*BOTH, new]
+    commit(repository)
+    assert (await told(repository))[-1] == new
+
+
+async def test_a_command_that_replaces_a_file_by_a_folder_has_its_result_and_its_changes_are_pending(
+    repository: Bench,
+) -> None:
+    repository.terms = Terms(rules=(Rule(tool="terminal", match="*", decision=Decision.ALLOW),))
+    line = "rm a; mkdir a; echo q > a/q; rm b; ln -s a b"
+    repository.says(answer("", call("terminal", command=line)), answer("Done."))
+    report = await repository.turn()
+    assert report.state.value == "finished", report.reason
+    assert {path for path, *_ in await told(repository)} >= {"a", "a/q"}

@@ -28,6 +28,9 @@ LIMITS_BYTES: Mapping[str, int] = {  # far more than real ones have
 }
 IN_WORK_TREES = frozenset({".gitattributes", ".gitignore"})
 OF_PATTERNS_BYTES = 100_000_000  # git itself reads no more of one
+# dulwich's errors have no base class. For damaged files it raises whatever its parsers meet, such as
+# BufferError, or StopIteration, which could not even leave a thread.
+UNREADABLE = Exception
 POINTS = re.compile(r"(?:gitdir|ref): *(.+?)\s*", re.DOTALL)
 
 

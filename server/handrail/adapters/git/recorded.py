@@ -9,27 +9,20 @@ from __future__ import annotations
 
 import logging
 import os
-import struct
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from dulwich.errors import ChecksumMismatch, FileFormatException, NotGitRepository
-from dulwich.index import ConflictedIndexEntry, Index, UnsupportedIndexFormat
+from dulwich.index import ConflictedIndexEntry, Index
 from dulwich.object_store import tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.repo import Repo
 
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.git import layout
+from handrail.adapters.git.layout import UNREADABLE
 from handrail.adapters.git.uncommitted import find_uncommitted
 
 LIMIT_BYTES = 200_000_000  # of an index; a larger one would hold others up
-UNREADABLE = (  # what dulwich says of files that are damaged, or not as it knows them
-    *(OSError, ValueError, KeyError, AssertionError, NotImplementedError),
-    *(struct.error, zlib.error, ChecksumMismatch, FileFormatException, NotGitRepository),
-    UnsupportedIndexFormat,
-)
 UNREAD = (
     "handrail cannot read git's files in {top}: {why}. Staging or committing there does not mark "
     "changes as kept, so keep them yourself."

@@ -19,17 +19,21 @@ def is_tracked(root: Path, name: str) -> bool:
     """
     Whether git tracks anything in the folder *name* of *root*.
 
-    An index that cannot be read is one that may track it.
+    A repository that cannot be read is one that may track it.
     """
-    if layout.obstacle(root):
-        return True
     try:
-        with Repo.discover(os.fspath(root)) as repository:
-            index, top = Path(repository.index_path()), Path(repository.path)
-            if repository.bare or not index.exists():
-                return False
+        return bool(layout.obstacle(root)) or _is_in_index(root, name)
     except NotGitRepository:
         return False
+    except layout.UNREADABLE:
+        return True
+
+
+def _is_in_index(root: Path, name: str) -> bool:
+    with Repo.discover(os.fspath(root)) as repository:
+        index, top = Path(repository.index_path()), Path(repository.path)
+        if repository.bare or not index.exists():
+            return False
     prefix = (
         os.fsencode(Path(os.path.relpath(os.path.realpath(root / name), os.path.realpath(top))).as_posix())
         + b"/"
@@ -39,7 +43,4 @@ def is_tracked(root: Path, name: str) -> bool:
         return True
     if int.from_bytes(raw[4:8], "big") < PREFIX_COMPRESSED:
         return prefix in raw  # whole paths stand in it; one that only ends so is a false alarm and harmless
-    try:
-        return any(path.startswith(prefix) for path in Index(os.fspath(index)))
-    except (ValueError, KeyError, AssertionError):
-        return True
+    return any(path.startswith(prefix) for path in Index(os.fspath(index)))

@@ -307,6 +307,8 @@ class Conversation:
         report = values.turn_report(json)
         self.current.used = report.used_by_session
         self.show.report(report, in_chat=True)
+        if report.state == "failed" and client.logged_error:
+            self.show.note(client.logged_error)
         if turn.was_steered and report.state != "finished":
             self.show.line("  The model may not have read your last message. Send it again.", DIM)
 

@@ -61,6 +61,8 @@ async def _run(options: RunOptions, stage: Stage) -> int:
         json = await _take_turn(client, asked, stage)
         report = values.turn_report(json)
     stage.show.report(report)
+    if report.state == "failed" and client.logged_error:
+        stage.show.note(client.logged_error)
     stage.show.session(report.session, options.again)
     if options.as_json:
         stage.show.json(json)
