@@ -94,7 +94,7 @@ class Chats:
         return next((page for page in self._pages.values() if page.has_uri(uri)), None)
 
     def second(self, uri: str) -> str:
-        """Returns why nothing is sent from a second document of a conversation; empty if *uri* is none."""
+        """Returns why nothing is sent from a second document of a conversation; otherwise empty."""
         return next(filter(None, (page.second(uri) for page in self._pages.values())), "")
 
     def _page_beside(self, uri: str) -> ChatPage | None:

@@ -160,7 +160,7 @@ class ServedPage(ABC):
         return uri == self.uri if document is None else self.opened.find(uri) is document
 
     def second(self, uri: str) -> str:
-        """Returns why nothing is done in a second document of its file; empty if *uri* is none."""
+        """Returns why nothing is done in a second document of its file; otherwise empty."""
         first = self.opened.find(self.uri) if self.uri is not None else None
         if first is None or uri not in {each.uri for each in self.opened.siblings(first)}:
             return ""
