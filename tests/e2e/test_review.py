@@ -558,5 +558,9 @@ async def test_changes_go_with_an_untitled_document_that_is_saved(
         editor.desk.close(untitled)
         new = editor.desk.open(path)
     assert [each["uri"] for each in await listed(editor)] == [new]
+    (checkpoint,) = await editor.request("checkpoint.list")
+    told = await editor.request("checkpoint.restore", checkpoint=checkpoint["id"])
+    assert [each["uri"] for each in told["conflicts"]] == [untitled]
+    assert "If you saved it under a name, undo the change in that file" in told["conflicts"][0]["reason"]
     await editor.request("review.undo", uri=new)
     assert editor.desk[new] == FIVE

@@ -236,7 +236,8 @@ async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
         return
     failure = await ports.editor.put(each.uri, None, raw, each.before.mode)
     if failure is not None:
-        tally.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
+        reason = failure.message if each.uri.startswith("file:") else reasons.NO_FILE
+        tally.conflicts.append(Conflict(uri=each.uri, reason=reason))
     else:
         tally.restored.append(each.uri)
 

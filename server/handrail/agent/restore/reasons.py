@@ -25,6 +25,10 @@ NOT_IN_PART = (
     "Only a text file that existed before and after the change, and can still be read at the same path, "
     "can be restored in part."
 )
+NO_FILE = (
+    "This document had no file, and it is no longer open. If you saved it under a name, undo the change in "
+    "that file: in the review, as long as the change is pending there, or else by hand."
+)
 LINK_CHANGED = (
     "A link can only be restored as a whole, and this one has been changed or removed since. It was left "
     "as it is."
