@@ -225,3 +225,67 @@ def test_no_text_with_much_left_out_takes_long() -> None:
     for text in ("…", "…x", "…a1key-79", "...", "…" + "y" * 50, "a1key-79…"):
         read = redact.redact(text * 20_000, keys)
         assert "a1key-79…" not in read
+
+
+# ---- Passwords that are words as any text has them ---------------------------------------------------
+
+WORDY = {
+    "postgres": {"DATABASE_URL": "postgres://postgres:postgres@localhost/db"},
+    "changeme": {"ADMIN_PASSWORD": "changeme"},
+    "inventory": {"DB_URL": "mysql://inventory:inventory@db:3306/shop", "DB_PASSWORD": "inventory"},
+    "shop-admin": {"DB_USER": "shop-admin", "DB_PASSWORD": "shop-admin"},
+}
+
+
+@pytest.mark.parametrize("word", WORDY)
+def test_a_common_password_is_removed_only_where_it_is_one(word: str) -> None:
+    keys = key_names.secrets(WORDY[word])
+    for text in (
+        f"use 17 of {word}",
+        f"image: {word}:16",
+        f"/home/{word}/a.py",
+        f"{word}@host",
+        f"user={word}",
+    ):
+        assert redact.redact(text, keys) == text
+    for before, after in (
+        ("x://me:", "@host"),
+        ("POSTGRES_PASSWORD=", ""),
+        ("  password: ", "\n"),
+        ('"password": "', '"'),
+        ("export ADMIN_PASSWORD='", "'"),
+        ("password = '", "'"),
+    ):
+        text = f"{before}{word}{after} {word}"
+        assert redact.redact(text, keys) == f"{before}{redact.REDACTED}{after} {word}"
+        for at in range(len(text)):
+            now, held = redact.settle_tail(text[:at], keys)
+            later, rest = redact.settle_tail(held + text[at:], keys)
+            assert now + later + redact.redact(rest, keys) == redact.redact(text, keys)
+    encoded = base64.b64encode(f"me:{word}".encode()).decode()
+    assert redact.REDACTED in redact.redact(f"Basic {encoded}", keys)
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"DB_URL": "mysql://shop:inventory@db/shop"},  # a word, but neither a usual default nor a name
+        {"DB_URL": "https://x9f3k2m8q1:x9f3k2m8q1@db/shop"},  # a token as name and password
+        {"DB_USER": "aVerySecretName99x", "DB_PASSWORD": "aVerySecretName99x"},
+        {"MY_API_KEY": "postgres-1234"},
+        {"SESSION_COOKIE": "dGhpc2lzYXNlY3JldA=postgres"},
+    ],
+)
+def test_other_passwords_are_removed_everywhere(environment: dict[str, str]) -> None:
+    value = next(
+        each.partition("://")[2].partition("@")[0].partition(":")[2] or each
+        for name, each in environment.items()
+        if name != "DB_USER"
+    )
+    keys = key_names.secrets(environment)
+    assert redact.redact(f"a {value} b", keys) == f"a {redact.REDACTED} b"
+
+
+def test_the_key_that_the_user_has_named_is_removed_everywhere() -> None:
+    keys = key_names.secrets({"MINE": "changeme"}, "MINE")
+    assert redact.redact("a changeme b", keys) == f"a {redact.REDACTED} b"

@@ -31,6 +31,7 @@ from handrail.core.policy.commands.script import Environment, Script
 from handrail.core.policy.containment import Available
 from handrail.core.policy.shell import Appeared, End, ParsedCommand, Run, RunResult, SetAside
 from handrail.core.results import screen
+from handrail.core.results.redact import MARK_OF_PLACE, value_of
 from handrail.ports import Repository
 from handrail.values import dataclass, replace
 
@@ -239,8 +240,13 @@ class Processes:
 
     def _drop_secrets(self, secrets: Sequence[str]) -> dict[str, str]:
         """The environment without variables that hold one of *secrets*, whatever they are called."""
-        held = self._environment.items()
-        return {name: value for name, value in held if not any(secret in value for secret in secrets)}
+        held, values = self._environment.items(), {value_of(secret) for secret in secrets}
+        placed = [secret.replace(MARK_OF_PLACE, "") for secret in secrets]
+        return {
+            name: value
+            for name, value in held
+            if value not in values and not any(each in value for each in placed)
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping
 
 from handrail.core.policy import wildcard
 
-LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/\s:@]*:(?P<password>[^/\s]+)@")  # in a URL
+LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^/\s:@]*):(?P<password>[^/\s]+)@")  # in a URL
 
 # Names are compared in capital letters; `*` is any text.
 INHERITED: Mapping[str, str] = {

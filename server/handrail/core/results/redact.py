@@ -15,6 +15,8 @@ Encodings of an encoding are not searched for, except for escapes.
 Of a key with several lines, each word is a key too, unless it could be in any text: a listing with line
 numbers has something between its lines. Where a text says that something was left out (`…`, `...`), a part of
 a key next to it counts as a key too: many texts are shortened before they come here.
+
+A key may be given with the text around it (`in_place`): then it is one only there, and when it is encoded.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
-from handrail.values import dataclass
+from handrail.values import dataclass, field
 
 REDACTED = "[key removed by handrail]"
 SHORTEST_CHARS = 8  # what is shorter would be found in any text
@@ -48,8 +50,19 @@ AROUND_WORD = "\"'`,;()[]{}<>"
 LEFT_OUT = re.compile(r"…|\.\.\.")
 BESIDE = re.compile(r"[\"'’)\s]{0,3}(?:…|\.\.\.)|\s?\(…")  # after what was cut off
 BESIDE_CHARS = 6
+MARK_OF_PLACE = "\0"  # around a key that is one only in its place; no environment has it
 Span = tuple[int, int]
 HELD = 16  # times the longest key: what may be held back of a text that is not all there yet
+
+
+def in_place(before: str, key: str, after: str = "") -> str:
+    """Returns the secret for a *key* that is one only between *before* and *after*."""
+    return f"{before}{MARK_OF_PLACE}{key}{MARK_OF_PLACE}{after}"
+
+
+def value_of(secret: str) -> str:
+    """Returns the value of *secret*, wherever it is one."""
+    return secret.split(MARK_OF_PLACE)[1] if MARK_OF_PLACE in secret else secret
 
 
 def redact(text: str, secrets: Sequence[str]) -> str:
@@ -74,7 +87,8 @@ def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     if not views:
         return text, ""
     found, start = _find_keys(text, views), _begin_of_key(text, views)
-    start = next((begin for begin, end in found if begin < start < end), start)
+    whole = _find_keys(text, views, with_places=True) if any(view.around for view in views) else found
+    start = next((begin for begin, end in whole if begin < start < end), start)
     return _replace(text[:start], [span for span in found if span[1] <= start]), text[start:]
 
 
@@ -100,12 +114,14 @@ class View:
         left_out: What of the text counts for nothing.
         letters: Which characters are read as others.
         of_text: Whether it reads the text as it is, and not what its escapes mean.
+        around: How many characters before and after it belong to a key's place, for keys that have one.
     """
 
     keys: tuple[str, ...]
     left_out: re.Pattern[str] | None = None
     letters: Mapping[int, int | None] | None = None
     of_text: bool = False
+    around: Mapping[str, Span] = field(default_factory=dict)
 
     def show(self, text: str, joined: str) -> str:
         """Returns *text*, which is *joined* without blanks, as this view reads it."""
@@ -134,12 +150,17 @@ def _join(text: str) -> str:
 @lru_cache(maxsize=16)
 def _views(secrets: tuple[str, ...]) -> tuple[View, ...]:
     """The views of a text in which *secrets* are looked for; none if there are none."""
-    known = {part for secret in secrets if secret for part in (secret, *_parts(secret))}
-    if not known:
+    whole = [secret for secret in secrets if secret and MARK_OF_PLACE not in secret]
+    known = {part for secret in whole for part in (secret, *_parts(secret))}
+    parted = [secret.split(MARK_OF_PLACE) for secret in secrets if MARK_OF_PLACE in secret]
+    around = {"".join(parts): (len(parts[0]), len(parts[-1])) for parts in parted}
+    if not known and not around:
         return ()
-    raw = [each.encode("utf-8", "surrogateescape") for each in known if len(each) >= SHORTEST_CHARS]
+    values = known | {key for _, key, _ in parted}
+    raw = [each.encode("utf-8", "surrogateescape") for each in values if len(each) >= SHORTEST_CHARS]
+    forms = (form for secret in known for form in _forms(secret))
     return (
-        View(_longest_first(form for secret in known for form in _forms(secret)), of_text=True),
+        View(_longest_first((*forms, *around)), of_text=True, around=around),
         View(_longest_first(meant for secret in known for meant in _meanings(secret))),
         View(_longest_first(core for each in raw for core in _base64_cores(each)), BLANK, URL_ALPHABET),
         View(_longest_first(each.hex() for each in raw), BETWEEN_DIGITS, DIGITS),
@@ -230,18 +251,19 @@ def _unescape_one(escape: re.Match[str]) -> str:
 # ---- Finding ----------------------------------------------------------------------------------------
 
 
-def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
-    """Returns the spans of keys, in order; overlapping ones are joined."""
+def _find_keys(text: str, views: Sequence[View], *, with_places: bool = False) -> list[Span]:
+    """Returns the spans of keys, or *with_places* around them, in order; overlapping ones are joined."""
     spans: list[Span] = []
     meant = _without_escapes(text) if views else ""
     unspaced = _join(meant)
     for view in views:
         shown = view.show(text if view.of_text else meant, unspaced)
         present = [key for key in view.keys if key in shown]
-        found = list(_find_cut_keys(shown, view.keys))
+        found = list(_find_cut_keys(shown, [key for key in view.keys if key not in view.around]))
         if present:
             pattern = re.compile("|".join(map(re.escape, present)))
-            found += [each.span() for each in pattern.finditer(shown)]
+            around = {} if with_places else view.around
+            found += [_trim(each, around) for each in pattern.finditer(shown)]
         if found:
             reading = view.read(_plain_reading(text) if view.of_text else _unescape(text))
             spans += [(reading.starts[start], reading.ends[end - 1]) for start, end in found]
@@ -252,6 +274,12 @@ def _find_keys(text: str, views: Sequence[View]) -> list[Span]:
         else:
             joined.append((start, end))
     return joined
+
+
+def _trim(found: re.Match[str], around: Mapping[str, Span]) -> Span:
+    """Returns the span of a key without the place that it was found in."""
+    before, after = around.get(found[0], (0, 0))
+    return found.start() + before, found.end() - after
 
 
 def _find_cut_keys(text: str, keys: Sequence[str]) -> Iterator[Span]:
