@@ -132,6 +132,44 @@ async def test_a_file_that_became_a_folder_is_left_alone(bench: Bench) -> None:
 
 EDIT = call("patch", path="a", old_string="one", new_string="two")
 CREATION = call("write_file", path="a", content="two\n")
+
+
+@pytest.mark.parametrize("mode", [0o444, 0o400, 0o000])
+async def test_a_file_that_the_turn_made_read_only_is_restored(bench: Bench, mode: int) -> None:
+    lay_out(bench.root, {"a": b"one\n", "typed": b"1\n2\n3\n4\n", "binary": BINARY})
+    before = modes(bench.root)
+
+    def act() -> None:
+        lay_out(bench.root, {"a": b"ONE\n", "typed": b"1\nTWO\n3\n4\n", "binary": OTHER, "new": b"new\n"})
+        for name in ("a", "typed", "binary", "new"):
+            (bench.root / name).chmod(mode)
+
+    await command(bench, act)
+    (bench.root / "typed").write_bytes(b"1\nTWO\n3\n4\n5\n")  # as root may
+    report = await bench.restore("t-9")
+    assert reasons(report) == []
+    assert snapshot(bench.root) == {"a": b"one\n", "typed": b"1\n2\n3\n4\n5\n", "binary": BINARY}
+    assert modes(bench.root) == before
+    assert report.checkpoint is not None
+    assert reasons(await bench.restore(report.checkpoint)) == []
+    assert snapshot(bench.root)["a"] == b"ONE\n"
+
+
+async def test_a_file_that_others_made_read_only_stays_so_and_the_way_on_is_named(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n"})
+    await command(bench, lambda: (bench.root / "a").write_bytes(b"ONE\n"))
+    (bench.root / "a").chmod(0o444)
+    report = await bench.restore("t-9", is_foreseen=False)
+    assert reasons(report) == [
+        "a was left unchanged, because it is read-only. To change it, make it writable first."
+    ]
+    assert modes(bench.root) == {"a": 0o444}
+
+
+def modes(root: Path) -> dict[str, int]:
+    return {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.iterdir()}
+
+
 DELETION = call("patch", mode="v4a", patch="*** Begin Patch\n*** Delete File: a\n*** End Patch\n")
 
 

@@ -168,8 +168,11 @@ def read_only(path: Path) -> Failure:
     """Someone has marked the file read-only."""
     return Failure(
         code=Code.EDIT_REJECTED,
-        message=f"{files.show_name(path)} cannot be changed: the file is read-only. Nothing was changed.",
-        steps=("Make it writable.", "Or leave it as it is."),
+        message=(
+            f"{files.show_name(path)} was left unchanged, because it is read-only. To change it, make it "
+            "writable first."
+        ),
+        steps=("Make it writable, then try again.", "Or leave it as it is."),
     )
 
 

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from handrail.agent.restore import reasons
 from handrail.agent.restore.compare import identity
 from handrail.agent.restore.image_text import text_of
+from handrail.agent.restore.read_only import made_writable
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
 from handrail.core.documents import diff, edit
@@ -273,7 +274,8 @@ async def _remove(ports: Ports, each: Restoration, now: Document, tally: Tally) 
         reason = reasons.OPEN if after is None and each.after is not None and now.is_open else reasons.CREATED
         tally.conflicts.append(_clash(ports, each, (now.text, None), _why(each, reason)))
         return
-    await _apply(ports, Delete(uri=now.uri, base=now.text), tally.deleted, tally)
+    async with made_writable(ports, each):
+        await _apply(ports, Delete(uri=now.uri, base=now.text), tally.deleted, tally)
 
 
 async def _rewrite(ports: Ports, each: Restoration, texts: tuple[Document, Text], tally: Tally) -> None:
@@ -313,9 +315,13 @@ async def _write_back(
         tally.unchanged.append(each.uri)
         return
     hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=tuple(back))
-    is_whole = await _apply(ports, Update(uri=now.uri, base=now.text, hunks=(hunk,)), tally.restored, tally)
-    if is_whole and now.is_open and not now.unsaved and each.before.unsaved is None:
-        await ports.editor.save([now.uri])  # a document that was saved before and is saved now stays saved
+    change = Update(uri=now.uri, base=now.text, hunks=(hunk,))
+    async with made_writable(ports, each):
+        is_whole = await _apply(ports, change, tally.restored, tally)
+        if is_whole and now.is_open and not now.unsaved and each.before.unsaved is None:
+            await ports.editor.save(
+                [now.uri]
+            )  # a document that was saved before and is saved now stays saved
 
 
 def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], reason: str) -> Conflict:

@@ -117,6 +117,8 @@ class Listener:
 
     async def put(self, uri: str, base: bytes | None, raw: bytes | None, mode: int | None) -> Failure | None:
         """Records the file's new contents; an open document keeps its text."""
+        if base == raw and self.coming is not None:  # only the permissions change, after the contents
+            return None
         now = await self.editor.read(uri)
         unsaved = None
         if isinstance(now, Document) and now.version is not None:
