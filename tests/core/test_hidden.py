@@ -5,6 +5,7 @@ refused. The placeholder is never written.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,10 +19,11 @@ from handrail.core.patches import notations
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
 from handrail.core.planning.plan_file import plan_file
-from handrail.core.results.redact import REDACTED, redact
+from handrail.core.results.redact import REDACTED, find_keys, redact
 
 ONE, TWO = "sk-testkey-1234567890", "ghp_0123456789abcdef"
 KEYS = (ONE, TWO)
+FIND = partial(find_keys, secrets=KEYS)
 DOCUMENT = f"""\
 [server]
 API = "{ONE}"
@@ -36,7 +38,7 @@ URL = "https://me:{ONE}@host/?token={TWO}"
 def written(document: str, patch: FilePatch) -> str | Failure:
     """The text of *document* after *patch*, or why it is refused."""
     text = Text(document)
-    made = plan_file(patch, text, secrets=KEYS)
+    made = plan_file(patch, text, find_keys=FIND)
     if isinstance(made, Failure):
         return made
     failed = [part.result for part in made.parts if isinstance(part.result, Failure)]
@@ -165,7 +167,7 @@ def test_a_placeholder_that_stands_for_no_value_there_is_refused(patch: FilePatc
 @pytest.mark.parametrize("operation", [Operation.WRITE, Operation.ADD])
 def test_a_new_file_with_the_placeholder_is_refused(operation: Operation) -> None:
     patch = FilePatch(path="new.toml", operation=operation, content=f"a = {REDACTED}\n")
-    failure = plan_file(patch, None, secrets=KEYS)
+    failure = plan_file(patch, None, find_keys=FIND)
     assert isinstance(failure, Failure)
     assert failure.code is Code.OMISSION
 
@@ -230,7 +232,7 @@ def test_a_key_of_several_lines_stays() -> None:
     document = f'KEY = """{pem}"""\nB = 1\n'
     read = redact(document, [pem])
     patch = hunk(read, read.replace("B = 1", "B = 2"))
-    made = plan_file(patch, Text(document), secrets=[pem])
+    made = plan_file(patch, Text(document), find_keys=partial(find_keys, secrets=[pem]))
     assert not isinstance(made, Failure)
     assert edit.apply(document, made.edits) == document.replace("B = 1", "B = 2")
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools.call import Edits
@@ -51,7 +52,7 @@ from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.ledger.report import Asked, Event
 from handrail.core.policy.place import Place
-from handrail.core.results import sanitize
+from handrail.core.results import redact, sanitize
 from handrail.ports import HandrailError, Ports
 from handrail.ports.sessions import NoSessions, Release, Sessions
 from handrail.values import dataclass, field, replace
@@ -319,7 +320,12 @@ async def _find_result(call: ToolCall, ports: Ports) -> ToolResult:
         if isinstance(place, Failure):
             return unknown
         places[path] = place
-    planner = Planner(editor=ports.editor, places=places, mutation=_pattern(call), secrets=ports.secrets())
+    planner = Planner(
+        editor=ports.editor,
+        places=places,
+        mutation=_pattern(call),
+        find_keys=partial(redact.find_keys, secrets=ports.secrets()),
+    )
     lines = ["handrail ended while this call was running. The documents show what it did:"]
     for file in await planner.plan(replace(action, partial=True)):
         there = all(isinstance(part.planned, PlannedHunk) and not part.planned.edits for part in file.parts)

@@ -12,13 +12,13 @@ from dataclasses import replace
 
 from handrail.agent.tools import call
 from handrail.agent.tools.call import CommandReport, Console
+from handrail.core.documents.placeholder import REDACTED
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.core.policy.place import Place
 from handrail.core.policy.shell import End, Run, RunResult
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import sanitize
-from handrail.core.results.redact import REDACTED
 from handrail.ports import Ports
 
 TITLE_CHARS = 80

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from handrail.agent.tools.call import Edits, UserQuestion
 from handrail.agent.turn.edit.as_shown import is_as_shown
@@ -186,8 +187,8 @@ class Approvals:
         """Returns the files that a call would change now."""
         if not isinstance(ready.action, Edits):
             return ()
-        secrets = self.ports.secrets()
-        planner = Planner(self.ports.editor, ready.places, mutation, secrets, self.readings)
+        find_keys = partial(redact.find_keys, secrets=self.ports.secrets())
+        planner = Planner(self.ports.editor, ready.places, mutation, find_keys, self.readings)
         return await planner.plan(ready.action)
 
     def _leave(self, ready: Ready, ask: Ask, shown: Sequence[PlannedFile]) -> Question:

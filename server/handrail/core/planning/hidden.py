@@ -22,12 +22,12 @@ from functools import cached_property
 from itertools import pairwise
 
 from handrail.core.documents.edit import Block, opcodes
+from handrail.core.documents.placeholder import REDACTED, FindKeys
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.matching import match
 from handrail.core.patches.hunk import Hunk
 from handrail.core.planning.omission import key_failure
-from handrail.core.results.redact import REDACTED, find_keys
 from handrail.values import dataclass, replace
 
 NOTE = f"Each {REDACTED} in the edit was read as the value that the document has there."
@@ -71,10 +71,10 @@ class Shown:
         return tuple(value for at, value in pairs if span.start <= at < span.end)
 
 
-def show(content: str, secrets: Sequence[str]) -> Shown:
+def show(content: str, find_keys: FindKeys) -> Shown:
     """Returns *content* as a model is shown it."""
     flat = to_lf(content)
-    spans = find_keys(flat, secrets)
+    spans = list(find_keys(flat))
     own = [each.span() for each in re.finditer(re.escape(REDACTED), flat)]
     spans += [(a, b) for a, b in own if not any(start < b and a < end for start, end in spans)]
     parts, values, offsets, at, size = list[str](), list[str](), list[int](), 0, 0
@@ -86,20 +86,20 @@ def show(content: str, secrets: Sequence[str]) -> Shown:
     return Shown(Text("".join((*parts, flat[at:]))), tuple(values), tuple(offsets))
 
 
-def restore_content(content: str, document: str, secrets: Sequence[str]) -> str | Failure:
+def restore_content(content: str, document: str, find_keys: FindKeys) -> str | Failure:
     """Returns the whole text *content*, written for *document*, with the values that the document has."""
-    if REDACTED not in content or not (shown := _show_if_hidden(document, secrets)):
+    if REDACTED not in content or not (shown := _show_if_hidden(document, find_keys)):
         return content
     rows = to_lf(content).split("\n")
     restored = _restore_rows(shown.rows, rows, None, shown)
     return restored if isinstance(restored, Failure) else "\n".join(restored)
 
 
-def restore_hunk(text: Text, hunk: Hunk, secrets: Sequence[str]) -> Hunk | Failure:
+def restore_hunk(text: Text, hunk: Hunk, find_keys: FindKeys) -> Hunk | Failure:
     """Returns *hunk* with the values of the place in *text* that it describes; or why that is not certain."""
     if not any(REDACTED in part for part in (hunk.old, hunk.new, *hunk.scope, *hunk.rivals)):
         return hunk
-    if not (shown := _show_if_hidden(text.content, secrets)):
+    if not (shown := _show_if_hidden(text.content, find_keys)):
         return hunk
     found = _values_of(text, hunk, shown) if REDACTED in hunk.old else ()
     if isinstance(found, Failure):
@@ -125,9 +125,9 @@ def restore_hunk(text: Text, hunk: Hunk, secrets: Sequence[str]) -> Hunk | Failu
     )
 
 
-def _show_if_hidden(content: str, secrets: Sequence[str]) -> Shown | None:
+def _show_if_hidden(content: str, find_keys: FindKeys) -> Shown | None:
     """Returns *content* as it is shown; None if nothing is hidden in it."""
-    shown = show(content, secrets)
+    shown = show(content, find_keys)
     return shown if any(value != REDACTED for value in shown.values) else None
 
 

@@ -18,10 +18,10 @@ from functools import cached_property
 from itertools import pairwise
 
 from handrail.core.documents.edit import Block, opcodes
+from handrail.core.documents.placeholder import REDACTED
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.matching import similar
-from handrail.core.results.redact import REDACTED
 from handrail.values import dataclass
 
 KEY_REMOVED = re.compile(re.escape(REDACTED.strip("[]")), re.IGNORECASE)

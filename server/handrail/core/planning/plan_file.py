@@ -13,12 +13,12 @@ from enum import StrEnum
 
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Tier
+from handrail.core.documents.placeholder import REDACTED, FindKeys, find_none
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.planning import hidden, plan, readings
 from handrail.core.planning.omission import has_placeholder_of_key, placeholder_of_key
-from handrail.core.results.redact import REDACTED
 from handrail.values import dataclass, replace
 
 
@@ -69,7 +69,7 @@ class FilePlan:
 
 
 def plan_file(
-    patch: FilePatch, text: Text | None, *, taken: bool = False, secrets: Sequence[str] = ()
+    patch: FilePatch, text: Text | None, *, taken: bool = False, find_keys: FindKeys = find_none
 ) -> FilePlan | Failure:
     """
     Plans *patch* for its file.
@@ -78,7 +78,7 @@ def plan_file(
         patch: The patch of the file.
         text: The contents of the file; None if it does not exist.
         taken: Whether the path to which the file should be moved exists.
-        secrets: The values of keys: a model reads, and sends back, a placeholder for each.
+        find_keys: Finds the values of keys: a model reads, and sends back, a placeholder for each.
 
     Returns:
         A plan, in which single hunks may fail; or why nothing of the patch can be applied.
@@ -86,12 +86,12 @@ def plan_file(
     if (wrong := _why_not(patch, text, taken=taken)) is not None:
         return wrong
     if text is not None:
-        content = hidden.restore_content(patch.content, text.content, secrets)
+        content = hidden.restore_content(patch.content, text.content, find_keys)
         if isinstance(content, Failure):
             return content
         notes = patch.notes if content is patch.content else (*patch.notes, hidden.NOTE)
         patch = replace(patch, content=content, notes=notes)
-    planned = _plan(patch, text, secrets)
+    planned = _plan(patch, text, find_keys)
     if isinstance(planned, Failure):
         return planned
     return replace(planned, parts=tuple(_with_notes(part, patch.notes) for part in planned.parts))
@@ -101,15 +101,15 @@ TO_CREATE = "To create the file, use write_file, or Add File in a V4A patch."
 UNCHANGED = PlannedHunk(number=None, tier=Tier.SAFE, edits=())
 
 
-def _plan(patch: FilePatch, text: Text | None, secrets: Sequence[str]) -> FilePlan | Failure:
+def _plan(patch: FilePatch, text: Text | None, find_keys: FindKeys) -> FilePlan | Failure:
     if text is None:
         raw = placeholder_of_key(Text(""), patch.content.split("\n")) or Text("").encode(patch.content)
         return raw if isinstance(raw, Failure) else _plan_whole(Effect.CREATE, UNCHANGED)
     match patch.operation:
         case Operation.UPDATE:
-            return _plan_update(patch, text, secrets)
+            return _plan_update(patch, text, find_keys)
         case Operation.DELETE:
-            return _plan_whole(Effect.DELETE, _plan_deletion(patch, text, secrets))
+            return _plan_whole(Effect.DELETE, _plan_deletion(patch, text, find_keys))
         case Operation.ADD:
             return _plan_addition(patch, text)
         case Operation.WRITE:
@@ -178,11 +178,11 @@ def _plan_addition(patch: FilePatch, text: Text) -> FilePlan | Failure:
     )
 
 
-def _plan_deletion(patch: FilePatch, text: Text, secrets: Sequence[str]) -> PlannedHunk | Failure:
+def _plan_deletion(patch: FilePatch, text: Text, find_keys: FindKeys) -> PlannedHunk | Failure:
     """Plans the deletion of a file: the lines that the patch removes must be all that it has."""
     if patch.removed is None or "\n".join(hunk.old for hunk in patch.removed) == text.flat.removesuffix("\n"):
         return UNCHANGED
-    parts = _parts(replace(patch, hunks=patch.removed), text, secrets)
+    parts = _parts(replace(patch, hunks=patch.removed), text, find_keys)
     made = [part.result for part in parts if isinstance(part.result, PlannedHunk)]
     if len(made) < len(parts) or edit.apply(text.content, _edits(parts)).strip():
         return Failure(
@@ -198,16 +198,16 @@ def _plan_deletion(patch: FilePatch, text: Text, secrets: Sequence[str]) -> Plan
     return replace(UNCHANGED, tier=tier, notes=notes)
 
 
-def _plan_update(patch: FilePatch, text: Text, secrets: Sequence[str]) -> FilePlan:
-    parts = _parts(patch, text, secrets)
+def _plan_update(patch: FilePatch, text: Text, find_keys: FindKeys) -> FilePlan:
+    parts = _parts(patch, text, find_keys)
     if _undo_each_other(text, parts):
         parts = tuple(_without_edits(part) for part in parts)
     effect = Effect.UPDATE if patch.move_to is None else Effect.MOVE
     return FilePlan(effect=effect, parts=parts or (PartPlan(hunk=None, result=UNCHANGED),))
 
 
-def _parts(patch: FilePatch, text: Text, secrets: Sequence[str]) -> tuple[PartPlan, ...]:
-    restored = [hidden.restore_hunk(text, hunk, secrets) for hunk in patch.hunks]
+def _parts(patch: FilePatch, text: Text, find_keys: FindKeys) -> tuple[PartPlan, ...]:
+    restored = [hidden.restore_hunk(text, hunk, find_keys) for hunk in patch.hunks]
     settled = [readings.settle_reading(text, each) if isinstance(each, Hunk) else each for each in restored]
     planned = iter(plan.plan(text, [each for each in settled if isinstance(each, Hunk)]))
     parts = []

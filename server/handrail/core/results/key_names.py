@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
 from handrail.core.policy.environment import LOGIN
-from handrail.core.results.redact import SHORTEST_CHARS, in_place
+from handrail.core.results.redact import SHORTEST_CHARS, local_secret
 
 KEY_NAME = re.compile(
     r"(?:^|_)(?:API|ACCESS|AUTH|SECRET)?_?"
@@ -76,8 +76,8 @@ def _keys_of(name: str, value: str, known: Collection[str]) -> Iterator[str]:
     if value.lower() not in DEFAULTS and not (value in known and PLAIN.fullmatch(value)):
         yield value
         return
-    yield in_place(":", value, "@")
+    yield local_secret(":", value, "@")
     own = () if name.endswith(NAMES_OF_PASSWORDS) else (name,)
     for each in filter(None, (*NAMES_OF_PASSWORDS, *own)):
         for assigned in ASSIGNED:
-            yield in_place(assigned.format(each), value)
+            yield local_secret(assigned.format(each), value)

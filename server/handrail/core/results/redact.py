@@ -16,7 +16,8 @@ Of a key with several lines, each word is a key too, unless it could be in any t
 numbers has something between its lines. Where a text says that something was left out (`…`, `...`), a part of
 a key next to it counts as a key too: many texts are shortened before they come here.
 
-A key may be given with the text around it (`in_place`): then it is one only there, and when it is encoded.
+A key may be given with the text around it (`local_secret`): then it is a key only there, and where it is
+encoded.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from functools import lru_cache
 from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
+from handrail.core.documents.placeholder import REDACTED
 from handrail.values import dataclass, field
 
-REDACTED = "[key removed by handrail]"
 SHORTEST_CHARS = 8  # what is shorter would be found in any text
 ESCAPE = re.compile(
     r"\\+(?:u(?P<unicode>[0-9a-f]{4})|x(?P<hex>[0-9a-f]{2})|(?P<end>[nrt])|(?P<same>[\"'/]?))"
@@ -55,7 +56,7 @@ Span = tuple[int, int]
 HELD = 16  # times the longest key: what may be held back of a text that is not all there yet
 
 
-def in_place(before: str, key: str, after: str = "") -> str:
+def local_secret(before: str, key: str, after: str = "") -> str:
     """Returns the secret for a *key* that is one only between *before* and *after*."""
     return f"{before}{MARK_OF_PLACE}{key}{MARK_OF_PLACE}{after}"
 
@@ -87,7 +88,7 @@ def settle_tail(text: str, secrets: Sequence[str]) -> tuple[str, str]:
     if not views:
         return text, ""
     found, start = _find_keys(text, views), _begin_of_key(text, views)
-    whole = _find_keys(text, views, with_places=True) if any(view.around for view in views) else found
+    whole = _find_keys(text, views, are_whole=True) if any(view.around for view in views) else found
     start = next((begin for begin, end in whole if begin < start < end), start)
     return _replace(text[:start], [span for span in found if span[1] <= start]), text[start:]
 
@@ -251,8 +252,8 @@ def _unescape_one(escape: re.Match[str]) -> str:
 # ---- Finding ----------------------------------------------------------------------------------------
 
 
-def _find_keys(text: str, views: Sequence[View], *, with_places: bool = False) -> list[Span]:
-    """Returns the spans of keys, or *with_places* around them, in order; overlapping ones are joined."""
+def _find_keys(text: str, views: Sequence[View], *, are_whole: bool = False) -> list[Span]:
+    """Returns the spans of keys, or their whole places, in order; overlapping ones are joined."""
     spans: list[Span] = []
     meant = _without_escapes(text) if views else ""
     unspaced = _join(meant)
@@ -262,7 +263,7 @@ def _find_keys(text: str, views: Sequence[View], *, with_places: bool = False) -
         found = list(_find_cut_keys(shown, [key for key in view.keys if key not in view.around]))
         if present:
             pattern = re.compile("|".join(map(re.escape, present)))
-            around = {} if with_places else view.around
+            around = {} if are_whole else view.around
             found += [_trim(each, around) for each in pattern.finditer(shown)]
         if found:
             reading = view.read(_plain_reading(text) if view.of_text else _unescape(text))
@@ -276,10 +277,10 @@ def _find_keys(text: str, views: Sequence[View], *, with_places: bool = False) -
     return joined
 
 
-def _trim(found: re.Match[str], around: Mapping[str, Span]) -> Span:
+def _trim(match: re.Match[str], around: Mapping[str, Span]) -> Span:
     """Returns the span of a key without the place that it was found in."""
-    before, after = around.get(found[0], (0, 0))
-    return found.start() + before, found.end() - after
+    before, after = around.get(match[0], (0, 0))
+    return match.start() + before, match.end() - after
 
 
 def _find_cut_keys(text: str, keys: Sequence[str]) -> Iterator[Span]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from handrail.agent.tools.call import Edits
 from handrail.agent.turn.command.saving import Saver
@@ -18,6 +19,7 @@ from handrail.core.conversation.message import ToolCall, ToolResult
 from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.patches.hunk import Operation
+from handrail.core.results import redact
 from handrail.ports import Ports
 from handrail.values import dataclass, replace
 
@@ -70,8 +72,8 @@ class EditCalls:
         notes = await self.seen.changes(place.identity for place in places)
         calls = []
         for ready, action in zip(batch, actions, strict=True):
-            secrets = self.ports.secrets()
-            planner = Planner(self.ports.editor, ready.places, mutation(ready.call), secrets, readings)
+            find_keys = partial(redact.find_keys, secrets=self.ports.secrets())
+            planner = Planner(self.ports.editor, ready.places, mutation(ready.call), find_keys, readings)
             files = await planner.plan(action)
             for patch in action.patches:
                 if patch.operation in (Operation.WRITE, Operation.ADD) and action.wrong is None:

@@ -21,6 +21,7 @@ from handrail.core.documents.change import (
     PlannedHunk,
     Update,
 )
+from handrail.core.documents.placeholder import FindKeys
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure
 from handrail.core.ledger.outcome import Mutation
@@ -89,14 +90,14 @@ class Planner:
 
     Attributes:
         mutation: The pattern of its mutations, without document and hunk.
-        secrets: The values of keys: the model reads, and sends back, a placeholder for each.
+        find_keys: Finds the values of keys: the model reads, and sends back, a placeholder for each.
         readings: The documents that the model has read, as it knows them.
     """
 
     editor: Editor
     places: Mapping[str, Place]
     mutation: Mutation
-    secrets: Sequence[str]
+    find_keys: FindKeys
     readings: Known = field(default_factory=dict)
 
     async def plan(self, edits: Edits) -> tuple[PlannedFile, ...]:
@@ -122,13 +123,15 @@ class Planner:
             return self._failed_file(place, document, patch.hunks)
         if place.is_link and (patch.operation is Operation.DELETE or patch.move_to is not None):
             return self._failed_file(place, _link(patch, place), patch.hunks)
-        carried = patch if text is None else await carry_over(patch, place, text, self.readings, self.secrets)
+        carried = (
+            patch if text is None else await carry_over(patch, place, text, self.readings, self.find_keys)
+        )
         if isinstance(carried, Failure):
             return self._failed_file(place, carried, patch.hunks, text)
         patch = carried
         target = self.places[patch.move_to] if patch.move_to is not None else place
         taken = patch.move_to is not None and await self._is_taken(target)
-        planned = await asyncio.to_thread(plan_file, patch, text, taken=taken, secrets=self.secrets)
+        planned = await asyncio.to_thread(plan_file, patch, text, taken=taken, find_keys=self.find_keys)
         if isinstance(planned, Failure):
             hunks = patch.hunks if planned.code is not Code.TOO_LARGE else ()
             return self._failed_file(place, planned, hunks, text)

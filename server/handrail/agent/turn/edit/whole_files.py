@@ -8,10 +8,10 @@ kept where the new text is not about the same lines; otherwise nothing is writte
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 
 from handrail.agent.turn.seen import Known, Reading, show_difference
 from handrail.core.documents import edit
+from handrail.core.documents.placeholder import FindKeys
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Operation
@@ -25,7 +25,7 @@ AGAIN = "Read the document again."
 
 
 async def carry_over(
-    patch: FilePatch, place: Place, text: Text, readings: Known, secrets: Sequence[str]
+    patch: FilePatch, place: Place, text: Text, readings: Known, find_keys: FindKeys
 ) -> FilePatch | Failure:
     """
     Returns the patch of a file that holds *text*, with what others changed since the model read it.
@@ -43,7 +43,7 @@ async def carry_over(
     if patch.operation is Operation.DELETE:
         return _failure(place, reading, now, "so it was not deleted", "Then delete it if you still want to.")
     base = now if reading.read is None else reading.read
-    content = await asyncio.to_thread(hidden.restore_content, patch.content, base, secrets)
+    content = await asyncio.to_thread(hidden.restore_content, patch.content, base, find_keys)
     if isinstance(content, Failure):
         return content
     merged = await asyncio.to_thread(_merge, reading.read, to_lf(content), now)
