@@ -8,6 +8,7 @@ from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import READER, VSCODE, Habits, opt_in
 from e2e.prompts import patch, statuses
+from handrail.agent.restore.reasons import FORM_STAYS_OPEN
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
@@ -142,3 +143,24 @@ async def test_what_is_as_its_file_is_left_alone(stage: Stage, habits: Habits, l
     uri = editor.desk.open(stage.put("a.txt", BEFORE))
     await stage.turn(editor, "Go.", "allow")
     assert (editor.desk[uri], editor.reloads, warnings(editor)) == (BEFORE, [], [])
+
+
+async def test_line_ends_of_an_open_document_are_said_to_stay_until_it_is_closed(
+    stage: Stage, habits: Habits
+) -> None:
+    path = stage.put("a.txt", BEFORE)
+    line = r"sed -i 's/$/\r/' a.txt"
+    settings = script(stage, call("terminal", command=line))
+    editor = await stage.start(habits, settings=settings, options=options(habits))
+    uri = editor.desk.open(path)
+    report = await stage.turn(editor, "Change it.", "allow")
+    wanted = {"checkpoint": report["checkpoint"]}
+    foreseen = await editor.request("checkpoint.restore", **wanted, dryRun=True)
+    restored = await editor.request("checkpoint.restore", **wanted)
+    assert [each["reason"] for each in restored["partial"]] == [FORM_STAYS_OPEN]
+    assert foreseen["partial"] == restored["partial"]
+    assert path.read_bytes().count(b"\r\n") == 3
+    editor.desk.close(uri)
+    restored = await editor.request("checkpoint.restore", **wanted)
+    assert restored["restored"] == [uri]
+    assert path.read_text() == BEFORE

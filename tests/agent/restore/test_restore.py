@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from bench import Bench
+from bench import Bench, outline
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.files.failure import unreadable
@@ -132,6 +132,44 @@ async def test_a_file_that_became_a_folder_is_left_alone(bench: Bench) -> None:
 
 EDIT = call("patch", path="a", old_string="one", new_string="two")
 CREATION = call("write_file", path="a", content="two\n")
+
+
+UTF_16, MARK = "utf-16-le", "\ufeff"
+FORMS: dict[str, tuple[Callable[[str], bytes], Callable[[str], bytes]]] = {  # of the file before and after
+    "CRLF": (str.encode, lambda text: text.replace("\n", "\r\n").encode()),
+    "LF": (lambda text: text.replace("\n", "\r\n").encode(), str.encode),
+    "CR": (str.encode, lambda text: text.replace("\n", "\r").encode()),
+    "a mark": (str.encode, lambda text: f"{MARK}{text}".encode()),
+    "no mark": (lambda text: f"{MARK}{text}".encode(), str.encode),
+    "UTF-16": (str.encode, lambda text: f"{MARK}{text}".encode(UTF_16)),
+    "all": (str.encode, lambda text: f"{MARK}{text}".replace("\n", "\r\n").encode(UTF_16)),
+}
+
+
+@pytest.mark.parametrize("edited", [False, True])
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+async def test_line_ends_mark_and_encoding_come_back_beside_what_the_user_typed(
+    bench: Bench, form: tuple[Callable[[str], bytes], Callable[[str], bytes]], edited: bool
+) -> None:
+    (before, after), path = form, bench.root / "a"
+    lay_out(bench.root, {"a": before("one\ntwo\nthree\n")})
+    two = "TWO" if edited else "two"
+    await command(bench, lambda: path.write_bytes(after(f"one\n{two}\nthree\n")))
+    path.write_bytes(after(f"zero\none\n{two}\nthree\nfour\n"))
+    report = await bench.restore("t-9")
+    assert outline(report) == [[path.as_uri()], [], [], [], [], None]
+    assert path.read_bytes() == before("zero\none\ntwo\nthree\nfour\n")
+    assert report.checkpoint is not None
+    await bench.restore(report.checkpoint)
+    assert path.read_bytes() == after(f"zero\none\n{two}\nthree\nfour\n")
+
+
+async def test_line_ends_come_back_where_the_user_typed_others(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\ntwo\n"})
+    await command(bench, lambda: (bench.root / "a").write_bytes(b"one\r\ntwo\r\n"))
+    (bench.root / "a").write_bytes(b"one\r\ntwo\r\nthree\n")
+    await bench.restore("t-9")
+    assert snapshot(bench.root) == {"a": b"one\ntwo\nthree\n"}
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o400, 0o000])

@@ -13,6 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from handrail.agent.restore import reasons
 from handrail.agent.restore.compare import identity
+from handrail.agent.restore.form import has_form_of_turn, in_earlier_form, is_more_than_text
 from handrail.agent.restore.image_text import text_of
 from handrail.agent.restore.read_only import made_writable
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
@@ -117,8 +118,14 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
     each = _cut_after(each, now.text)
     if each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, tally)
-    elif not now.is_open and _is_more_than_text(each) and await _is_as_left(ports, each):
+    elif not now.is_open and is_more_than_text(each) and await _is_as_left(ports, each):
         await _restore_bytes(ports, each, reasons.CHANGED_AGAIN, tally)
+    elif not now.is_open and (raw := await asyncio.to_thread(in_earlier_form, each, now.text)) is not None:
+        failure = await ports.editor.put(each.uri, now.text.raw, raw, each.before.mode)
+        if failure is None:
+            tally.restored.append(each.uri)
+        else:
+            tally.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
     elif (before := text_of(each.before, now.text)) is None:
         if now.is_open:
             tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.OPEN))
@@ -129,20 +136,17 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
         if await _restore_mode(ports, each) and each.uri in tally.unchanged:
             tally.unchanged.remove(each.uri)
             tally.restored.append(each.uri)
+        await _check_form(ports, each, now, tally)
 
 
-def _is_more_than_text(each: Restoration) -> bool:
-    """Whether the turn also changed the line endings or the encoding, which are not compared."""
-    if each.gaps or each.after is None or each.before.unsaved is not None:
-        return False
-    images = (each.before, each.after)
-    texts = [Text.parse(image.raw, image.encoding) for image in images if image.raw is not None]
-    kinds = {
-        (text.encoding, text.bom, frozenset(filter(None, text.eols)))
-        for text in texts
-        if isinstance(text, Text)
-    }
-    return len(kinds) > 1
+async def _check_form(ports: Ports, each: Restoration, now: Document, tally: Tally) -> None:
+    """Makes a document that was restored or needed no change one in part if it has the turn's form."""
+    done = next((uris for uris in (tally.restored, tally.unchanged) if each.uri in uris), None)
+    raw = await ports.editor.read_bytes(each.uri) if done is not None else None
+    if done is not None and raw is not None and await asyncio.to_thread(has_form_of_turn, each, raw):
+        done.remove(each.uri)
+        reason = reasons.FORM_STAYS_OPEN if now.is_open else reasons.FORM_STAYS
+        tally.partial.append(PartialRestore(uri=each.uri, reason=reason))
 
 
 async def _is_as_left(ports: Ports, each: Restoration) -> bool:

@@ -17,6 +17,14 @@ OPEN = (
     "This file, or what it was before the change, cannot be read as text. Close it, then try again. (Some "
     "editors keep a file open for a few minutes after you close its tab.)"
 )
+FORM_STAYS = (
+    "The lines are as they were, but the line ends, the byte order mark or the encoding are not: the text "
+    "has changed since, and cannot be written as before."
+)
+FORM_STAYS_OPEN = (
+    "The lines are as they were, but the line ends, the byte order mark or the encoding are not, because the "
+    "document is open. Close it, then restore again."
+)
 KILLED = (
     "handrail ended while it was writing this document, so it cannot tell which changes are yours. Compare "
     "the document with the checkpoint, and change it by hand."
