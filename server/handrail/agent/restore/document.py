@@ -118,14 +118,8 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
     each = _cut_after(each, now.text)
     if each.before.raw is None and each.before.unsaved is None:
         await _remove(ports, each, now, tally)
-    elif not now.is_open and is_more_than_text(each) and await _is_as_left(ports, each):
-        await _restore_bytes(ports, each, reasons.CHANGED_AGAIN, tally)
-    elif not now.is_open and (raw := await asyncio.to_thread(in_earlier_form, each, now.text)) is not None:
-        failure = await ports.editor.put(each.uri, now.text.raw, raw, each.before.mode)
-        if failure is None:
-            tally.restored.append(each.uri)
-        else:
-            tally.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
+    elif not now.is_open and is_more_than_text(each) and await _restore_form(ports, each, now.text, tally):
+        pass
     elif (before := text_of(each.before, now.text)) is None:
         if now.is_open:
             tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.OPEN))
@@ -137,6 +131,22 @@ async def _restore_document(ports: Ports, each: Restoration, tally: Tally) -> No
             tally.unchanged.remove(each.uri)
             tally.restored.append(each.uri)
         await _check_form(ports, each, now, tally)
+
+
+async def _restore_form(ports: Ports, each: Restoration, now: Text, tally: Tally) -> bool:
+    """Restores a closed file with its line ends and encoding; returns whether that can be decided here."""
+    if await _is_as_left(ports, each):
+        await _restore_bytes(ports, each, reasons.CHANGED_AGAIN, tally)
+        return True
+    raw = await asyncio.to_thread(in_earlier_form, each, now)
+    if raw is None:
+        return False
+    failure = await ports.editor.put(each.uri, now.raw, raw, each.before.mode)
+    if failure is None:
+        tally.restored.append(each.uri)
+    else:
+        tally.conflicts.append(Conflict(uri=each.uri, reason=failure.message))
+    return True
 
 
 async def _check_form(ports: Ports, each: Restoration, now: Document, tally: Tally) -> None:

@@ -73,7 +73,7 @@ def _has_eol_of(now: Text, texts: Texts) -> bool:
 
 
 def _has_encoding_of(now: Text, texts: Texts) -> bool:
-    """Whether a text has the encoding or the mark of the turn; without any mark, an encoding is only a guess."""
+    """Whether a text has the mark or the encoding of the turn; without a mark, an encoding is a guess."""
     before, after = texts
     return (before.bom or after.bom) and _encoding(before) != _encoding(after) == _encoding(now)
 
