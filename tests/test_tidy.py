@@ -501,6 +501,9 @@ def test_the_places_where_a_change_goes_are_there() -> None:
     assert not [path for path in paths if found(path) is None]
     named = re.findall(r"`([\w/-]+\.\w+)`:\s((?:`\w+`(?:,\s|\sand\s)?)+)", section)
     assert len(named) > 30
+    named += [
+        (path, name) for name, path in re.findall(r"`(\w+)`(?:\s\([^()]*\))?\sin\s`([\w/-]+\.\w+)`", section)
+    ]
     assert not [
         (path, name)
         for path, names in named
