@@ -235,3 +235,14 @@ def test_lines_whose_keys_the_chat_was_not_shown_keep_them(
     ended = desk.apply(block("b.txt", "five", f"key = {hidden}"))
     assert (ended.code, desk.files()["b.txt"]) == (1, "four\nfive\n")
     assert "handrail shows in place of the value of a key" in ended.out + ended.err
+
+
+def test_failures_and_diffs_are_printed_without_keys(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "sk-testkey-1234567890"
+    monkeypatch.setenv("SOME_API_KEY", key)
+    desk.write(a=f"one\nkey = {key}\ntwo\n")
+    failed = desk.apply(block("a.txt", "one\nkey = WRONG\ntwo", "x"))
+    landed = desk.apply(block("a.txt", "two", "2"))
+    assert (failed.code, landed.code) == (1, 0)
+    assert "key = [key removed by handrail]" in landed.out
+    assert not [each for each in (failed.out, failed.err, landed.out, landed.err) if key in each]

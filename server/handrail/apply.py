@@ -35,6 +35,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.ledger.report import CallFailed, Event, Superseded, TurnReport
 from handrail.core.results.key_names import secrets
+from handrail.core.results.redact import redact
 from handrail.headless import terminal, values
 from handrail.headless.commands.stage import ALL_LANDED, COULD_NOT_RUN, SOMETHING_FAILED, workspace_folder
 from handrail.headless.commands.turn import exit_code
@@ -277,7 +278,10 @@ class _Turn:
         self.on_event(event)
 
 
-CONVERTER = convert.Converter(encoding="utf-16")  # LSP's default, as for a client that asks for none
+CONVERTER = convert.Converter(
+    encoding="utf-16",  # LSP's default, as for a client that asks for none
+    redact=lambda text: redact(text, secrets(os.environ)),
+)
 
 
 def _json(report: TurnReport) -> object:

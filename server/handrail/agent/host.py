@@ -291,7 +291,7 @@ class Host:
             ports = replace(ports, terms=replace(ports.terms, checks=()))
         return Executor(
             ports=ports,
-            step=StepId(session=session, turn=turn, number=0, label=label_of(prompt)),
+            step=StepId(session=session, turn=turn, number=0, label=label_of(prompt, ports.secrets())),
             next_order=self._next_order,
             observe=observe,
             granted=self.granted.setdefault(session, set()),

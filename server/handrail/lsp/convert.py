@@ -112,6 +112,7 @@ class Converter:
         related, data: Parts of a diagnostic that the client supports.
         ledger: The open failures, whose places move along with the text.
         spelled: Returns the URI by which the client knows a document.
+        redact: Removes keys from a text. A client may print what it is told, in the log of a build too.
     """
 
     encoding: str
@@ -119,13 +120,14 @@ class Converter:
     data: bool = False
     ledger: Callable[[], Ledger] = Ledger
     spelled: Callable[[str], str] = str
+    redact: Callable[[str], str] = str
 
     def diagnostic(self, known: report.Diagnostic) -> lsp.Diagnostic:
         """Converts an open failure to a diagnostic."""
         near = known.near if known.text is not None else ()
         return lsp.Diagnostic(
             range=self._range(known.text, near[0].span) if near else START,
-            message=surfaces.lines(known.message),
+            message=surfaces.lines(self.redact(known.message)),
             severity=SEVERITIES[known.severity],
             code=known.code.value,
             source="handrail",
@@ -168,8 +170,8 @@ class Converter:
         return protocol.Failure(
             id=mutation.id,
             code=failure.code,
-            message=failure.message,
-            steps=list(failure.steps),
+            message=self.redact(failure.message),
+            steps=[self.redact(step) for step in failure.steps],
             uri=self.spelled(mutation.uri),
             range=ranges[0] if ranges else None,
             candidates=[
@@ -195,7 +197,7 @@ class Converter:
             status=outcome.status.value,
             tier=outcome.tier.value if outcome.tier is not None else None,
             failure=self.failure(known) if known is not None and wire is not None else wire,
-            diff=outcome.diff,
+            diff=self.redact(outcome.diff) if outcome.diff else outcome.diff,
             uncovered=outcome.uncovered,
             notes=list(outcome.notes) or None,
         )
@@ -219,7 +221,10 @@ class Converter:
         match event:
             case report.Started(prompt=prompt, mode=mode, instructions=paths):
                 return protocol.StartedEvent(
-                    kind="started", prompt=prompt, mode=mode.value, instructions=list(paths) or None
+                    kind="started",
+                    prompt=self.redact(prompt),
+                    mode=mode.value,
+                    instructions=list(paths) or None,
                 )
             case report.TextDelta(delta=delta):
                 return protocol.TextEvent(kind="text", delta=delta)

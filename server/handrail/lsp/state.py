@@ -223,6 +223,7 @@ class State:
             data=self.client.data,
             ledger=lambda: self.host.ledger,
             spelled=self.client_uri,
+            redact=lambda text: redact(text, self.secrets()),
         )
         folders = [folder.uri for folder in params.workspace_folders or ()]
         self.set_folders(folders or ([params.root_uri] if params.root_uri else []))

@@ -68,3 +68,10 @@ async def test_a_whole_file_keeps_a_key_that_the_user_has_changed_since(bench: B
     )
     await bench.turn()
     assert file.read_text() == FILE.replace("10", "30").replace(OTHER, "new-value-of-the-user")
+
+
+async def test_the_label_of_a_checkpoint_has_no_key(bench: Bench) -> None:
+    bench.says(answer("", call("patch", path="config.py", old_string="10", new_string="30")), answer("Done."))
+    await bench.host.wait(bench.host.start(f"Use {KEY} now.", None).id)
+    (checkpoint,) = await bench.repo.list(None)
+    assert checkpoint.label == f"Use {HIDDEN} now."

@@ -8,6 +8,9 @@ the reply is about.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from handrail.core.results.redact import redact
 
 LIMIT_CHARS = 72
 HEADER = re.compile(
@@ -19,8 +22,9 @@ MARKUP = re.compile(
 )
 
 
-def label_of(prompt: str) -> str:
-    """The first line of *prompt* that says something, or the file that it begins to edit."""
+def label_of(prompt: str, secrets: Sequence[str] = ()) -> str:
+    """The first line of *prompt* that says something, or the file that it edits; without *secrets*."""
+    prompt = redact(prompt, secrets)
     lines = [line for each in prompt.splitlines() if (line := each.strip())]
     for line in lines:
         if header := HEADER.fullmatch(line):

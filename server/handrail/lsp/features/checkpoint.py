@@ -10,12 +10,14 @@ from handrail.agent.restore.compare import compare, read_kept, select_document
 from handrail.agent.restore.restore import RestoreRequest
 from handrail.agent.restoring import Redo
 from handrail.core.documents.text import Text
+from handrail.core.results.redact import redact
 from handrail.counts import count_of
 from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import virtual
 from handrail.lsp.state import State
 from handrail.lsp.wire import InvalidParams
 from handrail.ports import CheckpointError
+from handrail.values import replace
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +30,9 @@ async def list_(state: State, params: protocol.CheckpointListParams) -> list[pro
     checkpoints = await state.checkpoints.list(params.session)
     if params.uri is not None:
         checkpoints = select_document(state.host.ports(), checkpoints, params.uri)
-    return [convert.checkpoint(each) for each in checkpoints]
+    secrets = state.secrets()
+    told = (replace(each, label=redact(each.label, secrets)) for each in checkpoints)
+    return [convert.checkpoint(each) for each in told]
 
 
 async def restore(state: State, params: protocol.CheckpointRestoreParams) -> protocol.RestoreReport:
