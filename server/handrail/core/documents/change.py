@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from handrail.core.documents.edit import TextEdit, rebase
 from handrail.core.documents.text import Text
-from handrail.core.failure import Failure
+from handrail.core.failure import Failure, Span
 from handrail.values import dataclass, replace
 
 
@@ -141,6 +141,13 @@ class Delete:
 Change = Update | Create | Delete
 
 
+def insertion(create: Create) -> Update:
+    """Returns the update of an empty document that gives it the text of a new one."""
+    edit = TextEdit(span=Span(start=0, end=0), new=create.text.content)
+    hunk = PlannedHunk(number=None, tier=Tier.SAFE, edits=(edit,) if edit.new else ())
+    return Update(uri=create.uri, base=replace(create.text, content=""), hunks=(hunk,))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Applied:
     """
@@ -148,14 +155,18 @@ class Applied:
 
     Attributes:
         text: The text that was read back; None for a deletion.
+        saved: The text after we had the editor save it, if something such as a formatter changed it then.
         is_reformatted: Whether the editor has changed blanks of it.
+        was_changed_on_save: Whether the save changed more than blanks of it.
         was_doubled: Whether the editor made it twice, and the second copy was undone.
         is_doubled: Whether the second copy could not be undone, and is still there.
         uri: Where the document is now, if it was renamed in the meantime.
     """
 
     text: Text | None
+    saved: Text | None = None
     is_reformatted: bool = False
+    was_changed_on_save: bool = False
     was_doubled: bool = False
     is_doubled: bool = False
     uri: str | None = None

@@ -11,11 +11,10 @@ save them; otherwise on disk.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 
 from handrail.core.checkpoint import LINK, Image
@@ -28,17 +27,19 @@ from handrail.core.documents.change import (
     Landing,
     Rejected,
     Update,
+    insertion,
 )
 from handrail.core.documents.edit import TextEdit
-from handrail.core.documents.readback import LANDED
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
-from handrail.lsp import convert, protocol, settings, wire
+from handrail.lsp import convert, settings
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.answers import Answer, refusal
 from handrail.lsp.edits.apply_edit import ApplyEdit, Patience
-from handrail.lsp.edits.sending import Sending, prepare_unopened
+from handrail.lsp.edits.saving import Saving
+from handrail.lsp.edits.sending import Sending
+from handrail.lsp.edits.sent import Sent, prepare_unopened
 from handrail.lsp.edits.views import Told, Views
 from handrail.ports import Document, Editor
 
@@ -59,7 +60,12 @@ class LspEditor:
         sending = Sending(wire=self._wire, disk=disk)
         self._views = Views(documents, sending, disk, patience.answer_s + patience.echo_s)
         self.settings: Callable[[], settings.Settings] = settings.Settings
-        self.saving: set[str] = set()  # what the client is currently saving for us
+        self._saving = Saving(wire=self._wire, disk=disk)
+
+    @property
+    def saving(self) -> Set[str]:
+        """The documents that the client is currently saving for us."""
+        return self._saving.uris
 
     @property
     def client(self) -> Client:
@@ -140,7 +146,7 @@ class LspEditor:
         before = await self.read(update.uri) if document and document.was_opened_by_us else None
         landing = await self._views.update(update, label)
         if isinstance(before, Document) and not before.unsaved and isinstance(landing, Applied):
-            await self.save([update.uri])
+            return await self._saving.save_landed(update, landing)
         return landing
 
     def when_shown(self, change: Change, tell: Told) -> None:
@@ -175,12 +181,7 @@ class LspEditor:
         made = self._wire.text_edit(update.uri, None, update.base, update.edits)
         sent = prepare_unopened(update, self._documents.count)
         answer = await self._wire.send(made, label)
-
-        def has_landed(text: Text) -> bool:
-            """Another process may have written before the editor has read the file."""
-            return all(fate in LANDED for fate in sent.fates(text.content))
-
-        landing = await self._land_and_save(update.uri, has_landed, answer)
+        landing = await self._land_and_save(update, sent, answer)
         self._views.late.add(update, sent, landing)
         return landing
 
@@ -199,10 +200,10 @@ class LspEditor:
                 ),
             ]
         )
+        update = insertion(create)
+        sent = prepare_unopened(update, self._documents.count)
         answer = await self._wire.send(made, label)
-        landing = await self._land_and_save(
-            create.uri, lambda text: text.content == create.text.content, answer
-        )
+        landing = await self._land_and_save(update, sent, answer)
         if create.moved_from is not None:
             await self._copy_mode(create.moved_from, create.uri)
         return landing
@@ -213,23 +214,29 @@ class LspEditor:
         if image is not None and image.mode not in (None, LINK) and raw is not None:
             await self._disk.put(target, raw, raw, image.mode)
 
-    async def _land_and_save(self, uri: str, has_landed: Callable[[Text], bool], answer: Answer) -> Landing:
-        """Waits until the change *has_landed* in the editor, has it saved, and looks at the disk."""
+    async def _land_and_save(self, update: Update, sent: Sent, answer: Answer) -> Landing:
+        """
+        Waits until an update of a document that was not open shows in the editor, and has it saved.
+
+        Another process may have written the file before the editor has read it. If the editor shows nothing,
+        the file decides.
+        """
 
         def holds() -> bool:
-            document = self._documents.find(uri)
-            return document is not None and has_landed(document.text)
+            document = self._documents.find(update.uri)
+            return document is not None and sent.has_landed(document.text)
 
         shows = await self._documents.until(holds, self._patience.wait_s(answer))
-        if shows and (document := self._documents.find(uri)) is not None:
+        document = self._documents.find(update.uri)
+        if shows and document is not None and sent.has_landed(document.text):
             document.was_opened_by_us = True
-            await self.save([uri])
-        saved = await self._disk.read(uri)
-        if not isinstance(saved, Failure) and has_landed(saved.text):
+            landing = sent.landing(document.text, None)
+            assert isinstance(landing, Applied)
+            return await self._saving.save_landed(update, landing)
+        saved = await self._disk.read(update.uri)
+        if not isinstance(saved, Failure) and sent.has_landed(saved.text):
             return Applied(text=saved.text)
-        if shows and (document := self._documents.find(uri)) is not None and has_landed(document.text):
-            return Applied(text=document.text)  # in the editor, and unsaved
-        return Rejected(failure=refusal(uri, answer, self._patience.answer_s))
+        return Rejected(failure=refusal(update.uri, answer, self._patience.answer_s))
 
     async def _delete_open(self, delete: Delete, label: str) -> Landing:
         document = self._documents.find(delete.uri)
@@ -254,21 +261,7 @@ class LspEditor:
 
     async def save(self, uris: Sequence[str]) -> frozenset[str]:
         """Asks the client to save *uris*, if it offers to."""
-        if not self.client.saves or not uris:
-            return frozenset()
-        params = wire.write(protocol.SaveParams(uris=list(uris)))
-        self.saving |= set(uris)
-        try:
-            sent = self._server.protocol.send_request_async(protocol.CLIENT_SAVE, params)
-            await asyncio.wait([sent], timeout=self._patience.answer_s)
-        finally:
-            self.saving -= set(uris)
-        if not sent.done():
-            return frozenset()
-        try:
-            return frozenset(wire.read(protocol.SaveResult, sent.result()).saved)
-        except (JsonRpcException, wire.InvalidParams):
-            return frozenset()
+        return await self._saving.save(uris)
 
     async def read_bytes(self, uri: str) -> bytes | None:
         """Reads the bytes of a file, even if it is open."""

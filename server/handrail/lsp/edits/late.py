@@ -19,7 +19,8 @@ from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.reading_back.second_copy import second_copy
 from handrail.core.failure import Code, Failure
 from handrail.lsp.documents import Documents, OpenDocument
-from handrail.lsp.edits.sending import Sent, overwritten_late
+from handrail.lsp.edits.sending import overwritten_late
+from handrail.lsp.edits.sent import Sent
 from handrail.values import dataclass, replace
 
 UndoCopy = Callable[[Update], Awaitable[bool]]

@@ -25,7 +25,8 @@ from handrail.core.failure import Failure
 from handrail.lsp.documents import Documents, OpenDocument
 from handrail.lsp.edits.answers import open_twice
 from handrail.lsp.edits.late import Late
-from handrail.lsp.edits.sending import Sending, Sent
+from handrail.lsp.edits.sending import Sending
+from handrail.lsp.edits.sent import Sent
 from handrail.ports import Editor
 from handrail.values import dataclass, replace
 

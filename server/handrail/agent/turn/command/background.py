@@ -156,7 +156,7 @@ class Background:
         step = starter.step()
         if (full := self.why_full(step.session)) is not None:
             return full
-        typed = await saving.save(ports, saver)
+        typed = await saving.save(ports, saver, step)
         if console.stop.is_set():
             return STOPPED
         self._count += 1

@@ -57,7 +57,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
     if action.is_read_only:
         return await _run_read_only(ready, action, ports, console)
     # Documents are saved before the snapshot, so that undoing the command does not undo the save.
-    typed = await saving.save(ports, saver)
+    typed = await saving.save(ports, saver, step)
     if console.stop.is_set():
         return _stopped_result(console)
     unsaved = notes.stale_text_note(typed, ports)

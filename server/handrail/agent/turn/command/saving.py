@@ -10,8 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from handrail.agent.turn.edit.corrections import keep_late
+from handrail.core.checkpoint import StepId
 from handrail.core.documents.change import Status
+from handrail.core.documents.reading_back.on_save import may_be_typed
 from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.containment import Profile
 from handrail.core.policy.place import Place, PlaceKind
@@ -55,18 +59,35 @@ class Saver:
         return document.uri in self.edited and self.edited[document.uri] is document.saved
 
 
-async def save(ports: Ports, saver: Saver) -> list[str]:
+async def save(ports: Ports, saver: Saver, step: StepId) -> list[str]:
     """
-    Saves documents, because a command reads the disk; returns the URIs of those that could not be saved.
+    Saves documents, because a command reads the disk.
+
+    What formatters change when a document is saved that the agent has edited becomes part of *step*.
+
+    Returns:
+        The URIs of those that could not be saved.
     """
     unsaved = await _unsaved_documents(ports)
     files = [document for document in unsaved if document.has_file]
-    wanted = [document.uri for document in files if saver.is_agents(document)]
+    edited = [document for document in files if saver.is_agents(document)]
+    wanted = [document.uri for document in edited]
     others = [document.uri for document in files if document.uri not in wanted]
     if others and await saver.may_save(others, ports):
         wanted += others
     saved = await ports.editor.save(wanted)
+    await _keep_formatting(ports, step, [document for document in edited if document.uri in saved])
     return [document.uri for document in unsaved if document.uri not in saved]
+
+
+async def _keep_formatting(ports: Ports, step: StepId, saved: Sequence[Document]) -> None:
+    """Adds to the checkpoint what formatters have changed in documents since these were *saved*."""
+    for before in saved:
+        now = await ports.editor.read(before.uri)
+        if isinstance(now, Failure) or now.unsaved or to_lf(now.text.content) == to_lf(before.text.content):
+            continue
+        if not may_be_typed(before.text.content, now.text.content):
+            await keep_late(ports, step, {before.uri: before}, {before.uri: now.text}, {})
 
 
 async def editor_texts(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str, bytes], ...], list[str]]:

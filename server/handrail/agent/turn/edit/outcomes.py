@@ -26,6 +26,10 @@ from handrail.core.planning import plan
 from handrail.ports import Document, Editor
 
 REFORMATTED = "The editor reformatted it, so the whitespace differs from what was sent."
+CHANGED_ON_SAVE = (
+    "When the editor saved the document, something such as a formatter changed these lines, so they differ "
+    "from what was sent. Read them before you edit there again."
+)
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
 
 
@@ -148,7 +152,8 @@ def _landing_notes(landing: Landing) -> tuple[str, ...]:
     if not isinstance(landing, Applied):
         return ()
     said = (
-        (landing.is_reformatted, REFORMATTED),
+        (landing.is_reformatted and not landing.was_changed_on_save, REFORMATTED),
+        (landing.was_changed_on_save, CHANGED_ON_SAVE),
         (landing.was_doubled, WAS_DOUBLED),
         (landing.is_doubled, IS_DOUBLED),
     )

@@ -21,6 +21,7 @@ from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Update
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import with_blanks_of
+from handrail.core.documents.reading_back.on_save import carry_over
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.ports import Document, Editor
@@ -137,16 +138,24 @@ def _result_of(
         made = _made_edits(change, landing, document) if isinstance(document, Document) else None
         if made is None or not isinstance(start, Text):
             return None
-        return _carry(start, change.base, made, landing.text if isinstance(landing, Applied) else None)
+        ours = _carry(start, change.base, made, landing.text if isinstance(landing, Applied) else None)
+        return _add_formatting(ours, landing)
     code = None if isinstance(landing, Applied) else landing.failure.code
     if isinstance(change, Create):
         if code is None:
-            return change.text
+            return _add_formatting(change.text, landing)
         return start if code is Code.FILE_EXISTS else None  # an editor may have made it otherwise
     if code not in (None, Code.NOT_AS_WRITTEN):
         return start
     is_open = isinstance(document, Document) and document.is_open  # then it keeps its text
     return None if is_open else Nothing.NOTHING
+
+
+def _add_formatting(ours: Text | None, landing: Landing) -> Text | None:
+    """Returns the text of a change with what a formatter made of it when we had the editor save it."""
+    if ours is None or not isinstance(landing, Applied) or landing.saved is None or landing.text is None:
+        return ours
+    return carry_over(ours, landing.text.content, landing.saved.content)
 
 
 def _made_edits(update: Update, landing: Landing, document: Document) -> list[TextEdit] | None:
