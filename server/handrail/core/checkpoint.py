@@ -73,7 +73,7 @@ class Target:
             someone else has changed the file since. None: what it holds.
         leaves_file: Whether only the editor's text was changed: the file counts as it was before the change,
             whatever the user has saved by now.
-        is_gone: Whether the turn left no file here, even if someone else has put one here since.
+        is_gone: Whether there was no file here, before the turn or as it left it, even if one is here by now.
         is_untouched: Whether the turn left it unchanged, even if someone else has changed it since.
         renamed: Its URI by now, if it was renamed since its pre-image was kept.
         is_past: Whether this is how it was a while ago: nothing will be changed, so it is only kept if the

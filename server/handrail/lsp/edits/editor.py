@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence, Set
 from dataclasses import replace
+from functools import partial
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -30,12 +31,13 @@ from handrail.core.documents.change import (
     insertion,
 )
 from handrail.core.documents.edit import TextEdit
+from handrail.core.documents.readback import LANDED
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.lsp import convert, settings
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
-from handrail.lsp.edits.answers import Answer, refusal
+from handrail.lsp.edits.answers import Answer, mismatch, refusal
 from handrail.lsp.edits.apply_edit import ApplyEdit, Patience
 from handrail.lsp.edits.saving import Saving
 from handrail.lsp.edits.sending import Sending
@@ -60,6 +62,7 @@ class LspEditor:
         sending = Sending(wire=self._wire, disk=disk)
         self._views = Views(documents, sending, disk, patience.answer_s + patience.echo_s)
         self.settings: Callable[[], settings.Settings] = settings.Settings
+        self._working: set[asyncio.Task[None]] = set()
         self._saving = Saving(wire=self._wire, disk=disk)
 
     @property
@@ -150,9 +153,11 @@ class LspEditor:
         return landing
 
     def when_shown(self, change: Change, tell: Told) -> None:
-        """Calls *tell* when more of a change of an open document shows than was reported; see the port."""
+        """Calls *tell* when more of a change shows than was reported; see the port."""
         if isinstance(change, Update):
             self._views.when_shown(change, tell)
+        elif isinstance(change, Create):
+            self._views.late.when_shown(change, partial(self._shown_late, change, tell))
 
     def on_change(self, document: OpenDocument) -> None:
         """Called when a document has changed: it may show an edit that was reported as failed."""
@@ -204,9 +209,25 @@ class LspEditor:
         sent = prepare_unopened(update, self._documents.count)
         answer = await self._wire.send(made, label)
         landing = await self._land_and_save(update, sent, answer)
+        self._views.late.add(create, sent, landing)
         if create.moved_from is not None:
             await self._copy_mode(create.moved_from, create.uri)
         return landing
+
+    def _shown_late(self, create: Create, tell: Told, landing: Landing, _: str) -> None:
+        task = asyncio.ensure_future(self._save_late(create, tell, landing))
+        self._working.add(task)
+        task.add_done_callback(self._working.discard)
+
+    async def _save_late(self, create: Create, tell: Told, landing: Landing) -> None:
+        """Has a new document saved that shows late, unless its text has changed since, and reports it."""
+        document = self._documents.find(create.uri)
+        if isinstance(landing, Applied) and document and document.text.content == create.text.content:
+            document.was_opened_by_us = True
+            landing = await self._saving.save_landed(insertion(create), landing)
+            if create.moved_from is not None:
+                await self._copy_mode(create.moved_from, create.uri)
+        tell(landing)
 
     async def _copy_mode(self, source: str, target: str) -> None:
         """Gives a file the permission bits of another one, which an editor knows nothing of."""
@@ -233,6 +254,12 @@ class LspEditor:
             landing = sent.landing(document.text, None)
             assert isinstance(landing, Applied)
             return await self._saving.save_landed(update, landing)
+        if document is not None and sent.count_in(document.text.content):
+            document.was_opened_by_us = True
+            landed = [fate in LANDED for fate in sent.fates(document.text.content)]
+            if update.is_divisible:  # otherwise it is reverted
+                await self._saving.save([update.uri])
+            return sent.landing(document.text, mismatch(update.uri, landed))
         saved = await self._disk.read(update.uri)
         if not isinstance(saved, Failure) and sent.has_landed(saved.text):
             return Applied(text=saved.text)

@@ -14,7 +14,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Landing, Partial, PlannedHunk, Tier, Update, rebase_update
+from handrail.core.documents.change import (
+    Applied,
+    Create,
+    Landing,
+    Partial,
+    PlannedHunk,
+    Tier,
+    Update,
+    rebase_update,
+)
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.reading_back.second_copy import second_copy
 from handrail.core.failure import Code, Failure
@@ -44,7 +53,7 @@ class _Awaited:
         overwrote: The same, if it has overwritten the user's typing, which is final.
     """
 
-    update: Update
+    change: Update | Create
     sent: Sent
     failure: Failure
     rest: Failure | None
@@ -112,7 +121,7 @@ class Late:
 
     def add(
         self,
-        update: Update,
+        change: Update | Create,
         sent: Sent,
         landing: Landing,
         *,
@@ -120,7 +129,7 @@ class Late:
         is_blind: bool = False,
     ) -> None:
         """
-        Waits for an edit whose *landing* was not as requested.
+        Waits for an edit, or a new document, whose *landing* was not as requested.
 
         A conflict is final if the client compares versions, and so is an edit that has overwritten typing.
 
@@ -140,7 +149,7 @@ class Late:
                 return
         failure = landing.failure
         each = _Awaited(
-            update=update, sent=sent, failure=failure, rest=rest, at_first=count, count=count, uri=sent.uri
+            change=change, sent=sent, failure=failure, rest=rest, at_first=count, count=count, uri=sent.uri
         )
         self._awaited = [*self._awaited, each][-LIMIT:]
         if is_blind and document is not None and not is_conflict:  # else it has what was seen
@@ -155,16 +164,16 @@ class Late:
         if (document := self._documents.find(tries[-1].uri)) is not None:
             self.recheck(document)
 
-    def when_shown(self, update: Update, tell: Tell) -> None:
-        """Calls *tell* whenever more of *update* shows than was reported before, or was reverted."""
+    def when_shown(self, change: Update | Create, tell: Tell) -> None:
+        """Calls *tell* whenever more of *change* shows than was reported before, or was reverted."""
         for copy in self._copies:
-            if copy.update is update:
+            if copy.update is change:
                 copy.tell = tell
                 if copy.told is not None:
                     tell(copy.told, copy.sent.uri)
         for document in self._documents:
             self.recheck(document)
-        for each in [each for each in self._awaited if each.update is update]:
+        for each in [each for each in self._awaited if each.change is change]:
             each.tell = tell
             shown = self._documents.find(each.uri)
             if shown is not None and each.sent.count_in(shown.text.content) < each.count:
@@ -179,8 +188,10 @@ class Late:
         """
         result = []
         for each in self._awaited:
+            if not isinstance(each.change, Update):
+                continue
             if each.uri == document.uri and not each.count and each.sent.edits:
-                rebased = rebase_update(each.update, document.text.content)
+                rebased = rebase_update(each.change, document.text.content)
                 if not rebased.conflicts:
                     result.append((each.sent.label, rebased.edits))
         return result

@@ -74,7 +74,7 @@ class Sent:
         """Whether *document* is that of the edit; if that *is_gone*, it may have another name now."""
         if not is_gone:
             return document.uri == self.uri
-        if document.number <= self.opened:
+        if document.number <= self.opened or not self.base.content:  # every text is like an empty one
             return False
         rows, there = ({row for row in text.rows if row.strip()} for text in (self.base, document.text))
         is_alike = len(rows & there) * 2 >= len(rows) - len(self.edits)

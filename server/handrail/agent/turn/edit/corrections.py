@@ -16,11 +16,19 @@ from functools import partial
 from handrail.agent.turn.edit.outcomes import outcomes
 from handrail.agent.turn.edit.partial_call import PendingRevert, revert_other_documents
 from handrail.agent.turn.edit.plan import PlannedFile
-from handrail.agent.turn.edit.preimage import Held, Left, names, pin_targets, results, written_texts
+from handrail.agent.turn.edit.preimage import NO_NAMES, Held, Left, names, pin_targets, results, written_texts
 from handrail.agent.turn.edit.reviewed import made_changes
-from handrail.core.checkpoint import StepId
+from handrail.core.checkpoint import StepId, Target
 from handrail.core.documents import edit
-from handrail.core.documents.change import Applied, Change, Landing, Update, with_what_was_overwritten
+from handrail.core.documents.change import (
+    Applied,
+    Change,
+    Create,
+    Delete,
+    Landing,
+    Update,
+    with_what_was_overwritten,
+)
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
@@ -124,22 +132,51 @@ class Corrections:
 
     async def _correct(self, file: PlannedFile, of_file: list[Landing], number: int, change: Change) -> None:
         async with self.listener.one_at_a_time:  # the last report has what is known by then
+            also = await self._finish_move(file, of_file, number)
             now = tuple(of_file)
             corrected = [
                 follow_rename(self.ports, each) for each in await outcomes(self.ports.editor, file, now)
             ]
             if change.uri in self.before:
-                before: Held = {change.uri: self.before[change.uri]}
-                several = self.listener.late[change.uri] > 1
-                before, ours = await asyncio.to_thread(
-                    _change_among_others if several else _lone_change, before, change, now[number]
-                )
-                await keep_late(self.ports, self.step, before, ours, names([change], [now[number]]))
-                tried = ([replace(file, changes=(change,))], [change], [now[number]])
-                await self.ports.review.on_landing(
-                    await made_changes(self.ports, self.step, [tried], before, ours)
-                )
+                shown = replace(file, changes=(change, *(file.changes[at] for at in also)))
+                await self._keep(shown, [now[at] for at in (number, *also)])
             self.listener.tell(corrected)
+
+    async def _keep(self, file: PlannedFile, landings: Sequence[Landing]) -> None:
+        """Adds the changes of *file* that show late to the checkpoint and to the review."""
+        change, changes = file.changes[0], list(file.changes)
+        before: Held = {each.uri: self.before[each.uri] for each in changes}
+        if self.listener.late[change.uri] > 1 and not changes[1:]:
+            before, ours = await asyncio.to_thread(_change_among_others, before, change, landings[0])
+        else:
+            ours = await asyncio.to_thread(written_texts, before, changes, landings)
+        await keep_late(self.ports, self.step, before, ours, names(changes, landings))
+        tried = ([file], changes, list(landings))
+        await self.ports.review.on_landing(await made_changes(self.ports, self.step, [tried], before, ours))
+
+    async def _finish_move(self, file: PlannedFile, of_file: list[Landing], number: int) -> list[int]:
+        """
+        Removes a file that shows late at its new path from its old one, if it is still there.
+
+        Returns:
+            The number of the removal, if it was tried; *of_file* has its landing.
+        """
+        create = file.changes[number]
+        if not isinstance(create, Create) or not isinstance(of_file[number], Applied):
+            return []
+        for at, each in enumerate(file.changes):
+            if isinstance(each, Delete) and each.uri == create.moved_from and each.uri in self.before:
+                if isinstance(of_file[at], Applied):
+                    return []
+                pins = _past_targets({uri: self.before[uri] for uri in (create.uri, each.uri)})
+                try:
+                    await self.ports.checkpoints.ensure(self.step, pins)
+                except CheckpointError as error:
+                    logger.warning("A late move of %s was not completed: %s", each.uri, error)
+                    return []
+                (of_file[at],) = await self.ports.editor.apply([each], "handrail: complete a move")
+                return [at]
+        return []
 
 
 def _lone_change(before: Held, change: Change, landing: Landing) -> tuple[Held, dict[str, Left]]:
@@ -181,14 +218,15 @@ async def keep_late(
         renames: The document's other name, if it has one by now.
     """
     try:
-        kept = [
-            replace(target, renamed=renames.get(target.uri), is_past=True) for target in pin_targets(before)
-        ]
-        await ports.checkpoints.ensure(step, kept)
+        await ports.checkpoints.ensure(step, _past_targets(before, renames))
         after = await results(ports.editor, before, ours, renames)
         await ports.checkpoints.record(step, after)
     except CheckpointError as error:
         logger.warning("A late change of %s could not be added to a checkpoint: %s", ", ".join(before), error)
+
+
+def _past_targets(before: Held, renames: Mapping[str, str] = NO_NAMES) -> list[Target]:
+    return [replace(target, renamed=renames.get(target.uri), is_past=True) for target in pin_targets(before)]
 
 
 def follow_rename(ports: Ports, outcome: Outcome) -> Outcome:

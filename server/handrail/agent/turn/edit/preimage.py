@@ -58,7 +58,9 @@ def pin_targets(documents: Held) -> list[Target]:
 
 
 def _pin(target: Target, document: Document | Failure) -> Target:
-    if isinstance(document, Failure) or document.unsaved:
+    if isinstance(document, Failure):
+        return replace(target, is_gone=document.code is Code.NO_SUCH_FILE)
+    if document.unsaved:
         return target
     return replace(target, raw=document.text.raw)
 
