@@ -1,19 +1,20 @@
 """
 What is told and kept of an edit if the editor saves its document for us, and a formatter runs on that save.
 
-All of it in VS Code, which opens a closed document in order to edit it.
+Most of it in VS Code, which opens a closed document in order to edit it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from e2e.client import Editor
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, opt_in
+from e2e.habits import EMACS, VSCODE, Habits, opt_in
 from e2e.prompts import block, patch, statuses, v4a
 from handrail.testing import answer, call, snapshot
 from handrail.testing.behaviours import Formatter, Reaction, end_last_line, strip_blanks
@@ -237,3 +238,65 @@ async def test_what_the_user_types_before_a_document_is_saved_for_a_command_stay
     editor.saving = lambda uris: {"saved": [uri for uri in uris if editor.desk.save(uri)]}
     await restore(editor, report)
     assert editor.desk[uri] == TEXT.replace("x = 1", "# mine\nx = 1")
+
+
+# ---- A document whose file the agent removes ------------------------------------------------------
+
+EMACS_PLUGIN = replace(EMACS, has_extension=True)
+DELETE = v4a("*** Delete File: a.py")
+MOVE = v4a("*** Update File: a.py", "*** Move to: b.py", "@@", "-x = 2", "+x = 3")
+STAYS_OPEN = "still has the document open"
+
+
+@pytest.mark.parametrize("habits", [VSCODE, EMACS_PLUGIN], ids=["vscode", "emacs"])
+@pytest.mark.parametrize("removal", [DELETE, MOVE], ids=["deleted", "moved"])
+async def test_a_removed_document_that_stays_open_is_told_and_not_saved_again(
+    stage: Stage, habits: Habits, removal: str
+) -> None:
+    steps = (
+        answer("", patch("a.py", "x = 1", "x = 2")),
+        answer("", call("patch", mode="v4a", patch=removal)),
+        answer("", call("terminal", command="touch made.txt")),
+    )
+    settings = {"terminal": {"save": "always"}, **stage.script(*steps, answer("Done."))}
+    editor = await stage.start(habits, settings=settings, options=opt_in("save", approvals=True))
+    path = stage.put("a.py", TEXT)
+    uri = editor.desk.open(path)
+    editor.answers = ["allow"]
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["landed"] * 3
+    assert uri in editor.desk.documents
+    assert STAYS_OPEN in notes(report)
+    assert not path.exists()
+    assert editor.saves == []
+    await restore(editor, report)
+    assert (editor.desk[uri], path.read_text()) == (TEXT, TEXT)
+
+
+async def test_a_removed_document_that_the_agent_edits_again_is_saved_again(stage: Stage) -> None:
+    steps = (
+        answer("", patch("a.py", "x = 1", "x = 2")),
+        answer("", call("patch", mode="v4a", patch=DELETE)),
+        answer("", call("write_file", path="a.py", content="new = 1\n")),
+        answer("", call("terminal", command="touch made.txt")),
+    )
+    editor = await start(stage, *steps, answer("Done."))
+    path = stage.put("a.py", TEXT)
+    editor.desk.open(path)
+    editor.answers = ["allow"]
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["landed"] * 4
+    assert path.read_text() == "new = 1\n"
+
+
+@pytest.mark.parametrize("removal", [DELETE, MOVE.replace("x = 2", "x = 1")], ids=["deleted", "moved"])
+async def test_a_removed_document_that_the_editor_closes_is_not_said_to_be_open(
+    stage: Stage, removal: str
+) -> None:
+    editor = await start(stage, answer("", call("patch", mode="v4a", patch=removal)), answer("Done."))
+    path = stage.put("a.py", TEXT)
+    uri = editor.desk.open(path)
+    report = await editor.turn("Do it.")
+    assert statuses(report) == ["landed"]
+    assert uri not in editor.desk.documents
+    assert STAYS_OPEN not in notes(report)

@@ -56,6 +56,7 @@ class OpenDocument:
     for its lines.
 
     Attributes:
+        is_removed: Whether an edit of ours removed its file, and the editor did not close it.
         saved: What the editor has saved last, if it said so.
         was_opened_by_us: Whether an edit of ours opened it, so that no one but us would save it.
         number: Counts the documents that were opened, so that later ones compare as greater.
@@ -72,6 +73,7 @@ class OpenDocument:
     _text: Text | None
     language: str = ""
     was_opened_by_us: bool = False
+    is_removed: bool = False
     saved: Text | None = None
     number: int = 0
     seen: list[str] | None = None

@@ -49,6 +49,7 @@ class Document:
         unsaved: Whether the text of an open document differs from the disk.
         saved: What the editor reported when it last saved an open document; the same object until the next
             save. None if it has not reported a save.
+        is_removed: Whether an edit of ours removed its file while an editor kept it open.
         is_notebook: Whether an editor shows it as a notebook, whose unsaved cells we cannot see.
     """
 
@@ -57,6 +58,7 @@ class Document:
     version: int | None = None
     unsaved: bool = False
     saved: Text | None = None
+    is_removed: bool = False
     is_notebook: bool = False
 
     @property

@@ -160,6 +160,7 @@ class Applied:
         was_changed_on_save: Whether the save changed more than blanks of it.
         was_doubled: Whether the editor made it twice, and the second copy was undone.
         is_doubled: Whether the second copy could not be undone, and is still there.
+        stays_open: Whether the editor still has a deleted document open.
         uri: Where the document is now, if it was renamed in the meantime.
     """
 
@@ -169,6 +170,7 @@ class Applied:
     was_changed_on_save: bool = False
     was_doubled: bool = False
     is_doubled: bool = False
+    stays_open: bool = False
     uri: str | None = None
 
 

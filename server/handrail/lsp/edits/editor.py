@@ -95,7 +95,12 @@ class LspEditor:
             text = Text(document.text.content, saved.text.encoding, saved.text.bom)
             unsaved = text.content != saved.text.content
         return Document(
-            uri=document.uri, text=text, version=document.version, unsaved=unsaved, saved=document.saved
+            uri=document.uri,
+            text=text,
+            version=document.version,
+            unsaved=unsaved,
+            saved=document.saved,
+            is_removed=document.is_removed and isinstance(saved, Failure),
         )
 
     async def empty_text(self, uri: str) -> Text:
@@ -116,7 +121,10 @@ class LspEditor:
         is_open = self._documents.find(change.uri) is not None
         match change:
             case Update() if is_open:
-                return await self._update_and_save(change, label)
+                landing = await self._update_and_save(change, label)
+                if (document := self._documents.find(change.uri)) and not isinstance(landing, Rejected):
+                    document.is_removed = False
+                return landing
             case Update() if self._goes_through_editor(change.base):
                 return await self._update_closed(change, label)
             case Create() if self._creates(change) and not is_open:
@@ -276,8 +284,18 @@ class LspEditor:
         if not isinstance(there, Failure) and not isinstance(await self._disk.read(delete.uri), Failure):
             # What another process has written since stays.
             (landing,) = await self._disk.apply([replace(delete, base=there.text)], label)
-            return landing
-        return Applied(text=None)
+            if not isinstance(landing, Applied):
+                return landing
+        return Applied(text=None, stays_open=await self._stays_open(document))
+
+    async def _stays_open(self, removed: OpenDocument) -> bool:
+        """Whether the editor keeps a document without its file; then no save of ours brings that back."""
+        wait_s = self._patience.overtaken_s if self.client.deletes else 0
+        if await self._documents.until(lambda: self._documents.find(removed.uri) is None, wait_s):
+            return False
+        for each in (removed, *self._documents.siblings(removed)):
+            each.is_removed = True
+        return True
 
     # ---- Saving, and bytes ------------------------------------------------------------------------
 

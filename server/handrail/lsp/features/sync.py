@@ -56,6 +56,7 @@ def did_save(state: State, params: lsp.DidSaveTextDocumentParams) -> None:
     """The user has saved a document, or the editor has for us."""
     document = state.documents.find(params.text_document.uri)
     if document is not None:
+        document.is_removed = False
         document.saved = replace(document.text)  # a value of its own: the same text may be saved twice
         state.editor.in_step(document)
         typed.on_save(state, document)

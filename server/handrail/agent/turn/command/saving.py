@@ -109,8 +109,9 @@ async def editor_texts(ports: Ports, profile: Profile) -> tuple[tuple[tuple[str,
 
 
 async def _unsaved_documents(ports: Ports) -> list[Document]:
-    """Returns the unsaved documents, except handrail's own and those outside the workspace."""
-    differing = [document for document in await ports.editor.open_documents() if document.unsaved]
+    """Returns the unsaved documents, except removed ones, handrail's own and those outside the workspace."""
+    documents = await ports.editor.open_documents()
+    differing = [document for document in documents if document.unsaved and not document.is_removed]
     unsaved = [document for document in differing if not await hides_line_ends(document, ports)]
     places = [(document, ports.workspace.resolve(document.uri)) for document in unsaved]
     apart = (PlaceKind.OWN, PlaceKind.OUTSIDE)

@@ -30,6 +30,10 @@ CHANGED_ON_SAVE = (
     "When the editor saved the document, something such as a formatter changed these lines, so they differ "
     "from what was sent. Read them before you edit there again."
 )
+STAYS_OPEN = (
+    "The file was removed, but the editor still has the document open; saving it there would create the file "
+    "again. handrail does not save it unless you edit it again."
+)
 SEARCHED = (Code.NO_MATCH, Code.AMBIGUOUS_MATCH)  # failures whose message names places
 
 
@@ -139,7 +143,7 @@ def _landed_outcome(
         mutation=replace(part.mutation, uri=last.uri) if last.uri is not None else part.mutation,
         status=Status.LANDED,
         tier=part.planned.tier if part.mutation.hunk is not None else None,
-        notes=(*part.planned.notes, *_landing_notes(last)),
+        notes=(*part.planned.notes, *(note for each in landings for note in _landing_notes(each))),
         text=now or part.text,
         spans=_spans(change, part, landed, now) if now is not None and isinstance(change, Update) else (),
         diff=_diff(file, part)[:LIMIT_DIFF_CHARS],
@@ -156,6 +160,7 @@ def _landing_notes(landing: Landing) -> tuple[str, ...]:
         (landing.was_changed_on_save, CHANGED_ON_SAVE),
         (landing.was_doubled, WAS_DOUBLED),
         (landing.is_doubled, IS_DOUBLED),
+        (landing.stays_open, STAYS_OPEN),
     )
     return tuple(sentence for is_so, sentence in said if is_so)
 
