@@ -8,7 +8,7 @@ import pytest
 
 from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
-from e2e.habits import VSCODE, Habits
+from e2e.habits import NEOVIM, VSCODE, Habits
 from e2e.prompts import block, fence, v4a
 from handrail.adapters.files.files import path_of
 from handrail.testing import snapshot
@@ -104,3 +104,18 @@ async def test_checkpoints_are_checked_and_removed(stage: Stage, habits: Habits)
     assert [each["id"] for each in await editor.request("checkpoint.list")] == [second["checkpoint"]]
     with expect_error(-32803, "no checkpoint"):
         await editor.request("checkpoint.diff", checkpoint=first["checkpoint"])
+
+
+@pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])
+async def test_a_dry_run_tells_the_user_nothing(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits)
+    uri = editor.desk.open(stage.put("a.txt", "one\n"))
+    report = await editor.turn(block("a.txt", "one", "ONE"))
+    editor.desk.type(uri, "mine", instead="ONE")
+    editor.desk.tell()
+    for dry_run in (True, False):
+        wanted = {"checkpoint": report["checkpoint"], "dryRun": dry_run}
+        restored = await editor.request("checkpoint.restore", **wanted)
+        assert len(restored["conflicts"]) == 1
+        told = [each.message for each in editor.messages if "a.txt was not restored" in each.message]
+        assert bool(told) is not dry_run

@@ -7,9 +7,10 @@ import os
 
 import pytest
 
-from e2e.client import Editor
+from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opt_in
+from e2e.prompts import patch
 from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
@@ -47,3 +48,22 @@ async def test_what_the_user_saves_is_kept(stage: Stage, habits: Habits) -> None
 async def test_what_the_command_changes_afterwards_is_its_own(stage: Stage, habits: Habits) -> None:
     _, report = await saving_during(stage, habits, "echo three >> a.txt")
     assert [each["uri"] for each in report["outcomes"]] == [(stage.root / "a.txt").as_uri()]
+
+
+async def test_the_checkpoint_of_a_running_turn_is_not_removed(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    (stage.folder / "go").touch()
+    command = call("terminal", command="cat ../go")
+    settings = stage.script(answer("", patch("a.txt", "one", "ONE")), answer("", command), answer("Done."))
+    options = opt_in("save", approvals=True)
+    editor = await stage.start(habits, settings=settings, options=options)
+    other = await stage.start(habits, settings=settings, options=options)
+    editor.answers = [None]
+    turn = (await editor.start_turn("Edit, and run it."))["turn"]
+    await editor.until(lambda: editor.questions)
+    for each in (editor, other):
+        with expect_error(-32803, f"{turn} is still running"):
+            await each.request("checkpoint.prune", checkpoints=[turn])
+    await editor.request("turn.cancel", turn=turn)
+    await editor.request("turn.wait", turn=turn)
+    assert (await other.request("checkpoint.prune", checkpoints=[turn]))["removed"] == [turn]

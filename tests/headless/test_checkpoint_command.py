@@ -161,3 +161,19 @@ def test_damage_is_an_exit_code(shell: Shell) -> None:
     for path in repository.glob("objects/pack/*"):
         path.write_bytes(b"garbage")
     assert "damaged" in shell.run("checkpoint", "verify", code=1)
+
+
+def test_a_file_name_with_line_ends_stays_in_one_line(shell: Shell) -> None:
+    model = script(
+        shell.state.parent / "script.json",
+        answer("", call("write_file", path="d/x\nrestored   a.txt", content="x\n")),
+        answer("Done."),
+    )
+    told = shell.run("run", "Do it.", "--yes", "--model", model)
+    (checkpoint,) = (row.split()[1] for row in told.splitlines() if row.startswith("checkpoint "))
+    told += shell.run("review", "list")
+    told += shell.run("checkpoint", "list")
+    told += shell.run("checkpoint", "restore", checkpoint)
+    rows = [row for row in told.splitlines() if "a.txt" in row]
+    assert [row for row in rows if row.startswith("restored")] == []
+    assert "deleted    d/x\\nrestored   a.txt" in rows

@@ -22,7 +22,7 @@ from handrail.agent.restore.restore import (
 )
 from handrail.agent.restore.rewind import RestorePlan
 from handrail.agent.restore.undone import collect_undone
-from handrail.core.checkpoint import Checkpoint, Origin, StepId
+from handrail.core.checkpoint import Checkpoint, Origin, Pruned, StepId
 from handrail.core.conversation.label import shorten
 from handrail.core.review.pending import ReviewMode
 from handrail.ports import CheckpointError
@@ -142,6 +142,32 @@ def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
         elif each.origin is Origin.RESTORE:
             return each
     raise CheckpointError("This workspace has no restore to undo.")
+
+
+async def prune(host: Host, checkpoints: Sequence[str]) -> Pruned:
+    """
+    Removes checkpoints, see the port. Raises CheckpointError if the turn of one is running, in any process.
+    """
+    for name in checkpoints:
+        session = await host.archive.journals.of_turn(name)
+        if session is not None and _is_running(host, session, name):
+            raise CheckpointError(
+                f"Nothing was removed, because turn {name} is still running. Stop it, or wait until it ends."
+            )
+    return await host.ports().checkpoints.prune(checkpoints)
+
+
+def _is_running(host: Host, session: str, turn: str) -> bool:
+    """Whether a turn is running here, or its session is at work in another process."""
+    if turn in host.turns:
+        return not host.turns[turn].task.done()
+    if host.turns.running_turns(session):
+        return False  # which is another turn, as one session runs in one process
+    release = host.archive.journals.claim(session)
+    if release is None:
+        return True
+    release()
+    return False
 
 
 async def _plan(host: Host, request: RestoreRequest, checkpoint: str) -> RestorePlan:

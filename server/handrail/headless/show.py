@@ -146,7 +146,7 @@ class Show:
             none = False
             self.line(f"{checkpoint.id}  {_local(checkpoint.time)}  {checkpoint.label}", BOLD)
             for path, change in checkpoint.paths:
-                self.line(f"  {change:8} {path}")
+                self.line(f"  {change:8} {one_line(path)}")
         if none:
             self.line(f"This {of} has no checkpoints yet; a turn takes one before its first change.")
 
@@ -216,7 +216,7 @@ class Show:
     def unsaved_documents(self, unsaved: Iterable[Unsaved]) -> None:
         """Show which documents did not reach the disk."""
         for document in unsaved:
-            self.note(f"error: {document.path} is not saved: {document.reason}", RED)
+            self.note(f"error: {one_line(str(document.path))} is not saved: {document.reason}", RED)
 
     def note(self, text: str, colour: str = YELLOW) -> None:
         """Say something on stderr, in our own name."""
@@ -257,7 +257,8 @@ class Show:
                 self._said, self._streamed = self._streamed or self._said, ""
                 self.line("")
                 head = f"{event.get('tool')}: "
-                self.line(f"● {head}{str(event.get('title')).removeprefix(head)}", BOLD)
+                title = str(event.get("title")).removeprefix(head).replace("\n", "\n  ")
+                self.line(f"● {head}{title}", BOLD)
             case "outcome":
                 self._explained.add(str(event.get("call")))
                 self._outcome(values.outcome(event), line_text)
@@ -356,13 +357,18 @@ class Show:
         try:
             path = path_of(uri)
         except EditRefusedError:
-            return uri
-        return str(path.relative_to(self._root)) if path.is_relative_to(self._root) else str(path)
+            return one_line(uri)
+        return one_line(str(path.relative_to(self._root) if path.is_relative_to(self._root) else path))
 
 
 def visible(text: str) -> str:
     """Replace characters that a terminal would act on or hide; line feeds and tabs stay."""
     return "".join(_show(character) for character in text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Replace line feeds and tabs too: a file name must not look like other lines."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def _show(character: str) -> str:

@@ -211,8 +211,9 @@ def capabilities(server: Server) -> dict[str, Any]:
 def _register(server: Server, request: protocol.Request, handler: Handler) -> None:
     async def run(params: object, *, tell: bool) -> object:
         try:
-            result = await handler(server.state, wire.read(request.params, params))
-            if tell and request in SHOW_RESULT:
+            read: object = wire.read(request.params, params)
+            result = await handler(server.state, read)
+            if tell and request in SHOW_RESULT and not getattr(read, "dry_run", False):
                 SHOW_RESULT[request](server.state, result)
             return result
         except (InvalidParams, HandrailError) as error:

@@ -172,6 +172,17 @@ async def test_line_ends_come_back_where_the_user_typed_others(bench: Bench) -> 
     assert snapshot(bench.root) == {"a": b"one\ntwo\nthree\n"}
 
 
+async def test_a_file_that_the_user_renamed_is_a_conflict_that_names_the_ways_on(bench: Bench) -> None:
+    lay_out(bench.root, {"a": b"one\n"})
+    await command(bench, lambda: (bench.root / "a").write_bytes(b"ONE\n"))
+    (bench.root / "a").rename(bench.root / "b")
+    (reason,) = reasons(await bench.restore("t-9"))
+    assert "deleted or renamed" in reason
+    (bench.root / "b").rename(bench.root / "a")  # as it says
+    assert reasons(await bench.restore("t-9")) == []
+    assert snapshot(bench.root) == {"a": b"one\n"}
+
+
 @pytest.mark.parametrize("mode", [0o444, 0o400, 0o000])
 async def test_a_file_that_the_turn_made_read_only_is_restored(bench: Bench, mode: int) -> None:
     lay_out(bench.root, {"a": b"one\n", "typed": b"1\n2\n3\n4\n", "binary": BINARY})

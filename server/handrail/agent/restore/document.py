@@ -247,7 +247,7 @@ async def _bring_back(ports: Ports, each: Restoration, tally: Tally) -> None:
         tally.unchanged.append(each.uri)
         return
     if each.after is not None and each.after.raw is not None:
-        tally.conflicts.append(Conflict(uri=each.uri, reason="The file has been deleted since."))
+        tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.GONE))
         return
     failure = await ports.editor.put(each.uri, None, raw, each.before.mode)
     if failure is not None:

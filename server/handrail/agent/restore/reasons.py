@@ -37,6 +37,10 @@ NO_FILE = (
     "This document had no file, and it is no longer open. If you saved it under a name, undo the change in "
     "that file: in the review, as long as the change is pending there, or else by hand."
 )
+GONE = (
+    "The file has been deleted or renamed since. If you renamed it, undo its changes in the review, as long "
+    "as they are pending there; or rename it back, then restore again."
+)
 LINK_CHANGED = (
     "A link can only be restored as a whole, and this one has been changed or removed since. It was left "
     "as it is."
