@@ -24,11 +24,7 @@ from handrail.ports.checkpoints import Checkpoints
 from handrail.ports.heads import HasHeads
 from handrail.ports.languages import Languages, NoLanguages
 from handrail.ports.models import Provider
-from handrail.ports.questions import (
-    Approver,
-    Clock,
-    MonotonicClock,
-)
+from handrail.ports.questions import Approver, Clock, MonotonicClock
 from handrail.ports.removals import Removals
 from handrail.ports.review import NoReview, Review
 from handrail.ports.terms import Terms
