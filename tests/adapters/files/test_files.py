@@ -68,6 +68,11 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(tmp_path: Path) -> 
     assert not files.remove(path, found)
 
 
+async def test_work_that_raises_what_no_future_takes_has_an_end() -> None:
+    with pytest.raises(RuntimeError, match="StopIteration was raised in a thread"):
+        await in_thread(next, iter(()))
+
+
 async def test_who_is_cancelled_waits_for_the_end_of_the_work() -> None:
     begun, may_end, ended = threading.Event(), threading.Event(), threading.Event()
 

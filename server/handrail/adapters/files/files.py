@@ -368,7 +368,7 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
     # As `asyncio.to_thread` does it, but without a task of its own.
     call = partial(contextvars.copy_context().run, function, *args, **kwargs)
     loop = asyncio.get_running_loop()
-    work = loop.run_in_executor(None, call)
+    work = loop.run_in_executor(None, _call, call)
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         ended = loop.create_future()
@@ -382,6 +382,13 @@ async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs)
             work.exception()  # looked at, so asyncio does not report it as forgotten
         raise cancelled
     return work.result()
+
+
+def _call(work: Callable[[], T]) -> T:
+    try:
+        return work()
+    except StopIteration as error:  # a future takes none, so whoever waits for it would wait for ever
+        raise RuntimeError(f"{type(error).__name__} was raised in a thread") from error
 
 
 def _end(waiting: asyncio.Future[None], _: object) -> None:
