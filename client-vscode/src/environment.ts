@@ -136,7 +136,7 @@ async function installWheel(pip: string[], wheel: string, log: LogOutputChannel,
 async function installPlain(pip: string[], wheel: string, log: LogOutputChannel, token: CancellationToken): Promise<void> {
   try {
     await runLogged([...pip, wheel], log, token);
-    log.warn("The server is installed without its own bubblewrap. On Linux, commands are contained if bubblewrap is installed, or else by Landlock if the kernel has it.");
+    log.warn("The server is installed without its own bubblewrap. On Linux, commands are still contained: by the system's bubblewrap if there is one, otherwise by Landlock if the kernel has it.");
   } catch (thrown) {
     if (!(thrown instanceof ProgramFailed)) throw thrown;
     throw new UserError(l10n.t("The server could not be installed. pip says: {0} {1}", messageOf(thrown), OFFLINE), [SET_SERVER_PATH]);

@@ -383,7 +383,7 @@ timeout eval trap git -c a.b=c awk sed s/a/b/ python3 npx sudo flock $'x' `y` * 
         ('bash -c "$X"', "the text that `bash` runs, which only the shell can work out"),
         ("$X y", "the name of a command, which only the shell can work out"),
         ('echo "${x@P}"', "`${x@P}`, which runs commands in the value of the variable"),
-        ("npx " + "a " * 101, "the arguments of `npx`, too many of which may be a command"),
+        ("npx " + "a " * 101, "the arguments of `npx`: too many of them could be commands"),
         ("timeout 1 " * 8 + "ls", "commands that are nested too deeply"),
         ("eval " * 8 + "ls", "commands that are nested too deeply"),
     ],

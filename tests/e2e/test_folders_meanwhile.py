@@ -15,7 +15,7 @@ from handrail.testing import answer, call
 pytestmark = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
 
 GONE = "is no longer in the workspace, so this call was not run."
-CHANGED = "The workspace folders changed before this call ran, so this call was not run."
+CHANGED = "The workspace folders changed after this call was checked, so it was not run."
 
 
 def change_folders(editor: Editor, *, added: tuple[Path, ...] = (), removed: tuple[Path, ...] = ()) -> None:

@@ -280,7 +280,7 @@ def _rules_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
 def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     layers = commands.add_parser(
         "layer",
-        help="list the changes that commands made only in a layer, or make them in the folder",
+        help="list changes that are only in a layer (a separate copy), or make them in the real folder",
         description=LAYERS,
     )
     actions = layers.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -291,7 +291,7 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         help="also list layers of folders outside the workspace, such as package caches",
     )
     copy = actions.add_parser(
-        "copy", help="make the changes of a layer in its folder; this may also remove files there"
+        "copy", help="make the changes of a layer in the real folder; this may also remove files there"
     )
     copy.add_argument("id", metavar="ID", help="an id from `handrail layer list`")
     copy.add_argument("--to", type=Path, metavar="DIR", help="make the changes in this folder instead")
@@ -326,8 +326,8 @@ def _settings(parser: argparse.ArgumentParser) -> None:
             "--mode",
             "mode",
             "MODE",
-            "edit, ask or plan; ask and plan change nothing (default: the mode that was chosen for the "
-            "session, or else the setting mode in config.toml, or else edit)",
+            "edit, ask or plan; ask and plan change nothing (default: the mode chosen for the session "
+            "in an editor, or else the setting mode in config.toml, or else edit)",
         ),
         (
             "--set",

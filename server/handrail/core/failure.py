@@ -77,7 +77,7 @@ class Code(StrEnum):
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "The file, the folder or the stored output of a command does not exist, or the name is too long for "
+        "The file, the folder or the stored output of a tool does not exist, or the name is too long for "
         "the system. Check the path.",
     )
     UNREADABLE = (
@@ -95,17 +95,18 @@ class Code(StrEnum):
         "outside-workspace",
         "Either the path leads out of the workspace folders, directly or through `..` or a link, and the "
         "question about it got no answer: handrail could not ask you, or the question timed out. Or no "
-        "folder is open in the editor, or the path's folder was removed from the workspace before the call "
-        "ran. In all these cases, nothing was read or changed. Add the folder to the workspace, use a path "
-        "inside it, or allow it in the setting `handrail.approvals`.",
+        "folder is open in the editor, or the path's workspace folder was removed just before the call was "
+        "to run. In all these cases, nothing was read or changed. Add the folder to the workspace, use a "
+        "path inside it, or allow it in the setting `handrail.approvals`.",
     )
     STALE_DOCUMENT = (
         "stale-document",
         "The document is different from what the edit expected: you or another program changed it, the "
-        "editor has not loaded what is on disk, the document is open twice, or a path leads elsewhere than "
-        "before. Your text is kept, unless the message says that the editor applied the edit while you were "
-        "typing: then your editor's undo brings your text back. If the message says so, reload or close the "
-        "document in the editor first. Then the model has to read it again.",
+        "editor has not loaded what is on disk, or the document is open twice. Or, just before the call "
+        "was to run, a path led elsewhere than before, or the workspace folders changed. Your text is "
+        "kept, unless the message says that the editor applied the edit while you were typing: then your "
+        "editor's undo brings your text back. If the message says so, reload or close the document in the "
+        "editor first. Then the model has to read the document again, or to send the call again.",
     )
     BAD_ENCODING = (
         "bad-encoding",

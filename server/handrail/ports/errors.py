@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-SEE_LOG = (
-    "The details are in handrail's log (in an editor: the log of the editor's language servers; "
-    "in a terminal: shown below)."
-)
+SEE_LOG = "The details are in handrail's log (in an editor: the log of the editor's language servers)."
 INTERNAL_ERROR = f"Internal error in handrail. {SEE_LOG}"
 
 

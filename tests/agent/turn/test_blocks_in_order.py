@@ -25,7 +25,7 @@ async def test_both_blocks_land_and_the_model_is_told(bench: Bench) -> None:
     report = await bench.turn()
     assert (bench.root / "a.txt").read_bytes() == b"1\nnewer\n2\nthree\n"
     assert [each.status.value for each in report.outcomes] == ["landed", "landed"]
-    assert "The search text is in the document only after edit 1" in bench.texts()[-1]
+    assert "The search text is in the document only after hunk 1" in bench.texts()[-1]
     await bench.restore(report.turn)
     assert (bench.root / "a.txt").read_bytes() == ROWS
 
@@ -38,6 +38,8 @@ async def test_another_block_that_fails(bench: Bench, partial: bool) -> None:
     status = "landed" if partial else "failed"
     assert [each.status.value for each in report.outcomes] == [status, status, "failed"]
     assert (bench.root / "a.txt").read_bytes() == (b"1\nnewer\n2\nthree\n" if partial else ROWS)
+    together = "Or send this edit together with hunk 1, without the edit that does not fit."
+    assert (together in bench.texts()[-1]) is not partial
 
 
 async def test_a_block_that_builds_on_one_that_fails(bench: Bench) -> None:
@@ -56,3 +58,7 @@ async def test_blocks_that_no_encoding_can_write_fail_together(bench: Bench) -> 
     report = await bench.turn()
     assert [each.status.value for each in report.outcomes] == ["failed", "failed", "landed"]
     assert (bench.root / "a.txt").read_bytes() == b"one\ntwo\n3\n"
+    failure = report.outcomes[1].failure
+    assert failure is not None
+    assert failure.message.endswith("hunk 1 of a.txt. So this edit was not made.")
+    assert failure.steps == ("Fix the edit that does not fit, then send the call again.",)

@@ -199,7 +199,7 @@ async def test_a_whole_file_is_not_replaced_or_deleted_over_what_others_changed_
     assert failed.failure is not None
     assert (failed.failure.code.value, failed.failure.message) == (
         "stale-document",
-        f"a.txt has changed since the agent last read it{why}",
+        f"a.txt has changed since the agent last read or wrote it{why}",
     )
     assert landed.failure is None, "the model has read it again"
 

@@ -103,7 +103,7 @@ def _with_runs(
     commands = [each for one in found for each in one.commands]
     maybe = [each for one in found for each in one.maybe] if is_sure else []
     if len(maybe) > LIMIT_MAYBE:
-        too_many = f"the arguments of `{words[0]}`, too many of which may be a command"
+        too_many = f"the arguments of `{words[0]}`: too many of them could be commands"
         return replace(part, unclear=unclear or too_many)
     if (texts and not is_sure) or (depth > LIMIT_NESTED and (texts or commands)):
         return replace(part, unclear=unclear or "commands that are nested too deeply")

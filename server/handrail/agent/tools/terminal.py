@@ -40,7 +40,8 @@ PLACEHOLDER = Failure(
     "command would get this text instead of the value, so it was not run.",
     steps=(
         "Run a command that does not need the value, or that reads it from its file itself.",
-        "To edit lines near a key, use patch: it keeps the value. To find this text, use search.",
+        "To edit lines near a key, use patch: it keeps the value. To find such lines, search for the text "
+        "before the key. (If a file really has this text, search for `key removed by handrail`.)",
     ),
 )
 HIDDEN = r"(?:/run/|(?:/root|/home/[^/\s]+)/\.)"  # what else is missing is missing outside as well

@@ -15,8 +15,8 @@ from handrail.values import dataclass
 
 NOT_STORED = (
     "This conversation could not be stored completely. Check the free space and the permissions of the state "
-    "folder (see `handrail doctor`), then send another message, which stores the rest too. Otherwise, the "
-    "rest is lost when this server ends."
+    "folder (see `handrail doctor`). If this server is still running, send another message: that stores the "
+    "rest too. When the server ends (with `handrail run`: now), the rest is lost."
 )
 logger = logging.getLogger(__name__)
 

@@ -31,12 +31,15 @@ SURPLUS = Failure(
 )
 MOVED = Failure(
     code=Code.STALE_DOCUMENT,
-    message="The call is no longer what was checked (a path may lead elsewhere now), so it was not run.",
+    message=(
+        "What this call would do has changed since it was checked (for example, a path leads elsewhere now), "
+        "so it was not run."
+    ),
     steps=("Send the call again.",),
 )
 FOLDERS_CHANGED = Failure(
     code=Code.STALE_DOCUMENT,
-    message="The workspace folders changed before this call ran, so this call was not run.",
+    message="The workspace folders changed after this call was checked, so it was not run.",
     steps=("Send the call again.",),
 )
 STOPPED = Failure(code=Code.CUT_SHORT, message="The turn was stopped before this call ran.")

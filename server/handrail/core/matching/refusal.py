@@ -61,7 +61,7 @@ def same_glyphs(text: Text, wanted: Sequence[str], near: tuple[Candidate, ...]) 
         message=(f"The search text is not in the document. Line {line} looks the same, but {difference}."),
         steps=(
             f"If you mean line {line}, send the characters that it has. JSON can write them as escapes.",
-            "Or search for text around the place that has only other characters.",
+            "Or use a search text that leaves these characters out.",
         ),
         near=near,
     )

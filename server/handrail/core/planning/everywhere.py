@@ -101,8 +101,11 @@ def _unclear(text: Text, matches: Sequence[Match]) -> Failure:
         code=Code.BAD_PATCH,
         message=(
             f"The search text occurs {len(matches)} times (lines {lines}), and it is unclear how to indent "
-            "the new lines at each place. Nothing was changed."
+            "the new lines at each place. This edit was not made."
         ),
-        steps=("Send an edit for each place, with the indentation that the lines should have there.",),
+        steps=(
+            "Send an edit for each place: with a line around it (or start_line) that tells the places apart, "
+            "and with the indentation that the new lines should have there.",
+        ),
         near=tuple(near),
     )

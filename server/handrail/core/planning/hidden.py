@@ -150,7 +150,7 @@ def _values_of(text: Text, hunk: Hunk, shown: Shown) -> Values | Failure:
             code=Code.AMBIGUOUS_MATCH,
             message=f"{REDACTED} stands for different values in the places that the search text matches "
             f"(lines {lines}).",
-            steps=("Change each place with an edit of its own.", "Or use a search text without it."),
+            steps=("Change each place with an edit of its own.", f"Or use a search text without {REDACTED}."),
         )
     values = options.pop()
     return values if len(values) == count else key_failure("The search text")

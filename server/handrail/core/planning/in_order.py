@@ -28,7 +28,7 @@ from handrail.values import dataclass, replace
 Result = PlannedHunk | Failure
 PlanHunk = Callable[[Text, Hunk], Result]
 
-BUILDS_ON = "The search text is in the document only after edit {}, so this edit was made on its result."
+BUILDS_ON = "The search text is in the document only after hunk {}, so this edit was made on its result."
 
 
 def settle(text: Text, hunks: Sequence[Hunk], results: Sequence[Result], plan_hunk: PlanHunk) -> list[Result]:
@@ -128,12 +128,12 @@ def _ambiguous(text: Text, own: PlannedHunk, built: Result) -> Failure:
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
         message=(
-            f"The search text is at line {line + 1} with small differences, and exactly in what edit "
-            f"{built.within} makes of the document, so it is unclear which place is meant."
+            f"The search text is at line {line + 1} with small differences, and without any in the "
+            f"text that hunk {built.within} leaves, so it is unclear which place is meant."
         ),
         steps=(
             f"If you mean line {line + 1}, send its exact current lines.",
-            f"Otherwise, put both changes into edit {built.within}.",
+            f"Otherwise, put both changes into hunk {built.within}.",
         ),
         near=(Candidate(span=span, line=line, score=1.0),),
     )

@@ -272,7 +272,7 @@ def key_failure(what: str) -> Failure:
     return Failure(
         code=Code.OMISSION,
         message=f"{what} has {REDACTED}, which handrail shows in place of the value of a key. It is not "
-        "certain which value is meant, so nothing was changed.",
+        "certain which value is meant, so this edit was not made.",
         steps=(
             f"Edit only lines without {REDACTED}, or send a line with it exactly as you read it, so that it "
             "keeps its value.",

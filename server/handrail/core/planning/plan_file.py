@@ -146,7 +146,7 @@ def _why_not(patch: FilePatch, text: Text | None, *, taken: bool) -> Failure | N
         return Failure(
             code=Code.BAD_ARGUMENTS,
             message=f"{made} has {REDACTED}, which handrail shows in place of the value of a key, so "
-            "the path is not known. Nothing was changed.",
+            "it is unclear which file is meant. This file was not changed.",
             steps=("Use a path without it.",),
         )
     if patch.move_to is not None and taken:

@@ -165,8 +165,8 @@ class ServedPage(ABC):
         if first is None or uri not in {each.uri for each in self.opened.siblings(first)}:
             return ""
         return (
-            f"This document is also open as {first.uri}, and goes on there. In {uri}, nothing is shown or "
-            "sent. Close one of the two."
+            f"This document is open twice. handrail uses {first.uri}; in {uri} it shows nothing new and "
+            "sends nothing. Close one of the two."
         )
 
     async def on_open(self, uri: str) -> None:

@@ -111,7 +111,8 @@ def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -
     failure = landing.failure
     number = part.mutation.hunk.number if part.mutation.hunk is not None else None
     if isinstance(landing, Rejected) and landing.conflicts and number not in landing.conflicts:
-        failure = fits_alone(part, f"edit {landing.conflicts[0]} of {part.mutation.path}")
+        bad = f"hunk {landing.conflicts[0]} of {part.mutation.path}"
+        failure = fits_alone(part, bad, has_host=part.host not in landing.conflicts)
     text = now or part.text
     failure = replace(failure, near=candidates_of(part, text) if text is not None else ())
     if landing.uri is not None:

@@ -274,7 +274,8 @@ def _with_host(part: Part, parts: Sequence[Part]) -> Part:
     )
     if part.host is None or host is None or not isinstance(host.planned, Failure):
         return part
-    return replace(part, planned=fits_alone(part, f"edit {part.host} of {part.mutation.path}"))
+    bad = f"hunk {part.host} of {part.mutation.path}"
+    return replace(part, planned=fits_alone(part, bad, has_host=False))
 
 
 def _update(uri: str, base: Text, parts: Sequence[Part]) -> tuple[Change, ...]:
@@ -299,18 +300,27 @@ def _hold_back(part: Part, bad: Part) -> Part:
         return part
     if not part.planned.edits and part.host is None and part.mutation.hunk is not None:
         return part
-    hunk = f"edit {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
-    failure = fits_alone(part, f"{hunk}{bad.mutation.path}")
+    hunk = f"hunk {bad.mutation.hunk.number} of " if bad.mutation.hunk is not None else ""
+    failure = fits_alone(part, f"{hunk}{bad.mutation.path}", "nothing was changed")
     return replace(part, planned=replace(failure, near=candidates_of(part, part.text)))
 
 
-def fits_alone(part: Part, bad: str) -> Failure:
-    """Returns the failure for an edit that fits, but *bad* in its call does not."""
+def fits_alone(part: Part, bad: str, so: str = "this edit was not made", *, has_host: bool = True) -> Failure:
+    """
+    Returns the failure for an edit that fits, but *bad* in its call does not.
+
+    Args:
+        so: What follows from that.
+        has_host: Whether the edit that this one builds on fits, if it builds on one.
+    """
+    alone = "Or send this edit alone."
+    if part.host is not None:
+        alone = f"Or send this edit together with hunk {part.host}, without the edit that does not fit."
     return Failure(
         code=Code.BAD_PATCH,
         uri=part.mutation.uri,
-        message=f"{FITS}, but another one does not: {bad}. So nothing was changed.",
-        steps=("Fix the edit that does not fit, then send the call again.", "Or send this edit alone."),
+        message=f"{FITS}, but another one does not: {bad}. So {so}.",
+        steps=("Fix the edit that does not fit, then send the call again.", *((alone,) if has_host else ())),
     )
 
 

@@ -69,7 +69,7 @@ def _failure(place: Place, reading: Reading, now: str, so: str, then: str) -> Fa
     where = "" if reading.read is None else f", at {show_difference(reading.read, now)}"
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{place.path} has changed since the agent last read it{where}, {so}.",
+        message=f"{place.path} has changed since the agent last read or wrote it{where}, {so}.",
         steps=(AGAIN, then),
         uri=place.uri,
     )
