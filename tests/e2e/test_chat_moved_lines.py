@@ -7,7 +7,7 @@ import pytest
 from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import Habits
-from e2e.test_chat import every_editor, opened, shows, write
+from e2e.test_chat import every_editor, opened, shows, vscode, write
 from handrail.testing import answer
 
 HEADING = "## You\n\n"
@@ -31,8 +31,6 @@ MOVES = {
     "an answer's lines": ("- and a point\n- and another one\n", "- and a point\n- and another one\n"),
     "of two places": ("Then at the second one.\n", "Then at the second one.\nIt has one line.\n"),
 }
-every_move = pytest.mark.parametrize(("cut", "pasted"), MOVES.values(), ids=MOVES)
-in_steps = pytest.mark.parametrize("in_steps", [True, False], ids=["cut, then pasted", "at once"])
 
 
 async def moved(
@@ -57,12 +55,8 @@ def draft(text: str) -> str:
     return text.rpartition(HEADING)[2].strip("\n")
 
 
-@every_editor
-@every_move
-@in_steps
-async def test_they_are_the_drafts_and_are_sent_once(
-    stage: Stage, habits: Habits, cut: str, pasted: str, in_steps: bool
-) -> None:
+async def are_sent_once(stage: Stage, habits: Habits, cut: str, pasted: str, *, in_steps: bool) -> None:
+    """They are the draft's, though the message that they came from is restored; and they are sent once."""
     editor, uri, before, turn = await moved(stage, habits, cut, pasted, in_steps=in_steps)
     await editor.request("chat.open")
     assert draft(editor.desk[uri]) == pasted.strip("\n")
@@ -71,8 +65,20 @@ async def test_they_are_the_drafts_and_are_sent_once(
     begun = await editor.request("chat.send", uri=uri)
     await editor.request("turn.wait", turn=begun["turn"])
     text = await shows(editor, uri, "Two.", f"Two.\n\n{HEADING}")
-    said = pasted.strip("\n")
-    assert (
-        text.partition("Look at")[2]
-        == before.partition("Look at")[2] + f"{said}\n\n## handrail\n\nTwo.\n\n{HEADING}"
-    )
+    sent = f"{pasted.strip(chr(10))}\n\n## handrail\n\nTwo.\n\n{HEADING}"
+    assert text.partition("Look at")[2] == before.partition("Look at")[2] + sent
+
+
+@vscode
+@pytest.mark.parametrize(("cut", "pasted"), MOVES.values(), ids=MOVES)
+@pytest.mark.parametrize("in_steps", [True, False], ids=["cut, then pasted", "at once"])
+async def test_moved_lines_are_sent_once(
+    stage: Stage, habits: Habits, cut: str, pasted: str, in_steps: bool
+) -> None:
+    await are_sent_once(stage, habits, cut, pasted, in_steps=in_steps)
+
+
+@every_editor
+@pytest.mark.parametrize("move", ["the whole message", "an answer's lines", "of two places"])
+async def test_moved_lines_are_sent_once_in_every_editor(stage: Stage, habits: Habits, move: str) -> None:
+    await are_sent_once(stage, habits, *MOVES[move], in_steps=False)
