@@ -47,8 +47,8 @@ DAMAGED: dict[str, Callable[[Path], object]] = {
     "a loop of references": write("HEAD", b"ref: HEAD\n"),
     "a later version": write("config", b"[core]\nrepositoryformatversion = 7\n"),
     "an extension": write("config", b"[core]\nrepositoryformatversion = 1\n[extensions]\nodd = true\n"),
-    "settings that are none": write("config", b"[core"),
-    "an index that is none": write("index", b"DIRC\0\0\0\4\0\0\0\1odd"),
+    "damaged settings": write("config", b"[core"),
+    "a damaged index": write("index", b"DIRC\0\0\0\4\0\0\0\1odd"),
 }
 
 

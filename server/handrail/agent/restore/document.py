@@ -333,9 +333,7 @@ async def _write_back(
     async with made_writable(ports, each):
         is_whole = await _apply(ports, change, tally.restored, tally)
         if is_whole and now.is_open and not now.unsaved and each.before.unsaved is None:
-            await ports.editor.save(
-                [now.uri]
-            )  # a document that was saved before and is saved now stays saved
+            await ports.editor.save([now.uri])  # it was saved before the turn and is saved now
 
 
 def _clash(ports: Ports, each: Restoration, texts: tuple[Text, Text | None], reason: str) -> Conflict:

@@ -23,8 +23,10 @@ async def made_writable(ports: Ports, each: Restoration) -> AsyncIterator[None]:
         yield
         return
     await ports.editor.put(each.uri, now.raw, now.raw, mode | OF_OWNER)
-    yield
-    raw = await ports.editor.read_bytes(each.uri)
-    if raw is not None:
-        is_restored = raw != now.raw and each.before.mode is not None
-        await ports.editor.put(each.uri, raw, raw, each.before.mode if is_restored else mode)
+    try:
+        yield
+    finally:  # also if the restore is stopped
+        raw = await ports.editor.read_bytes(each.uri)
+        if raw is not None:
+            is_restored = raw != now.raw and each.before.mode is not None
+            await ports.editor.put(each.uri, raw, raw, each.before.mode if is_restored else mode)
