@@ -10,8 +10,8 @@ CREATED = (
 DELETED = "This document was deleted, and it has been created again since. The new one was kept."
 NO_TEXT = "The document was not a text file before the change. It was left unchanged."
 CHANGED_WHOLE = (
-    "This file is not text, or was not text before the change, and it has changed again. Such a file is "
-    "restored only if nothing else has changed it, so it was left as it is."
+    "This file cannot be read as text, or could not be before the change, and it has changed since. Such a "
+    "file is restored only if nothing else has changed it, so it was left as it is."
 )
 OPEN = (
     "This file, or what it was before the change, cannot be read as text. Close it, then try again. (Some "
