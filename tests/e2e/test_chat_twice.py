@@ -44,7 +44,7 @@ async def twice(stage: Stage, habits: Habits, other: OtherUri) -> tuple[Editor, 
     editor.desk.save(uri)
     again = other(uri, stage.folder)
     editor.desk.open(again)
-    await editor.until(lambda: any("is also open as" in each.message for each in editor.messages))
+    await editor.until(lambda: any("is open twice" in each.message for each in editor.messages))
     return editor, uri, again
 
 
@@ -66,7 +66,7 @@ async def test_what_is_written_in_the_second_one_is_refused_and_stays(
 ) -> None:
     editor, uri, again = await twice(stage, habits, other)
     write(editor, again, "Second.\n")
-    with expect_error(REQUEST_FAILED, "is also open as"):
+    with expect_error(REQUEST_FAILED, "is open twice"):
         await editor.request("chat.send", uri=again)
     assert editor.desk[again].endswith(f"{HEADING}Second.\n")
     editor.desk.close(uri)

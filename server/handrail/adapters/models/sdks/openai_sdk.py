@@ -7,7 +7,6 @@ Importing this module takes most of a second, so it is imported for a model that
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
@@ -33,6 +32,7 @@ from pydantic_ai.settings import ModelSettings
 
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.sdks.as_is import send_unchanged
+from handrail.values import dataclass, field
 
 # The conversation is ours to keep; what was reasoned comes back with it, encrypted.
 KEPT_HERE = OpenAIResponsesModelSettings(openai_store=False)
