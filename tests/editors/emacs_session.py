@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / ".cache" / "editors"
 UNCOMPILED = "(setq native-comp-deferred-compilation nil)"  # that takes as long as a test
 SILENT = "(setq native-comp-async-report-warnings-errors nil)"  # else they are shown in a window
+COMPILED = f'(setcar native-comp-eln-load-path "{CACHE / "compiled"}/")'  # for all tests, else each compiles
 SNIPPET = ROOT / "editors" / "handrail.el"
 
 
@@ -57,7 +58,7 @@ class Emacs:
         if package == "text-mode":
             return
         if package == "lsp-mode":  # too slow without
-            self.compiling = [f"--eval={SILENT}"]
+            self.compiling = [f"--eval={SILENT}", f"--eval={COMPILED}"]
         found = sorted((CACHE / package).glob("usr/share/emacs/site-lisp/elpa-src/*/*-autoloads.el"))
         if not found:
             message = f"{package} is missing: python3 scripts/install_editors.py emacs"

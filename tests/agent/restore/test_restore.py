@@ -215,6 +215,38 @@ async def test_a_file_that_others_made_read_only_stays_so_and_the_way_on_is_name
     assert modes(bench.root) == {"a": 0o444}
 
 
+class Waiting(Disk):
+    """The disk, which waits for ever before an edit or a removal."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_asked = asyncio.Event()
+
+    async def apply(self, changes: Sequence[Change], label: str) -> tuple[Landing, ...]:
+        self.is_asked.set()
+        await asyncio.Event().wait()
+        return await super().apply(changes, label)
+
+
+@pytest.mark.parametrize("text", [b"one\n", None])
+async def test_a_restore_that_is_stopped_leaves_a_read_only_file_so(bench: Bench, text: bytes | None) -> None:
+    lay_out(bench.root, {} if text is None else {"a": text})
+
+    def act() -> None:
+        lay_out(bench.root, {"a": b"ONE\n"})
+        (bench.root / "a").chmod(0o444)
+
+    await command(bench, act)
+    bench.editor = waiting = Waiting()
+    restore = asyncio.create_task(bench.restore("t-9"))
+    await waiting.is_asked.wait()
+    restore.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await restore
+    assert modes(bench.root)["a"] == 0o444
+    assert snapshot(bench.root)["a"] == b"ONE\n"
+
+
 def modes(root: Path) -> dict[str, int]:
     return {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.iterdir()}
 
