@@ -441,9 +441,9 @@ Several processes may change the files of one workspace: the server of each edit
    (`$XDG_STATE_HOME/handrail`, or the system's usual place). Its name is the SHA-256, in hexadecimal, of the
    resolved path of the file that you are about to change. On macOS and Windows, first normalise the path to
    NFC and fold its case (Unicode case folding), because the system may ignore case. On Windows, lock byte
-   2^30 of the lock file. If another lock file has that name once you have the lock, start again. Delete the
-   lock file before you release the lock. A lock file works only between processes of the same user on the
-   same machine.
+   2^30 of the lock file. Once you have the lock, check that the name still belongs to the file that you
+   locked (the same device and inode); if not, start again. Delete the lock file before you release the lock.
+   A lock file works only between processes of the same user on the same machine.
 4. Wait at most two seconds for all of these locks together, then give up and say why: never write without a
    lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
@@ -539,13 +539,14 @@ How you change a setting depends on where you use handrail:
 - **A terminal**: `handrail config set NAME VALUE`, or `--set NAME=VALUE` for one run; see
   [In a terminal](terminal.md#settings).
 - **A client of your own**: answer `workspace/configuration` for the section `handrail`. A client without that
-  request passes settings in `initializationOptions.handrail.settings`, by name without the prefix
-  `handrail.`, dotted or nested.
+  request passes settings in `initializationOptions.handrail.settings`, or in the field `handrail` of the
+  settings in `workspace/didChangeConfiguration`, by name without the prefix `handrail.`, dotted or nested.
 
-**Scope**: handrail takes *machine* settings only from your own settings (in LSP, from the answer to
-`workspace/configuration` without a `scopeUri`, or from `initializationOptions`), so that a cloned folder
-cannot choose the model. *Window* settings can differ between workspaces. In a workspace that you have not
-trusted (VS Code), handrail ignores the settings of the folder.
+**Scope**: handrail takes *machine* settings only from your own settings, so that a cloned folder cannot
+choose the model. (In LSP, these are the answer to `workspace/configuration` without a `scopeUri`, and
+`initializationOptions`; from a client without `workspace/configuration`, also
+`workspace/didChangeConfiguration`.) *Window* settings can differ between workspaces. In a workspace that you
+have not trusted (VS Code), handrail ignores the settings of the folder.
 """
 
 EXTENSION_INTRODUCTION = """
