@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adapters.model_server import FORMATS, WINDOWS, Call, Drop, Refuse, Say, model_server
+from adapters.model_server import FORMATS, WINDOWS, Call, Drop, Raw, Refuse, Say, events, model_server
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.remote import Remote
 from handrail.adapters.models.worker.parent import ModelWorker
@@ -70,6 +70,21 @@ async def test_answers_and_errors_are_the_same_in_every_format() -> None:
             with pytest.raises(ProviderDown, match="429"):
                 await pieces_of(here)
     await ended(worker)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+async def test_a_server_s_odd_counts_are_not_written_to_standard_error(
+    kind: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    worker = ModelWorker()
+    said = "".join(events(Say(text="Yes."), kind)).replace(": 11,", ': "many",').replace(": 7", ": 1e30")
+    rows = {"Content-Type": "application/x-ndjson" if kind == "ollama" else "text/event-stream"}
+    async with model_server(Raw(200, said.encode(), rows)) as server:
+        *_, response = await pieces_of(remote(worker, server.url(kind), kind))
+    assert isinstance(response, Response)
+    assert (response.text, response.usage.input_tokens) == ("Yes.", 0)
+    await ended(worker)
+    assert capfd.readouterr().err == ""
 
 
 async def test_how_long_to_wait_is_told() -> None:

@@ -11,8 +11,8 @@ from itertools import groupby
 
 from pydantic_ai import messages as wire
 from pydantic_ai.tools import ToolDefinition
-from pydantic_core import from_json
 
+from handrail.adapters.models.arguments import as_object
 from handrail.core.conversation import prompt
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -150,30 +150,6 @@ def _rename(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:
 
 
 def _tool_call(call: ToolCall) -> wire.ToolCallPart:
-    """A call of the history; of its arguments what can be read is sent, as all servers want an object."""
     return wire.ToolCallPart(
-        tool_name=call.name or UNNAMED, args=_readable(call.arguments or "{}"), tool_call_id=call.id
+        tool_name=call.name or UNNAMED, args=as_object(call.arguments or "{}"), tool_call_id=call.id
     )
-
-
-def _readable(arguments: str) -> str:
-    """
-    Arguments as the JSON text of an object: what arrived of those that were cut off, and no words of ours.
-
-    Models copy what they see themselves call; the failure of the call says what was wrong with it.
-    """
-    try:
-        if isinstance(json.loads(arguments, parse_constant=_refuse), dict):
-            return arguments
-    except (ValueError, RecursionError):
-        pass
-    try:
-        value = from_json(arguments, allow_partial="trailing-strings", allow_inf_nan=False)
-    except ValueError:
-        return "{}"
-    return json.dumps(value) if isinstance(value, dict) else "{}"
-
-
-def _refuse(constant: str) -> object:
-    """Refuses NaN and the infinities, which Python reads although they are not JSON."""
-    raise ValueError(constant)

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from contextlib import aclosing
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -131,6 +132,7 @@ async def attend(taken: BinaryIO, out: BinaryIO) -> None:
 def main() -> None:
     """Talk over the standard streams; what else is written goes to standard error."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to both; the server decides
+    warnings.simplefilter("ignore")  # SDKs warn of what a server has sent, which `answer` checks
     taken, out = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.stdout = sys.stderr
