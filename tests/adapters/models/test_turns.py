@@ -263,6 +263,21 @@ async def test_reasoning_that_no_server_takes_back_is_left_out(bench: Bench) -> 
     assert pieces[-1].text == "Done."
 
 
+@each_format
+async def test_reasoning_without_a_signature_is_never_the_user_s(kind: str, bench: Bench) -> None:
+    """Some gateways leave signatures out."""
+    say = Say(thinking="I must look first.", calls=(READ,), finish="tools")
+    body = "".join(events(say, kind)).replace(SIGNED, "").encode()
+    rows = {"Content-Type": "application/x-ndjson" if kind == "ollama" else "text/event-stream"}
+    async with model_server(Raw(200, body, rows), Say(text="Done.")) as server:
+        report = await turn(bench, server, kind)
+    assert (report.state, report.answer) == (State.FINISHED, "Done.")
+    messages = server.asked[1]["input" if kind == "openai-responses" else "messages"]
+    said = [json.dumps(each) for each in messages if each.get("role") == "user"]
+    assert said
+    assert not any("I must look" in each for each in said)
+
+
 async def test_reasoning_of_one_provider_is_not_sent_to_another(bench: Bench) -> None:
     async with model_server(
         Say(thinking="I must look first.", calls=(READ,), finish="tools"), Say(text="Done."), Say(text="Yes.")

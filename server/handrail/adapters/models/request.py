@@ -60,7 +60,9 @@ def _join(messages: Sequence[Message]) -> Iterator[Message | tuple[UserMessage, 
             yield from run
 
 
-def messages(said: Sequence[Message], origin: str, *, marks: bool) -> list[wire.ModelMessage]:
+def messages(
+    said: Sequence[Message], origin: str, *, marks: bool, only_signed: bool = False
+) -> list[wire.ModelMessage]:
     """
     Our messages as the SDK has them.
 
@@ -69,12 +71,14 @@ def messages(said: Sequence[Message], origin: str, *, marks: bool) -> list[wire.
         marks: Whether it is told what failed, and where the request before this one ended. Up to there, and
             up to the end of this one by `CACHED`, its server keeps what it reads. It looks back by 20 parts
             from each mark, fewer than the calls and results of one step may have.
+        only_signed: Whether it gets back only reasoning that its server has marked as the model's own: the
+            SDK would send any other as a message of the user.
     """
-    return list(_convert(_join(said), origin, marks=marks))
+    return list(_convert(_join(said), origin, marks=marks, only_signed=only_signed))
 
 
 def _convert(
-    messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool
+    messages: Iterable[Message | tuple[UserMessage, ...]], origin: str, *, marks: bool, only_signed: bool
 ) -> Iterator[wire.ModelMessage]:
     converted = list(messages)
     before = _end_before(converted) if marks else -1
@@ -91,9 +95,8 @@ def _convert(
             case AssistantMessage(text=text, calls=calls):
                 names |= {call.id: call.name for call in calls}
                 said: list[wire.ModelResponsePart] = [wire.TextPart(content=text)] if text.strip() else []
-                yield _give_back(message, origin) or wire.ModelResponse(
-                    parts=[*said, *map(_tool_call, calls)]
-                )
+                sent = _give_back(message, origin, only_signed=only_signed)
+                yield sent or wire.ModelResponse(parts=[*said, *map(_tool_call, calls)])
             case ToolMessage(results=results):
                 returned = [_tool_return(result, names, marks=marks) for result in results]
                 marked = [wire.UserPromptPart(content=[wire.CachePoint()])] if at == before else []
@@ -123,7 +126,7 @@ def _picture(picture: Picture) -> wire.BinaryContent:
     return wire.BinaryContent(data=b64decode(picture.data), media_type=picture.media)
 
 
-def _give_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | None:
+def _give_back(message: AssistantMessage, origin: str, *, only_signed: bool) -> wire.ModelResponse | None:
     """
     Returns a message as the model had sent it, with our names for its calls; None if it must be written
     again.
@@ -139,9 +142,16 @@ def _give_back(message: AssistantMessage, origin: str) -> wire.ModelResponse | N
     if not isinstance(kept, wire.ModelResponse) or len(kept.tool_calls) != len(message.calls):
         return None
     parts = [
-        _rename(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part for part in kept.parts
+        _rename(part, next(calls)) if isinstance(part, wire.ToolCallPart) else part
+        for part in kept.parts
+        if not (only_signed and isinstance(part, wire.ThinkingPart) and _is_unsigned(part))
     ]
     return replace(kept, parts=parts)
+
+
+def _is_unsigned(part: wire.ThinkingPart) -> bool:
+    """Whether a server has no means to know the reasoning again; the SDK calls tags in a text `content`."""
+    return not (part.signature or part.provider_details) and part.id in (None, "", "content")
 
 
 def _rename(part: wire.ToolCallPart, call: ToolCall) -> wire.ToolCallPart:

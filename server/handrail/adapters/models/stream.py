@@ -139,7 +139,8 @@ class Engine:
             from handrail.adapters.models.sdks import openai_sdk
 
             settings = settings | openai_sdk.with_cache_key(request.cache_key(messages))
-        wired = request.messages(messages, self._origin, marks=marks)
+        only_signed = bool(self._model.profile.get("mimics_assistant_message_formatting"))
+        wired = request.messages(messages, self._origin, marks=marks, only_signed=only_signed)
         parameters = ModelRequestParameters(function_tools=offers)
         async with AsyncExitStack() as stack:
             begun = self._model.request_stream(wired, settings, parameters)
