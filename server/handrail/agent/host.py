@@ -40,6 +40,7 @@ from handrail.core.ledger import ledger, offer
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.ledger.report import Ended, Event, Started, State, Superseded, TurnReport
+from handrail.core.ledger.retry import Calls
 from handrail.core.policy.grants import Grant
 from handrail.ports import HandrailError, Ports
 from handrail.ports.errors import INTERNAL_ERROR
@@ -298,7 +299,7 @@ class Host:
             edited=self.sessions[session].edited,
             known=self.sessions[session].seen,
             named=self.named,
-            settle=lambda outcomes: self._settle(outcomes, observe),
+            settle=lambda outcomes, calls: self._settle(outcomes, calls, observe),
             misses=self.misses,
             answered=lambda result: self.archive.add_result(session, result),
             correct=lambda outcomes: self._correct(session, turn, outcomes),
@@ -319,8 +320,8 @@ class Host:
 
     # ---- The ledger -------------------------------------------------------------------------------
 
-    def _settle(self, outcomes: Sequence[Outcome], observe: Callable[[Event], None]) -> None:
-        before, self.ledger = self.ledger, ledger.record_outcomes(self.ledger, outcomes)
+    def _settle(self, outcomes: Sequence[Outcome], calls: Calls, observe: Callable[[Event], None]) -> None:
+        before, self.ledger = self.ledger, ledger.record_outcomes(self.ledger, outcomes, calls)
         for failure in ledger.closed_ids(before, self.ledger):
             observe(Superseded(failure=failure))
         if self.ledger is not before:

@@ -201,13 +201,11 @@ async def test_what_may_not_be_read_is_named_to_the_user_once(
     assert SECRET not in str(bench.history())
 
 
-@pytest.mark.parametrize("kind", ["fifo", "folder", "blank"])
+@pytest.mark.parametrize("kind", ["folder", "blank"])
 async def test_what_is_no_text_is_passed_over(kind: str, bench: Bench) -> None:
     lay_out(bench.root, {"docs/c.md": b"one\n"})
     path = bench.root / "docs" / "AGENTS.md"
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "folder":
+    if kind == "folder":
         path.mkdir()
     else:
         path.write_text(" \n\n")
@@ -215,6 +213,21 @@ async def test_what_is_no_text_is_passed_over(kind: str, bench: Bench) -> None:
     await bench.turn()
     assert told(bench) == []
     assert notices(bench) == []
+
+
+@pytest.mark.parametrize("kind", ["fifo", "loop"])
+async def test_what_cannot_be_read_is_said(kind: str, bench: Bench) -> None:
+    lay_out(bench.root, {"docs/c.md": b"one\n"})
+    path = bench.root / "docs" / "AGENTS.md"
+    if kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("AGENTS.md")
+    bench.says(read("docs/c.md"), answer("Done."))
+    await bench.turn()
+    assert told(bench) == []
+    (said,) = notices(bench)
+    assert said.startswith("docs/AGENTS.md is not sent to the model. AGENTS.md")
 
 
 async def test_five_megabytes_are_cut_and_that_is_said_once(bench: Bench) -> None:

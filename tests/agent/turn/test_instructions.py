@@ -125,6 +125,15 @@ async def test_what_is_no_file_is_passed_over(kind: str, bench: Bench) -> None:
         path.symlink_to("/dev/zero")
     told = await instructions_for(Mode.EDIT, bench.ports())
     assert told.instructions == ()
+    assert len(told.left_out) == (kind == "fifo")  # a device is outside the workspace
+
+
+async def test_why_a_file_cannot_be_read_is_told(bench: Bench) -> None:
+    (bench.root / "AGENTS.md").symlink_to("AGENTS.md")
+    told = await instructions_for(Mode.EDIT, bench.ports())
+    assert told.left_out == (
+        "AGENTS.md is not sent to the model. AGENTS.md cannot be read: its symbolic links form a loop.",
+    )
 
 
 @pytest.mark.parametrize(

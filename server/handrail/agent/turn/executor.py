@@ -40,6 +40,7 @@ from handrail.core.failure import Failure
 from handrail.core.ledger import ledger
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.report import Event
+from handrail.core.ledger.retry import Calls
 from handrail.core.policy import schedule, verdict
 from handrail.core.policy.grants import Grant
 from handrail.core.policy.place import Place, PlaceKind
@@ -64,7 +65,7 @@ class Executor:
         step: The turn's ids and label; the step's number is set for each call of `execute`.
         next_order: Gives each step its place in the order of all steps of the process.
         observe: Called with every event.
-        settle: Called with the outcomes of each batch.
+        settle: Called with the outcomes of each batch, and the step's calls that had not landed before it.
         misses: The number of calls in a row that failed to edit each document, by identity.
         new_id: Returns a new id with the given prefix.
         checkpoint: The id of the turn's checkpoint, if any.
@@ -85,7 +86,7 @@ class Executor:
     step: StepId
     next_order: Callable[[], int]
     observe: Callable[[Event], None]
-    settle: Callable[[Sequence[Outcome]], None]
+    settle: Callable[[Sequence[Outcome], Calls], None]
     misses: dict[str, int]
     new_id: Callable[[str], str]
     checkpoint: str | None = None
@@ -233,9 +234,11 @@ class Executor:
     async def _finish(self, batch: Sequence[Done], done: Results) -> None:
         """Reports the outcomes of a batch, and stores its results."""
         outcomes = [outcome for each in batch for outcome in each.outcomes]
+        mine = (each for each in self.outcomes if each.mutation.step == self.step.number)
+        landed = {each.mutation.call for each in mine if each.status is Status.LANDED}
         self.outcomes += outcomes
         self.seen.note(outcomes)
-        self.settle(outcomes)
+        self.settle(outcomes, {call: tool for call, tool in self._tools.items() if call not in landed})
         for each in batch:
             for outcome in each.outcomes:
                 self.observe(outcome)
@@ -358,7 +361,7 @@ class Executor:
         found = [each for each in self._effects_of(call, effects, order) if each.mutation.id not in known]
         self.outcomes += found
         self.seen.note(found)
-        self.settle(found)
+        self.settle(found, {})
         for outcome in found:
             self.observe(outcome)
 

@@ -133,10 +133,13 @@ async def read_instructions(place: Place, name: str, ports: Ports, rights: Right
     document = await ports.editor.read(place.uri)
     if not isinstance(document, Failure):
         return document.text.content, ""
+    if document.code in NO_FILE:
+        return "", ""
     why = UNREADABLE.get(document.code)
-    return "", f"{name} is not sent to the model because it {why}" if why else ""
+    return "", f"{name} is not sent to the model{f' because it {why}' if why else f'. {document.message}'}"
 
 
+NO_FILE = (Code.NO_SUCH_FILE, Code.BAD_ARGUMENTS)  # the latter if it is a folder
 BLOCKED = {
     PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
     PlaceKind.OWN: "It belongs to handrail's own files.",

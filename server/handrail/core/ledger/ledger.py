@@ -22,8 +22,10 @@ from handrail.core.failure import Failure, Span
 from handrail.core.ledger import retry
 from handrail.core.ledger.closing import close_by_landing, is_rewritten, is_same_edit, move_to, recheck_in
 from handrail.core.ledger.outcome import Mutation, Named, OpenFailure, Outcome
+from handrail.core.ledger.retry import Calls
 from handrail.values import dataclass, replace
 
+NO_CALLS: Calls = {}
 FIXES = 20  # remembered quick fixes; each has a document's text
 
 
@@ -90,16 +92,23 @@ def record(ledger: Ledger, outcome: Outcome) -> Ledger:
             return Ledger(open=tuple(kept), fixes=tuple(fixes))
 
 
-def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> Ledger:
-    """Enters the outcomes of one step of a turn, and closes the failures of which they are retries."""
-    guessed = retry.guess_retried(ledger.open, outcomes)
+def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome], calls: Calls = NO_CALLS) -> Ledger:
+    """
+    Enters outcomes of one step of a turn, and closes the failures of which they are retries.
+
+    Args:
+        ledger: The ledger before.
+        outcomes: Those of some or all calls of the step.
+        calls: See `retry.guess_retried`.
+    """
+    guessed = retry.guess_retried(ledger.open, outcomes, calls)
     # Failures first: their places refer to the text before, and move with the edits that landed.
     for outcome in sorted(outcomes, key=lambda outcome: outcome.status is not Status.FAILED):
         before, ledger = ledger.open, record(ledger, outcome)
         spent = {known.mutation.order for known in before if ledger.find(known.id) is None}
         if good := retry.retried_failures(ledger.open, outcome, spent, guessed):
             ledger = ledger.drop(good)
-    passed = tuple(retry.pass_over(known, outcomes) for known in ledger.open)
+    passed = tuple(retry.pass_over(known, outcomes, guessed) for known in ledger.open)
     ledger = ledger if passed == ledger.open else replace(ledger, open=passed)
     for outcome in outcomes:
         if outcome.moved_to is not None and outcome.status is Status.LANDED:

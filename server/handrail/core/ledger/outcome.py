@@ -124,6 +124,7 @@ class OpenFailure:
         seen: The document's text that `failure.near` refers to; None if it has none.
         attempts: How often it was tried; `repeats` are the ids of the outcomes after the first.
         lowered: Whether later edits of the document landed elsewhere.
+        retried_in: The order of the last step whose calls may be its retries only because of their tool.
         there: The text at the nearest place when it failed; empty if no place is known.
         is_only: Whether that text was nowhere else.
         is_begun: Whether some of the places at which all occurrences were to be replaced have the new text.
@@ -137,6 +138,7 @@ class OpenFailure:
     attempts: int = 1
     repeats: tuple[str, ...] = ()
     lowered: bool = False
+    retried_in: int | None = None
     there: str = ""
     is_only: bool = False
     is_begun: bool = False

@@ -11,13 +11,16 @@ that step by place or text.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from handrail.core.documents.change import Status
 from handrail.core.failure import Code
 from handrail.core.ledger.closing import is_same_edit
 from handrail.core.ledger.outcome import OpenFailure, Outcome
+
+Calls = Mapping[str, str]  # the tools of calls, by the calls' ids
 
 # Failures without a place that the model may have meant.
 LOST = frozenset(
@@ -62,32 +65,40 @@ def retried_failures(
     return list({each.mutation.order: each.id for each in chosen}.values())  # the most similar of each step
 
 
-def guess_retried(known: Sequence[OpenFailure], outcomes: Sequence[Outcome]) -> frozenset[str]:
+def guess_retried(known: Sequence[OpenFailure], outcomes: Sequence[Outcome], calls: Calls) -> frozenset[str]:
     """
     Returns the ids of failures that only their tool connects with the calls of a step.
 
     Such a call is a retry only if there are no more of them than there were failures in a step.
+
+    Args:
+        known: The open failures.
+        outcomes: Those of some calls of the step.
+        calls: All calls of the step but those that landed before these; empty if there are no others.
     """
-    calls: dict[str, set[str]] = {}
-    for each in outcomes:
-        calls.setdefault(each.mutation.tool, set()).add(each.mutation.call)
+    counts = Counter((calls or {each.mutation.call: each.mutation.tool for each in outcomes}).values())
     result: dict[tuple[str, int], list[str]] = {}
     for failure in known:
         mine = failure.mutation
-        is_open = _has_no_document(failure) and not failure.lowered
-        if is_open and any(each.mutation.tool == mine.tool and _waits(failure, each) for each in outcomes):
+        if any(each.mutation.tool == mine.tool and _may_follow(failure, each) for each in outcomes):
             result.setdefault((mine.tool, mine.order), []).append(failure.id)
     return frozenset(
-        failure for (tool, _), ids in result.items() if len(calls[tool]) <= len(ids) for failure in ids
+        failure for (tool, _), ids in result.items() if counts[tool] <= len(ids) for failure in ids
     )
 
 
-def pass_over(known: OpenFailure, outcomes: Sequence[Outcome]) -> OpenFailure:
-    """Returns *known* after *outcomes*, none of which is its retry: later calls are not either."""
+def pass_over(known: OpenFailure, outcomes: Sequence[Outcome], guessed: Collection[str]) -> OpenFailure:
+    """Returns *known* after *outcomes*, none of which is its retry: calls of later steps are not either."""
+    order = outcomes[0].mutation.order if known.id in guessed else known.retried_in
     landed = (each.mutation.tool for each in outcomes if each.status is Status.LANDED and _waits(known, each))
-    if _has_no_document(known) and known.mutation.tool in landed:
-        return replace(known, lowered=True)
-    return known
+    is_passed = _has_no_document(known) and known.mutation.tool in landed
+    return replace(known, lowered=known.lowered or is_passed, retried_in=order)
+
+
+def _may_follow(known: OpenFailure, outcome: Outcome) -> bool:
+    """Whether nothing but its tool connects a failure with the step of *outcome*, and no earlier step."""
+    is_next = not known.lowered or known.retried_in == outcome.mutation.order
+    return is_next and _has_no_document(known) and _waits(known, outcome)
 
 
 def _waits(known: OpenFailure, outcome: Outcome) -> bool:
