@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from adapters.model_server import FORMATS, WINDOWS, Raw, Refuse, Say, model_server
+from adapters.model_server import FORMATS, WINDOWS, Drop, Raw, Refuse, Say, model_server
 from handrail.adapters.models.address import Address
+from handrail.adapters.models.http import LIMIT_ROW_BYTES
 from handrail.adapters.models.remote import Remote
 from handrail.core.conversation.message import (
     AssistantMessage,
@@ -121,6 +122,59 @@ async def test_what_is_no_stream_is_not_asked_for_again(kind: str, other: Raw) -
     assert not isinstance(raised.value, ProviderDown)
     assert "Check the address" in str(raised.value)
     assert "<html" not in str(raised.value)
+
+
+EVENTS = {"Content-Type": "text/event-stream"}
+REACHED = {
+    "an unknown encoding": Raw(200, b"data: {}\n\n", EVENTS | {"Content-Encoding": "br"}),
+    "an encoding that it does not have": Raw(200, b"data: {}\n\n", EVENTS | {"Content-Encoding": "gzip"}),
+    "less than it said": Raw(200, b"data: {}\n\n", EVENTS | {"Content-Length": "1000"}),
+    "a line without end": Raw(200, b"data: " + b"x" * (LIMIT_ROW_BYTES + 1), EVENTS),
+    "nothing": Drop(),
+}
+
+
+IN_EVENTS = {
+    "a byte that is not UTF-8": Raw(200, b'data: {"text": "caf\xe9"}\n\n', EVENTS),
+    "an error in the stream": Raw(200, b'event: error\ndata: {"error": {"message": "No."}}\n\n', EVENTS),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        *(pytest.param(kind, raw, id=f"{name}-{kind}") for kind in FORMATS for name, raw in REACHED.items()),
+        *(
+            pytest.param(kind, raw, id=f"{name}-{kind}")
+            for kind in FORMATS
+            if kind != "ollama"
+            for name, raw in IN_EVENTS.items()
+        ),
+    ],
+)
+async def test_a_server_that_was_reached_is_not_said_to_be_out_of_reach(
+    kind: str, answer: Raw | Drop
+) -> None:
+    async with model_server(answer) as server:
+        with pytest.raises(ProviderDown) as raised:
+            await ask(server.url(kind), kind)
+    assert "cannot be reached" not in str(raised.value)
+    assert "handrail.baseUrl" not in str(raised.value)
+    assert "Connection error" not in str(raised.value)
+
+
+@each_format
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_redirect_names_the_other_address_and_is_not_asked_for_again(kind: str, status: int) -> None:
+    there = {"Location": "https://me:secret@elsewhere.example/v1/login?token=secret"}
+    async with model_server(Raw(status, b"", there)) as server:
+        with pytest.raises(ProviderError) as raised:
+            await ask(server.url(kind), kind)
+    assert not isinstance(raised.value, ProviderDown)
+    assert f"HTTP {status}" in str(raised.value)
+    assert "https://elsewhere.example/v1/login" in str(raised.value)
+    assert "secret" not in str(raised.value)
+    assert "handrail.baseUrl" in str(raised.value)
 
 
 UNREADABLE = {

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import AsyncIterator
 from functools import cache
 from typing import Any
+from urllib.parse import urljoin, urlsplit
 
 import httpx2
 from pydantic_ai.models import DEFAULT_HTTP_TIMEOUT, get_user_agent
@@ -42,6 +43,9 @@ class Client(httpx2.AsyncClient):
         """Send a request; see httpx2."""
         request.headers["Accept-Encoding"] = "gzip, deflate"
         response = await super().send(request, stream=True, **options)
+        if stream and 300 <= response.status_code < 400:
+            await response.aclose()
+            raise NoAnswer(_redirection(response))
         encoding = response.headers.pop("Content-Encoding", "").strip().lower()
         if encoding not in PLAIN and encoding not in WINDOWS:
             await response.aclose()
@@ -140,6 +144,27 @@ def _what(body: bytes) -> str:
     said = " ".join(TAG.sub(" ", body[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
     where = "Check the address (handrail.baseUrl)."
     return f"The model's server sent {kind} instead of an answer: {said!r}. {where}"
+
+
+def _redirection(response: httpx2.Response) -> str:
+    """Describes a redirect, for people, with the other address: often that is what the user has meant."""
+    location = response.headers.get("Location", "")
+    other = (
+        f" to {without_login(urljoin(str(response.url), location))[:LIMIT_SHOWN_BYTES]}" if location else ""
+    )
+    return (
+        f"The model's server redirects the request{other} (HTTP {response.status_code}), and handrail does "
+        "not follow. Check the address (handrail.baseUrl)."
+    )
+
+
+def without_login(url: str) -> str:
+    """Returns an address as messages show it: without what may be a password."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "an address that cannot be read"
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def client(base_url: str) -> Client:

@@ -10,11 +10,11 @@ does not need is never imported.
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import Any, Literal, TypeVar
-from urllib.parse import urlsplit
 
 import httpx2
 from pydantic import ValidationError
@@ -25,7 +25,7 @@ from pydantic_ai.settings import ModelSettings
 from handrail.adapters.models import answer, request
 from handrail.adapters.models.address import Address
 from handrail.adapters.models.formats import FORMATS, format_of, is_near
-from handrail.adapters.models.http import NoAnswer
+from handrail.adapters.models.http import NoAnswer, without_login
 from handrail.core.conversation import recover
 from handrail.core.conversation.message import Message, Piece, Response, StopReason, ToolOffer
 from handrail.core.results import redact, sanitize
@@ -42,6 +42,7 @@ NO_KEY = "none"  # local servers want none, and the SDKs insist on one
 LIMIT_REASON_CHARS = 600
 ATTEMPTS = 3  # as often a server that is not there is asked how much its model reads
 END = object()
+CANNOT_READ = "The answer of the model's server cannot be read:"
 BROKEN_OFF = "The model's answer ended before it was complete."
 STOPS = {
     "stop": StopReason.FINISH,
@@ -56,6 +57,16 @@ AGAIN = (  # what waiting may mend
     exceptions.ModelConnectionError,
 )
 RETRIED_STATUS = {408, 409, 425, 429}
+# Errors of a connection that was never made, and of an answer that came.
+UNREACHED = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+)
+NOT_READ = (httpx2.DecodingError, UnicodeError, json.JSONDecodeError)
 T = TypeVar("T")
 # What the SDKs raise of what they cannot read.
 UNREADABLE = (
@@ -123,9 +134,8 @@ class Engine:
             yield Response(text="", stop=StopReason.REFUSED, reason=self._reason(error))
         except (exceptions.UserError, NoAnswer) as error:
             raise ProviderError(self._reason(error)) from error
-        except (exceptions.AgentRunError, *UNREADABLE) as error:
-            reason = f"The answer of the model's server cannot be read: {self._reason(error)}"
-            raise ProviderDown(reason) from error
+        except (exceptions.AgentRunError, httpx2.RequestError, *UNREADABLE) as error:
+            raise ProviderDown(f"{CANNOT_READ} {self._reason(error)}") from error
 
     async def _ask(
         self, messages: Sequence[Message], tools: Sequence[ToolOffer]
@@ -193,13 +203,30 @@ class Engine:
                 return ProviderError(f"The model's server refused the request. {reason}")
         elif not isinstance(error, AGAIN) and isinstance(error, exceptions.ModelRequestRejectedError):
             return ProviderError(f"The model's server refused the request. {reason}")
-        at = f" at {shown}" if (shown := _without_login(self._address.base_url)) else ""
-        says = "cannot answer now" if isinstance(error, exceptions.ModelHTTPError) else "cannot be reached"
-        what = BROKEN_OFF if has_begun else f"The model's server{at} {says}."
-        check = " Check that it runs, and the setting handrail.baseUrl."
-        is_unreached = shown and not has_begun and not isinstance(error, exceptions.ModelHTTPError)
-        said = f"{reason.removesuffix('.')}.{check}" if is_unreached else reason
-        return ProviderDown(f"{what} {said}", error.retry_after)
+        cause = error if isinstance(error, exceptions.ModelHTTPError) else _cause(error)
+        if isinstance(cause, NoAnswer):
+            return ProviderError(self._reason(cause))
+        if isinstance(cause, NOT_READ):
+            return ProviderDown(f"{CANNOT_READ} {self._reason(cause)}", error.retry_after)
+        if isinstance(cause, httpx2.RequestError):
+            reason = self._reason(cause) or type(cause).__name__
+        if has_begun:
+            return ProviderDown(f"{BROKEN_OFF} {reason}", error.retry_after)
+        return ProviderDown(self._what(error, cause, reason), error.retry_after)
+
+    def _what(self, error: exceptions.ModelAPIError, cause: Exception, reason: str) -> str:
+        """Returns what is wrong with a server that has answered nothing: only what is known of it."""
+        shown = without_login(self._address.base_url)
+        server = f"The model's server at {shown}" if shown else "The model's server"
+        if isinstance(cause, httpx2.RequestError):
+            if not isinstance(cause, UNREACHED):
+                return f"{server} was reached, but did not send a whole answer. {reason}"
+        elif not isinstance(error, exceptions.ModelConnectionError):
+            return f"{server} cannot answer now. {reason}"
+        if not shown:
+            return f"{server} cannot be reached. {reason}"
+        check = "Check that it runs, and the setting handrail.baseUrl."
+        return f"{server} cannot be reached. {reason.removesuffix('.')}. {check}"
 
     def _reason(self, error: object) -> str:
         """Returns the text of an error, shortened and without the key."""
@@ -209,6 +236,16 @@ class Engine:
             said = (inner if isinstance(inner, dict) else error.body).get("message") or error.body
         text = redact.redact(str(said), (self._key,))
         return sanitize.clean(text, LIMIT_REASON_CHARS)
+
+
+def _cause(error: Exception) -> Exception:
+    """Returns the error of the connection or of the decoding that an SDK's error stands for; else itself."""
+    each: BaseException | None = error
+    while each is not None:
+        if isinstance(each, NoAnswer | httpx2.RequestError | UnicodeError | json.JSONDecodeError):
+            return each
+        each = each.__cause__ or each.__context__
+    return error
 
 
 def _thinking_settings(address: Address, wanted: Reasoning) -> ModelSettings:
@@ -243,12 +280,6 @@ def _model(address: Address) -> tuple[Model, ModelSettings]:
     if known.needs_key and key is None:
         raise exceptions.UserError(f"No key was found: set {known.key_name}.")
     return known.make(address, there)
-
-
-def _without_login(base_url: str) -> str:
-    """Returns an address as messages show it: without what may be a password."""
-    parts = urlsplit(base_url)
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
 def _refusals() -> tuple[type[Exception], ...]:

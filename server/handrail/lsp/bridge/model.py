@@ -158,7 +158,7 @@ def _full_context(error: JsonRpcException) -> Response:
         raise ProviderError(said) from error
     if recover.is_context_full(said):
         return Response(text="", stop=StopReason.CONTEXT_FULL, reason=said)
-    raise ProviderDown(f"The editor's model cannot be reached: {said}") from error
+    raise ProviderDown(f"The editor's model cannot answer now: {said}") from error
 
 
 def _params(
