@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from bench import Bench
+from handrail.core.conversation import recover
 from handrail.core.conversation.message import (
     AssistantMessage,
     Delta,
@@ -200,6 +201,11 @@ async def test_a_provider_that_wants_to_be_left_alone_for_long_is_not_asked_agai
         == "HTTP 429: Slow down. The model's server asks handrail to wait 10 minutes. Send your "
         "message again after that."
     )
+
+
+@pytest.mark.parametrize(("wanted_s", "said"), [(121.0, "3 minutes"), (1e20, "more than a year")])
+def test_a_long_pause_is_told_in_words_that_are_true(wanted_s: float, said: str) -> None:
+    assert f"asks handrail to wait {said}." in recover.reason_to_give_up("HTTP 429: No.", 1, wanted_s)
 
 
 async def test_a_full_context_of_short_messages_is_summarised(bench: Bench) -> None:

@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from handrail.core.conversation import as_text, promise
 from handrail.core.conversation.message import Response, StopReason, ToolCall
+from handrail.counts import duration_of
 from handrail.values import dataclass
 
 
@@ -393,8 +394,6 @@ def reason_to_give_up(reason: str, attempts: int, wanted_s: float | None) -> str
     """Returns why a turn ends whose provider failed for *reason*; arguments as for `retry`."""
     said = reason if reason.endswith((".", "!", "?")) else f"{reason}."
     if wanted_s is not None and wanted_s > PATIENCE_S:
-        return (
-            f"{said} The model's server asks handrail to wait {wanted_s / 60:.0f} minutes. Send your message "
-            "again after that."
-        )
+        asks = f"The model's server asks handrail to wait {duration_of(wanted_s)}."
+        return f"{said} {asks} Send your message again after that."
     return f"{said} handrail tried {attempts} times."
