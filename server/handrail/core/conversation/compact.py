@@ -40,13 +40,11 @@ CUT_SHARE = 0.5  # of what we count; texts differ in how many characters make a 
 GROWN_SHARE = 0.2  # a conversation that has grown by more must be seen to have
 SHOWN_SHARE = 0.2  # by this much of it at least
 SAME = 1.02  # servers that cut do so at the beginning of a message
-THINNED = (
-    "(This result, {size:,} characters, was removed to make room; call again, and ask for less in one call.)"
-)
+THINNED = "(This result was removed to make room; call again, and ask for less in one call.)"
 PICTURE_TOKENS = 1_600  # of about a megapixel, at the dearest; the reported usage corrects it
 SUMMARY_HEAD = "The earlier conversation was summarised to make room. The summary:"
-NO_SUMMARY = "The earlier conversation was shortened without a summary; messages left out: {count}."
-SHORTENED = "\n(… {size:,} characters were removed here to make room …)\n"
+NO_SUMMARY = "The earlier conversation was removed to make room, without a summary."
+SHORTENED = "\n(… Text was removed here to make room …)\n"  # how much is not known: some may have gone before
 WITHDRAWN = "\n(This message had {size:,} characters, more than the model can read, and was not answered.)"
 STUB_CHARS = 400  # that are left of such a message
 MOST_RESERVED = 0.75  # of the context
@@ -173,8 +171,7 @@ class Cut:
         Args:
             request: What the turn is about; it stays word for word if it is in the middle.
         """
-        left_out = NO_SUMMARY.format(count=len(self.summarised))
-        parts = [left_out if summary is None else f"{SUMMARY_HEAD}\n\n{summary.strip()}"]
+        parts = [NO_SUMMARY if summary is None else f"{SUMMARY_HEAD}\n\n{summary.strip()}"]
         for title, lines in (
             ("Failed edits that are still open", facts.failures),
             ("The current todo list", facts.todos),
@@ -279,7 +276,7 @@ def shorten_requests(
 
 
 def withdrawn(message: UserMessage, note: str = WITHDRAWN) -> UserMessage:
-    """The beginning of a message that is too long for the model, and a *note* of how long it was."""
+    """The beginning of a message that is too long for the model, and a *note* that says so."""
     size = len(message.text) + sum(len(each.text) for each in message.context)
     if message.pictures:
         message = replace(message, text=f"{message.text}\n{MAKES_ROOM}", pictures=())
@@ -332,7 +329,7 @@ def _cut_out(text: str, room: int) -> str:
     if len(text) <= room:
         return text
     head, tail = room * 2 // 5, room * 3 // 5
-    return text[:head] + SHORTENED.format(size=len(text) - head - tail) + text[len(text) - tail :]
+    return text[:head] + SHORTENED + text[len(text) - tail :]
 
 
 def _head_end(parts: Sequence[tuple[Message, ...]]) -> int:
@@ -374,7 +371,7 @@ def _thinned_result(result: ToolResult) -> ToolResult:
     result = result_unshown(result, MAKES_ROOM)
     if len(result.text) <= THIN_CHARS or result.failure is not None:
         return result
-    return replace(result, text=THINNED.format(size=len(result.text)))
+    return replace(result, text=THINNED)
 
 
 def _size(message: Message) -> float:
