@@ -77,6 +77,7 @@ def test_every_action(shell: Shell) -> None:
     assert snapshot(shell.root) == {"a.txt": b"one\ntwo\n", "b.txt": b"B\n"}
 
     assert "answer y or give --yes" in shell.run("checkpoint", "prune", first, code=2)
+    assert "has no checkpoint t-none. " in shell.run("checkpoint", "prune", first, "t-none", code=2)
     assert shell.json("prune", first, "--yes")["removed"] == [first]
     assert shell.json("prune")["removed"] == []
     assert len(shell.json("list")) == 2, "the second turn, and what preceded the restore"

@@ -86,6 +86,9 @@ def test_a_session_is_gone_on_with_listed_named_forked_and_deleted(shell: Shell)
     assert one["session"] not in listed
     assert "Older sessions" in listed
     assert "--yes" in shell.run("session", "delete", fork, code=2), "nobody is there to say yes"
+    assert "session ID 's-none'" in shell.run("session", "delete", fork, "s-none", code=2)
+    assert "session ID 's-none'" in shell.run("session", "delete", fork, "s-none", "--yes", code=2)
+    assert fork in shell.run("session", "list"), "nothing is deleted if one of them does not exist"
     shell.run("session", "delete", fork, "--yes")
     assert "Mine" in shell.run("session", "list")
     named = (("show", fork), ("fork", fork, "t-1"), ("rename", fork, "x"), ("delete", fork, "--yes"))

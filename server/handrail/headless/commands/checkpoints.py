@@ -88,12 +88,16 @@ async def _diff(options: Options, params: dict[str, str], stage: Stage) -> int:
 
 
 async def _prune(options: Options, checkpoints: list[str], stage: Stage) -> int:
-    if checkpoints and not options.yes:
-        question = f"Remove {', '.join(checkpoints)} permanently? [y/N]"
-        answer = await read_line(question, stage) if terminal.can_ask() else None
-        if answer is None or answer.strip().lower() not in ("y", "yes"):
-            raise HeadlessError("Nothing was removed. To remove, answer y or give --yes.")
     async with client_of(options, stage) as client:
+        if checkpoints and not options.yes:
+            known = [values.checkpoint(each) for each in await stage.interrupts.guard(_checkpoints(client))]
+            for checkpoint in checkpoints:
+                if not any(each.has(checkpoint) for each in known):
+                    raise _unknown(checkpoint, known)
+            question = f"Remove {', '.join(checkpoints)} permanently? [y/N]"
+            answer = await read_line(question, stage) if terminal.can_ask() else None
+            if answer is None or answer.strip().lower() not in ("y", "yes"):
+                raise HeadlessError("Nothing was removed. To remove, answer y or give --yes.")
         json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
     stage.show.pruned_checkpoints(*values.pruned_checkpoints(json))
     if options.as_json:
@@ -142,7 +146,11 @@ async def _request_restore(client: Client, params: dict[str, Any]) -> Any:
         known = [values.checkpoint(each) for each in await _checkpoints(client)]
         if any(each.has(checkpoint) for each in known):
             raise
-        newest = ", ".join(each.id for each in known[:KNOWN_SHOWN])
-        has = "It has" if len(known) == 1 else "The newest are:"
-        those = f"{has} {newest}." if known else "It has no checkpoints yet."
-        raise HeadlessError(f"This workspace has no checkpoint {checkpoint}. {those}") from refusal
+        raise _unknown(checkpoint, known) from refusal
+
+
+def _unknown(checkpoint: str, known: list[values.Checkpoint]) -> HeadlessError:
+    newest = ", ".join(each.id for each in known[:KNOWN_SHOWN])
+    has = "It has" if len(known) == 1 else "The newest are:"
+    those = f"{has} {newest}." if known else "It has no checkpoints yet."
+    return HeadlessError(f"This workspace has no checkpoint {checkpoint}. {those}")

@@ -89,17 +89,30 @@ async def _rename(options: Options, wanted: tuple[str, str], stage: Stage) -> in
 
 
 async def _delete(options: Options, sessions: list[str], stage: Stage) -> int:
-    if not options.yes:
-        question = f"Delete {', '.join(sessions)} permanently? [y/N]"
-        answer = await read_line(question, stage) if terminal.can_ask() else None
-        if answer is None or answer.strip().lower() not in ("y", "yes"):
-            raise HeadlessError("Nothing was deleted. To delete, answer y or give --yes.")
     async with client_of(options, stage) as client:
+        await stage.interrupts.guard(_check_known(client, sessions))
+        if not options.yes:
+            question = f"Delete {', '.join(sessions)} permanently? [y/N]"
+            answer = await read_line(question, stage) if terminal.can_ask() else None
+            if answer is None or answer.strip().lower() not in ("y", "yes"):
+                raise HeadlessError("Nothing was deleted. To delete, answer y or give --yes.")
         for session in sessions:
             await stage.interrupts.guard(_ask(client, "delete", {"session": session}))
     if options.as_json:
         stage.show.json(sessions)
     return ALL_LANDED
+
+
+async def _check_known(client: Client, sessions: list[str]) -> None:
+    """Raise HeadlessError if one of the *sessions* does not exist."""
+    listed = await client.request("handrail/session/list", {}, timeout_s=STORE_TIMEOUT_S)
+    known = {each.session for each in values.sessions(listed)}
+    for session in sessions:
+        if session not in known:
+            raise HeadlessError(
+                f"This workspace has no conversation with the session ID {session!r}. "
+                "`handrail session list` lists the sessions."
+            )
 
 
 async def _ask(client: Client, about: str, params: dict[str, Any]) -> Any:
