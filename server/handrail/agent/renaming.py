@@ -33,5 +33,6 @@ async def find_renamed(host: Host, opened: Place, text: Text) -> bool:
         return False
     gone = [name for name, uri in alike.items() if await host.ports().editor.read_bytes(uri) is None]
     if len(gone) == 1:
+        host.ports().renames.on_rename(gone[0], opened.uri)
         follow(host, {gone[0]: opened})
     return len(gone) == 1

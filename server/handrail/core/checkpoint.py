@@ -201,6 +201,7 @@ class Restoration:
         earlier: The same for the first steps alone, the most first: if the later steps have been restored
             already, this is what the document holds now.
         before_last: The contents before it was last touched; None if it was touched once (see `before`).
+        renamed_from: Its URI then, if the user has renamed it since; else empty.
     """
 
     uri: str
@@ -213,6 +214,7 @@ class Restoration:
     is_shared: bool = False
     earlier: tuple[Restoration, ...] = field(default=(), compare=False)
     before_last: Image | None = field(default=None, compare=False)
+    renamed_from: str = field(default="", compare=False)
 
     @property
     def is_unfollowed(self) -> bool:

@@ -52,6 +52,7 @@ from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.lsp.terms import terms
 from handrail.ports import Ports, Provider
+from handrail.ports.renames import Renames
 from handrail.values import dataclass, replace
 
 logger = logging.getLogger(__name__)
@@ -105,7 +106,7 @@ class State:
                 follow=self.follow,
             ),
         )
-        self.editor_model = EditorModel(server, self.secrets)
+        self.editor_model, self.renames = EditorModel(server, self.secrets), Renames()
         self.converter = Converter(encoding=self.documents.encoding)
         self.review_page = self._review_page()
         self.review = self._review_surface()
@@ -263,6 +264,7 @@ class State:
             grants=self.backend.grants,
             terms=terms(self.settings, self.client, self.rules(), self.folders, self.backend.sandbox),
             languages=self.languages,
+            renames=self.renames,
             surroundings=self.backend.surroundings,
             rules_now=self.rules,
             secrets=self.secrets,

@@ -26,6 +26,7 @@ from handrail.ports.languages import Languages, NoLanguages
 from handrail.ports.models import Provider
 from handrail.ports.questions import Approver, Clock, MonotonicClock
 from handrail.ports.removals import Removals
+from handrail.ports.renames import Renames
 from handrail.ports.review import NoReview, Review
 from handrail.ports.terms import Terms
 from handrail.values import dataclass, field
@@ -371,6 +372,7 @@ class Ports:
         clock: The clock that limits waiting for reports.
         review: Notified of the agent's changes.
         removals: The prompts that the first edit of a turn removes from a document.
+        renames: The names that the user gives documents.
         languages: Asks the editor's language servers.
     """
 
@@ -390,6 +392,7 @@ class Ports:
     rules_now: Callable[[], tuple[Rule, ...]] | None = None
     review: Review = field(default_factory=NoReview)
     removals: Removals = field(default_factory=Removals)
+    renames: Renames = field(default_factory=Renames)
     languages: Languages = field(default_factory=NoLanguages)
 
     def rules(self) -> tuple[Rule, ...]:

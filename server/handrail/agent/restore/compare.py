@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from handrail.agent.restore.names import identity
+from handrail.agent.restore.renamed import follow
 from handrail.core.checkpoint import Checkpoint, Image, KeptDocument
 from handrail.core.documents import diff, edit
 from handrail.core.documents.text import Text
@@ -39,7 +41,11 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
         else await _between(ports, checkpoint, against)
     )
     wanted = None if uri is None else identity(ports, uri)
-    shown = (_show(*pair) for pair in pairs if wanted in (None, identity(ports, pair[0].uri)))
+    shown = (
+        _show(ports, *pair)
+        for pair in pairs
+        if wanted is None or wanted in (identity(ports, pair[0].uri), identity(ports, pair[3]))
+    )
     return "".join(shown)
 
 
@@ -55,21 +61,6 @@ def select_document(ports: Ports, checkpoints: Sequence[Checkpoint], uri: str) -
     return tuple(each for each in narrowed if each.paths)
 
 
-def identity(ports: Ports, uri: str) -> str:
-    """Returns an identity for a document that does not depend on the spelling of its URI."""
-    place = ports.workspace.resolve(uri)
-    return uri if isinstance(place, Failure) else place.identity
-
-
-def unfollowed_identity(ports: Ports, uri: str) -> str:
-    """
-    Returns an identity for a path that does not depend on the spelling of its folder; does not follow a link
-    there.
-    """
-    folder, _, name = uri.rpartition("/")
-    return f"{identity(ports, folder)}/{name}"
-
-
 async def read_kept(ports: Ports, checkpoint: str, uri: str, *, after: bool) -> Text | bytes | None:
     """
     Returns the contents of a document before a turn or step, or as the turn left it.
@@ -79,14 +70,14 @@ async def read_kept(ports: Ports, checkpoint: str, uri: str, *, after: bool) -> 
         if the checkpoint does not have the document.
     """
     name = identity(ports, uri)
-    for kept, before, left in await _pairs_of_turn(ports, checkpoint):
+    for kept, before, left, _ in await _pairs_of_turn(ports, checkpoint):
         if identity(ports, kept.uri) == name:
             return left if after else before
     raise CheckpointError(f"The document {uri} is not in checkpoint {checkpoint}.")
 
 
 Side = Text | bytes | None  # a text, a file that is not text, nothing
-Pair = tuple[KeptDocument, Side, Side]
+Pair = tuple[KeptDocument, Side, Side, str]  # before, after, and its URI after
 
 
 async def _pairs_of_turn(ports: Ports, checkpoint: str) -> Sequence[Pair]:
@@ -98,7 +89,7 @@ async def _pairs_of_turn(ports: Ports, checkpoint: str) -> Sequence[Pair]:
         if each.after is None or not each.is_seen:
             now = await _current_document(ports, each.uri)
             after = now if each.after is None or now == before else after  # killed before it was written
-        pairs.append((paths[each.uri], before, after))
+        pairs.append((paths[each.uri], before, after, each.uri))
     return pairs
 
 
@@ -106,12 +97,22 @@ async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair
     """Pairs the stored contents at two moments; a document that was not changed since is as it is now."""
     first = {each.uri: each for each in await ports.checkpoints.kept_documents(checkpoint)}
     other = {} if against == NOW else {e.uri: e for e in await ports.checkpoints.kept_documents(against)}
+    renamed = await _find_renamed(ports, checkpoint) if against == NOW else {}
     pairs: list[Pair] = []
     for uri, document in {**first, **other}.items():
-        now = None if uri in first and uri in other else await _current_side(ports, uri, document.image)
+        if uri in renamed.values():
+            continue  # it is compared with what it was under its old name
+        at = renamed.get(uri, uri)
+        now = None if uri in first and uri in other else await _current_side(ports, at, document.image)
         sides = [_side(kept[uri].image) if uri in kept else now for kept in (first, other)]
-        pairs.append((document, sides[0], sides[1]))
+        pairs.append((document, sides[0], sides[1], at))
     return pairs
+
+
+async def _find_renamed(ports: Ports, checkpoint: str) -> dict[str, str]:
+    """Returns the current URIs of documents that the user has renamed since, by those that they had."""
+    plan = await follow(ports, await ports.checkpoints.restore_plan(checkpoint, following=True))
+    return {each.renamed_from: each.uri for each in plan if each.renamed_from}
 
 
 async def _current_side(ports: Ports, uri: str, kept: Image) -> Side:
@@ -136,17 +137,18 @@ async def _current_document(ports: Ports, uri: str) -> Side:
     return None if document.code is Code.NO_SUCH_FILE else b""
 
 
-def _show(document: KeptDocument, before: Side, after: Side) -> str:
+def _show(ports: Ports, document: KeptDocument, before: Side, after: Side, uri: str) -> str:
     """Returns one document's part of the diff."""
-    path = document.path
+    path, place = document.path, ports.workspace.resolve(uri)
+    to = path if uri == document.uri or isinstance(place, Failure) else place.path
     if isinstance(before, bytes) or isinstance(after, bytes):
         return (
             ""
             if before == after
-            else f"Binary files {diff.side('a', path)} and {diff.side('b', path)} differ\n"
+            else f"Binary files {diff.side('a', path)} and {diff.side('b', to)} differ\n"
         )
     if before is None:
-        return "" if after is None else diff.creation_diff(path, after)
+        return "" if after is None else diff.creation_diff(to, after)
     if after is None:
         return diff.deletion_diff(path, before)
-    return diff.unified_diff(path, before, edit.edits_between(before.content, after.content))
+    return diff.unified_diff(path, before, edit.edits_between(before.content, after.content), to=to)

@@ -12,9 +12,9 @@ import asyncio
 from collections.abc import Collection, Mapping, Sequence
 
 from handrail.agent.restore import reasons
-from handrail.agent.restore.compare import identity
 from handrail.agent.restore.form import has_form_of_turn, in_earlier_form, is_more_than_text
 from handrail.agent.restore.image_text import text_of
+from handrail.agent.restore.names import identity
 from handrail.agent.restore.read_only import made_writable
 from handrail.agent.turn.edit.plan import LIMIT_DIFF_CHARS
 from handrail.core.checkpoint import Image, Restoration
@@ -171,7 +171,7 @@ async def restore_lines(ports: Ports, each: Restoration, lines: Lines, tally: Ta
     is_elsewhere = each.is_unfollowed or (each.identity and identity(ports, each.uri) != each.identity)
     if isinstance(now, Failure) or before is None or is_elsewhere or _was_deleted(each):
         tally.conflicts.append(Conflict(uri=each.uri, reason=reasons.NOT_IN_PART))
-    elif (back := await asyncio.to_thread(_revert, each, now.text, before, lines)) is None:
+    elif (back := await asyncio.to_thread(revert_edits, each, now.text, before, lines)) is None:
         tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reasons.CHANGED_AGAIN)))
     else:
         await _write_back(ports, each, now, back, tally)
@@ -315,7 +315,7 @@ async def _rewrite_text(ports: Ports, each: Restoration, texts: tuple[Document, 
     if _was_deleted(each):
         tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reasons.DELETED)))
         return
-    back = await asyncio.to_thread(_revert, each, now.text, before)
+    back = await asyncio.to_thread(revert_edits, each, now.text, before)
     if back is None:
         tally.conflicts.append(_clash(ports, each, (now.text, before), _why(each, reasons.CHANGED_AGAIN)))
     else:
@@ -357,7 +357,7 @@ def _was_deleted(each: Restoration) -> bool:
     return each.after is not None and each.after.raw is None and each.after.unsaved is None
 
 
-def _revert(
+def revert_edits(
     each: Restoration, now: Text, before: Text, lines: Lines | None = None
 ) -> tuple[edit.TextEdit, ...] | None:
     """Returns the edits of *now* that undo the turn's changes; others' changes between its steps stay."""

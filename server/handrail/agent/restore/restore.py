@@ -11,10 +11,11 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from handrail.agent.restore.compare import identity, unfollowed_identity
 from handrail.agent.restore.document import Conflict, PartialRestore, Tally, restore_lines, restore_path
 from handrail.agent.restore.dry_run import dry_run_one, preview
 from handrail.agent.restore.moved import Sources, conflict, find_held, find_sources, hold_back
+from handrail.agent.restore.names import identity, unfollowed_identity
+from handrail.agent.restore.renamed import follow
 from handrail.agent.turn.edit.corrections import keep_late
 from handrail.agent.turn.edit.preimage import NOTHING, names, pin_targets, read_held, targets, written_texts
 from handrail.core.checkpoint import Intended, Restoration, StepId, Target
@@ -139,6 +140,7 @@ async def _plan(ports: Ports, request: RestoreRequest) -> tuple[tuple[Restoratio
     tally = Tally()
     if request.files:
         plan = await ports.checkpoints.restore_plan(request.checkpoint, following=request.following)
+        plan = await follow(ports, plan)
     if request.uris is not None:
         plan, missing = _choose(ports, plan, request.uris)
         reason = "This document is not in the checkpoint."
@@ -221,12 +223,17 @@ def _shown_late(ports: Ports, step: StepId, update: Update, landing: Landing) ->
 def _choose(
     ports: Ports, plan: Sequence[Restoration], uris: Sequence[str]
 ) -> tuple[tuple[Restoration, ...], list[str]]:
-    """Selects the parts of a plan for *uris*; returns URIs that match none. A link goes by its own name."""
+    """
+    Selects the parts of a plan for *uris*; returns URIs that match none.
+
+    A link goes by its own name, a renamed document by both of its names.
+    """
     named = [(uri, identity(ports, uri), unfollowed_identity(ports, uri)) for uri in dict.fromkeys(uris)]
     chosen, met = [], set[str]()
     for each in plan:
-        name = unfollowed_identity(ports, each.uri) if each.is_unfollowed else identity(ports, each.uri)
-        meant = {uri for uri, document, lies in named if name == (lies if each.is_unfollowed else document)}
+        identify = unfollowed_identity if each.is_unfollowed else identity
+        names = {identify(ports, uri) for uri in (each.uri, each.renamed_from) if uri}
+        meant = {uri for uri, document, lies in named if (lies if each.is_unfollowed else document) in names}
         met |= meant
         if meant:
             chosen.append(each)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from handrail.agent.restore.compare import identity
+from handrail.agent.restore.names import identity
 from handrail.agent.restore.restore import RestoreReport, RestoreRequest
 from handrail.core.ledger.outcome import Mutation
 from handrail.ports import Ports
@@ -63,10 +63,11 @@ def collect_undone(
     turn, _, step = request.checkpoint.rpartition(".")
     is_step = bool(turn) and step.isdecimal()
     left = [*(each.uri for each in report.conflicts), *(each.uri for each in report.partial)]
+    done = (*report.restored, *report.unchanged, *report.deleted)  # under the names that they have now
     return Undone(
         turn=turn if is_step else request.checkpoint,
         step=int(step) if is_step else 0,
         turns=turns,
-        only=None if request.uris is None else {identity(ports, uri) for uri in request.uris},
+        only=None if request.uris is None else {identity(ports, uri) for uri in (*request.uris, *done)},
         left={identity(ports, uri) for uri in left},
     )

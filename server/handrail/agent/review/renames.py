@@ -42,7 +42,10 @@ async def find_renamed(known: Pending, ports: Ports, new: Set[str]) -> Pending |
             moved = replace(known, uri=other.uri, identity=place.identity, path=place.path, document=now)
             alike.append((moved, one.has_held(known.document, now.rows)))
     same = [each for each, is_same in alike if is_same] or [each for each, _ in alike]
-    return same[0] if len(same) == 1 else None
+    if len(same) != 1:
+        return None
+    ports.renames.on_rename(known.identity, same[0].uri)
+    return same[0]
 
 
 @dataclass(kw_only=True)

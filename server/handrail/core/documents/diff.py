@@ -16,7 +16,7 @@ from handrail.core.documents.text import Text, split_lines
 DRIVE = re.compile(r"[A-Za-z]:[/\\]")
 
 
-def unified_diff(path: str, base: Text, edits: Sequence[TextEdit], context: int = 3) -> str:
+def unified_diff(path: str, base: Text, edits: Sequence[TextEdit], context: int = 3, to: str = "") -> str:
     """
     The change as a unified diff for people.
 
@@ -25,6 +25,7 @@ def unified_diff(path: str, base: Text, edits: Sequence[TextEdit], context: int 
         base: The text before.
         edits: The change, ascending, without overlap.
         context: How many unchanged lines to show around each change.
+        to: The path after the change, if it is another one.
 
     Returns:
         LF-terminated text; empty if nothing changes. Line ends themselves are not shown.
@@ -32,7 +33,7 @@ def unified_diff(path: str, base: Text, edits: Sequence[TextEdit], context: int 
     blocks = _line_blocks(base, edits)
     if not blocks:
         return ""
-    out = [f"--- {side('a', path)}", f"+++ {side('b', path)}"]
+    out = [f"--- {side('a', path)}", f"+++ {side('b', to or path)}"]
     growth = 0
     for group in _groups(blocks, context):
         first, last = max(0, group[0][0] - context), min(len(base.rows), group[-1][1] + context)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from urllib.parse import quote
 
 from lsprotocol import types as lsp
 
@@ -15,6 +14,7 @@ from handrail.lsp.features.chat import requests
 from handrail.lsp.prompts import typed
 from handrail.lsp.review.page import NAME as REVIEW
 from handrail.lsp.state import State
+from handrail.ports.renames import path_below
 
 
 def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -27,6 +27,7 @@ def did_open(state: State, params: lsp.DidOpenTextDocumentParams) -> None:
     _show_anew(state, document.identity)
     if state.host.ledger.mutations:
         state.begin(_find_renamed(state, document.uri, document.text))
+    state.renames.on_open(document.identity)
     state.host.reviews.on_open(document.identity)
     if document.uri.endswith(REVIEW):
         state.begin(state.review_page.on_open(document.uri))
@@ -70,6 +71,7 @@ def did_close(state: State, params: lsp.DidCloseTextDocumentParams) -> None:
     """The editor holds a document no longer: the disk counts."""
     document = state.documents.on_close(params.text_document.uri)
     if document is not None:
+        state.renames.on_close(document.identity)
         _show_anew(state, document.identity)
         state.begin(state.chats.on_close(document.uri))
         state.recheck_file(document.uri)
@@ -86,14 +88,15 @@ async def _find_renamed(state: State, uri: str, text: Text) -> None:
 
 
 def did_rename(state: State, params: lsp.RenameFilesParams) -> None:
-    """The user has renamed files or folders: failures go with their documents."""
+    """The user has renamed files or folders: failures and restores go with their documents."""
     renamed = dict[str, Place]()
     for file in params.files:
         old = state.workspace.resolve(file.old_uri)
         if isinstance(old, Failure):
             continue
+        state.renames.on_rename(old.identity, file.new_uri)
         for mutation in state.host.ledger.mutations:
-            below = _path_below(mutation.identity, old.identity)
+            below = path_below(mutation.identity, old.identity)
             new = None if below is None else state.workspace.resolve(file.new_uri.rstrip("/") + below)
             if isinstance(new, Place):
                 renamed[mutation.identity] = new
@@ -106,15 +109,6 @@ async def _show_renamed(state: State, uris: list[str]) -> None:
     for uri in uris:
         await recheck_file(state, uri)
     state.publish(state.host.ledger)
-
-
-def _path_below(identity: str, folder: str) -> str | None:
-    """Returns the rest of a document's path in *folder* as in a URI; None if it is not there."""
-    if identity == folder:
-        return ""
-    rest = identity.removeprefix(folder.rstrip("/\\"))
-    is_below = rest != identity and rest.startswith(("/", "\\"))
-    return quote(rest.replace("\\", "/")) if is_below else None
 
 
 def _show_anew(state: State, identity: str) -> None:

@@ -61,7 +61,8 @@ class CheckpointRestoreParams:
     Attributes:
         checkpoint: Id of the turn to undo, or of the step to undo together with all later steps of its turn.
             With `conversation`, it may be any turn of a session, even one that changed no document.
-        uris: Restore only these documents; null restores all.
+        uris: Restore only these documents; null restores all. A document that the user has renamed since may
+            be given by its old or its new name; the report has the new one.
         conversation: Whether to rewind the conversation too, to the point before the turn or step. Later
             messages leave the conversation but stay in the session's journal.
         following: Whether to undo all later turns too.

@@ -28,8 +28,9 @@ from handrail.agent.turn.edit.preimage import (
 from handrail.agent.turn.edit.reviewed import Tried
 from handrail.agent.turn.edit.reviewed import made_changes as made_texts
 from handrail.core.checkpoint import StepId, Target
-from handrail.core.documents.change import Landing, Status
+from handrail.core.documents.change import Change, Landing, Status
 from handrail.core.ledger.outcome import Outcome
+from handrail.core.policy.place import Place
 from handrail.ports import CheckpointError, Ports
 from handrail.values import dataclass, replace
 
@@ -114,6 +115,7 @@ async def make(
             reverted = await revert_partial_call(ports, step, changes, landings)
             landings, waiting = reverted.landings, (*waiting, *reverted.waiting)
         prompted.settle(ports, step, done.files, landings)
+        _note_changes(ports, changes)
         ours |= await asyncio.to_thread(written_texts, before, changes, landings)
         renames |= names(changes, landings)
         made.append(await _made_call(ports, done.files, list(landings), lacking))
@@ -128,6 +130,12 @@ async def make(
         for files, sent, told in tried:
             late.watch(files, sent, told, waiting)
     return LandedCalls(calls=tuple(made), checkpoint=checkpoint, note=note)
+
+
+def _note_changes(ports: Ports, changes: Sequence[Change]) -> None:
+    for place in (ports.workspace.resolve(change.uri) for change in changes):
+        if isinstance(place, Place):
+            ports.renames.on_agent_change(place.identity)
 
 
 async def _checkpoint(
