@@ -152,6 +152,8 @@ export interface TurnReport {
   reason?: string;
   /** Ids of the turn's changes that are neither kept nor undone yet; see `review.list`. */
   pending?: string[];
+  /** Whether nothing of the session could be stored, and it ends with the server; null if not. */
+  unstored?: boolean;
 }
 
 /** The result of edits that another program wrote. */

@@ -97,6 +97,20 @@ def test_a_session_is_gone_on_with_listed_named_forked_and_deleted(shell: Shell)
     assert "error: The title is empty." in shell.run("session", "rename", one["session"], " ", code=2)
 
 
+def test_a_session_that_could_not_be_stored_is_not_offered_for_continuing(shell: Shell) -> None:
+    script(shell.folder / "yes.json", answer("Yes."))
+    model = ("--model", f"scripted:{shell.folder / 'yes.json'}")
+    assert "continue with: handrail run --session" in shell.run("run", "Do it.", *model)
+    (sessions,) = (shell.folder / "state").rglob("sessions")
+    for file in sessions.iterdir():
+        file.unlink()
+    sessions.rmdir()
+    sessions.write_text("No folder.")  # as if it must not be written, which root always may
+    shown = shell.run("run", "Do it.", *model)
+    assert "continue with" not in shown
+    assert "could not be stored, so it cannot be continued" in shown
+
+
 def test_what_is_wrong_is_said_before_anything_is_done(shell: Shell) -> None:
     for argv, said in (
         (("run", "x", "--set", "windoww=1"), "Did you mean `context.window`"),

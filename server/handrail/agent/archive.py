@@ -57,6 +57,8 @@ from handrail.ports import HandrailError, Ports
 from handrail.ports.sessions import NoSessions, Release, Sessions
 from handrail.values import dataclass, field, replace
 
+NO_ROOM = "Check the free space and the permissions of the state folder (see `handrail doctor`)."
+
 
 class UnknownSession(HandrailError):
     """A client named a session or turn that no journal holds."""
@@ -207,10 +209,16 @@ class Archive:
             if wanted not in await self._entries(session):
                 raise UnknownSession(
                     f"The conversation (session {session}) was not rewound, because the change cannot be "
-                    "stored. Check the free space and the permissions of the state folder (see `handrail "
-                    "doctor`)."
+                    f"stored. {NO_ROOM}"
                 )
         return await self.resume(session, ports)
+
+    async def is_unstored(self, session: str) -> bool:
+        """Whether nothing of a session could be stored, so that it ends with this process."""
+        await self.journals.wait_until_written()
+        if not self.journals.lacks_entries(session):
+            return False
+        return session not in {each.id for each in await self.journals.list()}
 
     async def fork(self, session: str, turn: str, name: str, ports: Ports) -> Session:
         """Creates a session *name* with the conversation up to the end of *turn*. Raises UnknownSession."""
@@ -224,7 +232,9 @@ class Archive:
         self._take_mode(name, journal.replay(entries).mode)
         self.begin(forked, TurnBegun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True))
         self.end(name, TurnEnded(turn=last.turn, state=last.state or "stopped"))
-        await self.journals.wait_until_written()
+        if await self.is_unstored(name):
+            await self.journals.remove(name)
+            raise UnknownSession(f"The conversation (session {session}) could not be forked. {NO_ROOM}")
         return forked
 
     async def rename(self, session: str, title: str) -> None:
@@ -232,6 +242,10 @@ class Archive:
         await self._entries(session)
         self.journals.append(session, [Renamed(title=shorten(" ".join(title.split())))])
         await self.journals.wait_until_written()
+        if self.journals.lacks_entries(session):
+            raise UnknownSession(
+                f"The new title of the conversation (session {session}) could not be stored. {NO_ROOM}"
+            )
 
     async def delete(self, session: str) -> None:
         """Removes a session's journal permanently. Raises UnknownSession, Busy."""

@@ -61,7 +61,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnReport:
-    """The result of a turn; `pending` is how many of its changes can be kept or undone."""
+    """
+    The result of a turn.
+
+    Attributes:
+        pending: How many of its changes can be kept or undone.
+        is_unstored: Whether the session ends with the server.
+    """
 
     session: str
     pending: int
@@ -72,6 +78,7 @@ class TurnReport:
     checkpoint: str | None
     used: str
     used_by_session: str
+    is_unstored: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,6 +153,7 @@ def turn_report(json: Any) -> TurnReport:
         checkpoint=fields.text_or_none("checkpoint"),
         used=_describe_usage(fields.get("usage") or {}),
         used_by_session=_describe_usage(fields.get("sessionUsage")),
+        is_unstored=fields.get("unstored") is True,
     )
 
 

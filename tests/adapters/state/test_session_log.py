@@ -245,6 +245,25 @@ async def test_a_conversation_that_cannot_be_stored_is_told(kept: Bench) -> None
     assert [each.state for each in journal.replay(entries).turns] == ["finished"] * 2
 
 
+async def test_a_fork_or_a_title_that_cannot_be_stored_is_refused(
+    kept: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.says(answer("Yes."))
+    report = await kept.turn()
+
+    def write(handle: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", write)
+        with pytest.raises(UnknownSession, match="could not be forked"):
+            await kept.host.fork(report.session, report.turn)
+        with pytest.raises(UnknownSession, match="title"):
+            await kept.host.archive.rename(report.session, "Mine")
+    assert set(kept.host.sessions) == {report.session}
+    assert [each.id for each in await kept.host.archive.journals.list()] == [report.session]
+
+
 async def test_looking_at_a_journal_does_not_make_what_others_wrote_known(
     log: SessionLog, tmp_path: Path
 ) -> None:

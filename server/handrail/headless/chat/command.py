@@ -15,7 +15,7 @@ from handrail.headless.chat.files import Files
 from handrail.headless.chat.history import MessageHistory
 from handrail.headless.chat.state import ChatState
 from handrail.headless.chat.supervisor import Supervisor
-from handrail.headless.commands.stage import ALL_LANDED, Options, Stage, on_stage
+from handrail.headless.commands.stage import ALL_LANDED, UNSTORED, Options, Stage, on_stage
 from handrail.headless.question import Question
 from handrail.values import dataclass
 
@@ -83,7 +83,9 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
             await stage.interrupts.guard(console.run())
         finally:
             await conversation.end()
-            if state.session is not None:
+            if state.session is not None and state.is_unstored:
+                server.show.line(UNSTORED.format(session=state.session))
+            elif state.session is not None:
                 server.show.session(state.session, _resume_options(options, state), "chat")
     finally:
         await server.stop()

@@ -14,6 +14,7 @@ class ChatState:
         mode_of_session: What they may do when the session is continued without `--mode`.
         model: The model that they ask.
         used: What the session has used, as far as is known.
+        is_unstored: Whether nothing of the session could be stored.
     """
 
     session: str | None
@@ -21,3 +22,4 @@ class ChatState:
     mode_of_session: str
     model: str
     used: str | None = None
+    is_unstored: bool = False

@@ -19,6 +19,7 @@ from handrail.values import dataclass, field
 ALL_LANDED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
 
 ANSWER_TIMEOUT_S = 30.0  # for what the server answers at once
+UNSTORED = "session {session} could not be stored, so it cannot be continued"
 STORE_TIMEOUT_S = 300.0  # for what reads or writes many files
 
 SERVER = (sys.executable, "-P", "-m", "handrail", "serve")  # -P: a workspace must not shadow our modules

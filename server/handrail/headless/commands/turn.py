@@ -11,6 +11,7 @@ from handrail.headless.commands.stage import (
     COULD_NOT_RUN,
     SOMETHING_FAILED,
     STORE_TIMEOUT_S,
+    UNSTORED,
     Options,
     Stage,
     client_of,
@@ -63,7 +64,10 @@ async def _run(options: RunOptions, stage: Stage) -> int:
     stage.show.report(report)
     if report.state == "failed" and client.logged_error:
         stage.show.note(client.logged_error)
-    stage.show.session(report.session, options.again)
+    if report.is_unstored:
+        stage.show.line(UNSTORED.format(session=report.session))
+    else:
+        stage.show.session(report.session, options.again)
     if options.as_json:
         stage.show.json(json)
     return SOMETHING_FAILED if client.workspace.is_dirty else exit_code(report, stage.show.superseded)

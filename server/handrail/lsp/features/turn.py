@@ -106,7 +106,8 @@ async def wait(state: State, params: protocol.TurnWaitParams) -> protocol.TurnRe
     report = await state.host.wait(params.turn)
     pending = state.host.reviews.hunks(HunkSelection(turn=report.turn))
     ids = [hunk.id for hunks in pending.values() for hunk in hunks]
-    return replace(state.converter.turn_report(report), pending=ids or None)
+    unstored = await state.host.archive.is_unstored(report.session)
+    return replace(state.converter.turn_report(report), pending=ids or None, unstored=unstored or None)
 
 
 async def apply(state: State, params: protocol.TurnApplyParams) -> protocol.TurnApplied:

@@ -163,6 +163,7 @@ class TurnReport:
         session_usage: What all turns of the session have used so far, this one included.
         reason: Why the turn did not finish. null if it finished, or if it was cancelled while it was running.
         pending: Ids of the turn's changes that are neither kept nor undone yet; see `review.list`.
+        unstored: Whether nothing of the session could be stored, and it ends with the server; null if not.
     """
 
     session: str
@@ -175,6 +176,7 @@ class TurnReport:
     session_usage: Usage
     reason: str | None = None
     pending: list[str] | None = None
+    unstored: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
