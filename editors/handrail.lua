@@ -14,7 +14,7 @@
 -- :HandrailSessions      choose an earlier conversation and open it
 -- :HandrailAnswer        show a waiting question in full, and answer it
 -- :HandrailRules         choose a rule that an answer has added, and remove it
--- :HandrailReview        list the changes to review, for :cnext; with ! open the review document
+-- :HandrailReview        list the changes to review, for :cc and :cnext; with ! open the review document
 -- :HandrailKeep          keep the change at the cursor, or those in a range (:%HandrailKeep); also in the list of changes
 -- :HandrailUndo          undo them instead
 -- :HandrailRestore       choose a turn, see what it changed, and undo it
@@ -328,7 +328,7 @@ end
 -- Why no server can start, if so.
 local function missing()
   local program = type(vim.lsp.config.handrail.cmd) == "table" and vim.lsp.config.handrail.cmd[1] or "handrail"
-  return vim.fn.executable(program) == 0 and ("the program `%s` is not on the PATH"):format(program) or nil
+  return vim.fn.executable(program) == 0 and ("the program `%s` was not found"):format(program) or nil
 end
 
 -- Start a server for a folder, or take the one that runs there, and give it these buffers.
@@ -710,7 +710,8 @@ command("HandrailReview", function(given)
       local window = vim.api.nvim_get_current_win()
       vim.cmd("botright copen")
       vim.api.nvim_set_current_win(window)
-      say(counted(#hunks, "change") .. " to review: :cnext goes to them")
+      local go = #hunks == 1 and ":cc goes to it" or ":cc goes to the first, :cnext to the next"
+      say(("%s to review: %s"):format(counted(#hunks, "change"), go))
     end)
   end)
 end, "List the changes to review; with ! open the review document", { bang = true })
@@ -742,20 +743,30 @@ local function tell_restored(report)
   say(told .. "; " .. table.concat(left, "; "), vim.log.levels.WARN)
 end
 
+-- How the labels of restores begin, and what the list says instead: there, they are what can be undone.
+local RESTORES = {
+  restore = { "Before restoring: ", "Restore: " },
+  redo = { "Before undoing a restore: ", "Undo of a restore: " },
+}
+
+local function checkpoint_name(checkpoint)
+  local begins, name = unpack(RESTORES[checkpoint.kind] or { "", "" })
+  return vim.startswith(checkpoint.label, begins) and name .. checkpoint.label:sub(#begins + 1) or checkpoint.label
+end
+
 local function confirm_restore(client, checkpoint, diff)
   local window = vim.api.nvim_get_current_win()
   local preview = show("restore", vim.list_extend({ "A restore undoes these changes:", "" }, {
-    visible(checkpoint.label), "", visible(diff.text),
+    visible(checkpoint_name(checkpoint)), "", visible(diff.text),
   }))
   vim.bo[preview].syntax = "diff"
   vim.cmd.redraw()
-  local yes = one_line("Yes, undo: " .. checkpoint.label, vim.o.columns - 10)
-  vim.ui.select({ "No", yes }, { prompt = "Undo these changes?", format_item = tostring }, function(answer)
+  vim.ui.select({ "No", "Yes, undo them" }, { prompt = "Undo these changes?", format_item = tostring }, function(answer)
     pcall(vim.api.nvim_buf_delete, preview, { force = true })
     if vim.api.nvim_win_is_valid(window) then
       vim.api.nvim_set_current_win(window)
     end
-    if answer == yes then
+    if answer == "Yes, undo them" then
       request(client, "checkpoint/restore", { checkpoint = checkpoint.id }, tell_restored)
     end
   end)
@@ -771,8 +782,8 @@ command("HandrailRestore", function()
       for _, each in ipairs(checkpoints) do
         table.insert(each.session == (session or checkpoints[1].session) and first or others, each)
       end
-      choose(vim.list_extend(first, others), "Restore:", function(each)
-        return ("%s  %s  (%s)"):format(local_time(each.time), each.label, counted(#each.paths, "document"))
+      choose(vim.list_extend(first, others), "Undo:", function(each)
+        return ("%s  %s  (%s)"):format(local_time(each.time), checkpoint_name(each), counted(#each.paths, "document"))
       end, function(each)
         request(client, "checkpoint/diff", { checkpoint = each.id }, function(diff)
           confirm_restore(client, each, diff)

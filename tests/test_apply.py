@@ -114,6 +114,21 @@ def test_unless_all_of_it_fits_nothing_is_changed(desk: Desk) -> None:
     assert not desk.home.exists()
 
 
+def test_an_edit_that_was_not_allowed_is_not_said_to_need_a_correction(desk: Desk) -> None:
+    (desk.root / ".env").write_text("KEY=1\n", encoding="utf-8")
+    reply = GOOD + block(".env", "KEY=1", "KEY=2")
+    ended = desk.apply(reply)
+    assert (ended.code, desk.files()["a.txt"]) == (1, BEFORE["a.txt"])
+    told = (
+        "a.txt:1: warning[denied] This edit fits, but another edit of the reply was not allowed. Nothing was "
+        "changed. Apply the reply again and allow that edit, or give --yes or --partial."
+    )
+    assert told in ended.out
+    assert "copy the failures" not in ended.out, "another reply would not help"
+    assert "To make the edits that fit, give --partial." in ended.out
+    assert "copy the failures" in desk.apply(BAD + reply).out
+
+
 def test_partial_makes_what_fits(desk: Desk) -> None:
     ended = desk.apply(GOOD + BAD, "--partial")
     assert (ended.code, desk.files()["a.txt"]) == (1, "one\nzwei\nthree\n")
@@ -142,6 +157,8 @@ def test_what_the_disk_refuses_takes_the_rest_back(desk: Desk) -> None:
     ended = desk.apply(GOOD + block("b.txt", "five", "fünf"))
     assert (ended.code, desk.files()) == (1, BEFORE)
     assert "restored   a.txt" in ended.out
+    assert "so this one was reverted. Remove the cause, then apply the reply again" in ended.out
+    assert "copy the failures" not in ended.out, "another reply would not help"
     assert "finished: 2 did not land" in ended.out
     told = ended.out[ended.out.index("finished: 2 did not land") :]
     assert "checkpoint" not in told, "it has been undone"

@@ -131,8 +131,8 @@ export class Status implements Disposable {
         ? ""
         : counted(
             failures,
-            l10n.t("1 edit did not land. Its entry in Problems has quick fixes that apply or dismiss it."),
-            l10n.t("{0} edits did not land. Their entries in Problems have quick fixes that apply or dismiss them.", failures),
+            l10n.t("1 edit did not land. See its quick fixes in Problems."),
+            l10n.t("{0} edits did not land. See their quick fixes in Problems.", failures),
           ),
     ];
     return { short: short.filter((part) => part !== "").join(" · "), long: long.filter((part) => part !== "").join(" ") };

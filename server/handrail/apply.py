@@ -151,13 +151,11 @@ class _Applying:
         code = exit_code(values.turn_report(_json(report)), turn.superseded)
         if code == ALL_LANDED:
             return code
-        why = (
-            f"{FITS}, but another edit of the reply does not. Nothing was changed. Correct that one, then "
-            "apply the reply again; or give --partial."
-        )
+        cause = _cause(report)
+        why = f"{FITS}, but {cause.why} Nothing was changed. {cause.way_on}"
         for event in turn.events:
-            self._tell(_hold_back(event, why) if isinstance(event, Outcome) else event)
-        outcomes = tuple(_hold_back(outcome, why) for outcome in report.outcomes)
+            self._tell(_hold_back(event, cause, why) if isinstance(event, Outcome) else event)
+        outcomes = tuple(_hold_back(outcome, cause, why) for outcome in report.outcomes)
         ended = self._end(replace(report, outcomes=outcomes, checkpoint=None), code)
         if any(each.failure is not None and each.failure.message.startswith(FITS) for each in outcomes):
             self.show.line(TO_MAKE_THE_REST)
@@ -173,11 +171,10 @@ class _Applying:
         self.show.restore_report(values.restore_report(wire.write(convert.restore_report(restored))))
         if restored.conflicts or restored.partial:
             return report
-        why = (
-            "This edit landed, but another edit of the reply did not, so this one was reverted. Correct that "
-            "one, then apply the reply again; or give --partial."
-        )
-        outcomes = tuple(_hold_back(outcome, why) for outcome in report.outcomes)
+        cause = _cause(report)
+        landed = "This edit landed, but another edit of the reply did not, so this one was reverted."
+        why = f"{landed} {cause.way_on}"
+        outcomes = tuple(_hold_back(outcome, cause, why) for outcome in report.outcomes)
         return replace(report, outcomes=outcomes, checkpoint=None)
 
     def _end(self, report: TurnReport, code: int) -> int:
@@ -288,9 +285,41 @@ def _json(report: TurnReport) -> object:
     return wire.write(CONVERTER.turn_report(report))
 
 
-def _hold_back(outcome: Outcome, why: str) -> Outcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Cause:
+    """Why edits that fit are not made: the code, and words for the user."""
+
+    code: Code
+    why: str
+    way_on: str
+
+
+def _cause(report: TurnReport) -> _Cause:
+    """Returns what is wrong with the other edits: first what a new reply corrects, then what was denied."""
+    missed = [each for each in report.outcomes if each.failure is not None]
+    codes = [each.failure.code for each in missed if each.failure is not None]
+    if any(code in OF_THE_REPLY for code in codes):
+        return _Cause(
+            code=Code.BAD_PATCH,
+            why="another edit of the reply does not.",
+            way_on="Correct that one, then apply the reply again; or give --partial.",
+        )
+    if any(each.status is Status.DENIED for each in missed):
+        return _Cause(
+            code=Code.DENIED,
+            why="another edit of the reply was not allowed.",
+            way_on="Apply the reply again and allow that edit, or give --yes or --partial.",
+        )
+    return _Cause(
+        code=codes[0] if codes else Code.CUT_SHORT,
+        why="another edit of the reply cannot be made." if codes else "the reply was not applied to its end.",
+        way_on="Remove the cause, then apply the reply again; or give --partial.",
+    )
+
+
+def _hold_back(outcome: Outcome, cause: _Cause, why: str) -> Outcome:
     """The outcome of an edit that landed, or would have, and is not to be there."""
     if outcome.status is not Status.LANDED:
         return outcome
-    failure = Failure(code=Code.BAD_PATCH, uri=outcome.mutation.uri, message=why)
+    failure = Failure(code=cause.code, uri=outcome.mutation.uri, message=why)
     return replace(outcome, status=Status.FAILED, tier=None, failure=failure, spans=(), diff=None, notes=())

@@ -283,7 +283,7 @@ def test_the_doctor_shows_what_is_configured(file: Path, capsys: pytest.CaptureF
     assert 'mode = "edit"  (default)' in shown
     put(file, 'mode = "maybe"\n')
     assert main(["doctor"]) == 1
-    assert "!! `mode` must be one of edit, ask, plan, not 'maybe'." in capsys.readouterr().out
+    assert '!! `mode` must be one of edit, ask, plan, not "maybe".' in capsys.readouterr().out
     put(file, "mode = ")
     assert main(["doctor"]) == 1
     assert "is not valid TOML" in capsys.readouterr().out

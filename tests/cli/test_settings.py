@@ -86,14 +86,14 @@ def test_a_value_is_json_or_else_text(name: str, value: str, found: object) -> N
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("context.window", "many", "`context.window` must be a whole number, not 'many'"),
+        ("context.window", "many", '`context.window` must be a whole number, not "many"'),
         ("context.window", "1e4", "must be a whole number, not 10000.0"),
-        ("context.window", "true", "must be a whole number, not True"),
+        ("context.window", "true", "must be a whole number, not true"),
         ("context.window", "-1", "must be 0 to 10000000, not -1"),
-        ("context.window", "null", "must be a whole number, not None"),
+        ("context.window", "null", "must be a whole number, not null"),
         ("context.window", "[" * 5000, "must be a whole number"),
-        ("mode", "edti", "must be one of edit, ask, plan, not 'edti'"),
-        ("checkpoints.required", "no", "must be true or false, not 'no'"),
+        ("mode", "edti", 'must be one of edit, ask, plan, not "edti"'),
+        ("checkpoints.required", "no", 'must be true or false, not "no"'),
         ("approvals", "npm test", "`approvals`: it must be a list of rules"),
         (
             "approvals",

@@ -591,6 +591,7 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
     }
     assert "-four\n+FOUR\n" in seen["preview"]
     assert buffers(seen["restored"])["poem.txt"] == OAKS
+    assert seen["then_listed"][0].endswith(" Restore: Make the poem loud. (1 document)")
 
     assert seen["ended"] == "handrail: the server has ended; it is being restarted"
     assert seen["same"]
@@ -603,7 +604,7 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
         f"handrail: {each}"
         for each in (
             "2 edits landed, 1 did not land; commands changed 1 file. It is loud now.",
-            "3 changes to review: :cnext goes to them",
+            "3 changes to review: :cc goes to the first, :cnext to the next",
             "1 change undone",
             "1 change undone",
             "1 change kept",

@@ -46,9 +46,9 @@ function offersOf({ restored, deleted, conflicts, partial, conversation }: Resto
     if (rows.length > 0) offers.push({ label: heading, kind: QuickPickItemKind.Separator }, ...rows);
   };
   add(counted(conflicts.length, l10n.t("conflict: this stays as it is"), l10n.t("conflicts: these stay as they are")), conflicts.map(({ uri, reason }) => ({ ...row("warning", uri), detail: reason })));
-  add(l10n.t("restored in part"), partial.map(({ uri, reason }) => ({ ...row("warning", uri), detail: reason })));
-  add(l10n.t("restored"), restored.map((uri) => row("file", uri)));
-  add(counted(deleted.length, l10n.t("deleted, because it did not exist before"), l10n.t("deleted, because they did not exist before")), deleted.map((uri) => row("trash", uri)));
+  add(l10n.t("will be restored in part"), partial.map(({ uri, reason }) => ({ ...row("warning", uri), detail: reason })));
+  add(l10n.t("will be restored"), restored.map((uri) => row("file", uri)));
+  add(counted(deleted.length, l10n.t("will be deleted, because it did not exist before"), l10n.t("will be deleted, because they did not exist before")), deleted.map((uri) => row("trash", uri)));
   if (label === undefined) offers.push({ icon: "close", label: l10n.t("Close") });
   return offers;
 }

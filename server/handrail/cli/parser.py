@@ -9,28 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from handrail import __version__
+from handrail.cli.help_texts import (
+    CHECKPOINTS,
+    CONTINUE,
+    EXIT_CODES,
+    EXIT_CODES_OF_APPLY,
+    LAYERS,
+    WORKSPACE,
+    YES,
+    YES_OF_TURNS,
+)
 
-YES = "allow everything that handrail asks permission for"
-YES_OF_TURNS = f"{YES}; the model can still ask you questions"
-WORKSPACE = (
-    "the folder to work on (default: the repository around the current folder, or else the current folder)"
-)
-EXIT_CODES = """\
-exit codes:
-  0  every edit was made, or there were no edits
-  1  an edit failed, was denied, or could not be saved; the output names it
-  2  the turn did not finish although no edit failed, or could not start
-"""
-CHECKPOINTS = (
-    "A turn is a prompt and all that follows from it; a step is one answer of the model in it. handrail "
-    "takes a checkpoint before a turn changes files, and gives it the id of the turn. To restore a "
-    "checkpoint is to undo its turn."
-)
-LAYERS = (
-    "Some folders are in no checkpoint, such as ignored ones. A command in the sandbox cannot change them: "
-    "what it writes there goes into a separate copy, a layer, which only later commands see."
-)
-CONTINUE = "continue the session with this id, which `handrail {}` printed at its end"
 LISTED = 50  # sessions, unless told otherwise
 ANSWER_TIMEOUT_S, COMMAND_TIMEOUT_S = 10.0, 0.5  # of a server, unless told otherwise
 
@@ -62,7 +51,9 @@ def parser() -> argparse.ArgumentParser:
     chat.add_argument("--workspace", type=Path, metavar="DIR", help=WORKSPACE)
     chat.add_argument("--yes", action="store_true", help=YES_OF_TURNS)
 
-    apply = _with_exit_codes(commands, "apply", "apply a pasted reply without an editor or a model")
+    apply = _with_exit_codes(
+        commands, "apply", "apply a pasted reply without an editor or a model", EXIT_CODES_OF_APPLY
+    )
     apply.add_argument(
         "file",
         nargs="?",
@@ -162,7 +153,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     restore.add_argument(
         "--conversation",
         action="store_true",
-        help="also rewind the conversation to before the turn",
+        help="also rewind the conversation to before the turn or the step",
     )
     restore.add_argument(
         "--no-files", dest="files", action="store_false", help="do not change files (with --conversation)"
@@ -204,7 +195,7 @@ def _review_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]
             help="all changes of this turn (`handrail checkpoint list` shows its id)",
         )
     for action in (keep, undo):
-        action.add_argument("--all", action="store_true", help="all of them")
+        action.add_argument("--all", action="store_true", help="all pending changes")
     undo.add_argument(
         "--typed", action="store_true", help="also undo what you typed in them; a new checkpoint keeps it"
     )
@@ -222,7 +213,7 @@ def _session_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser
     many.add_argument(
         "--limit", type=_count, default=LISTED, metavar="N", help=f"list at most N (default: {LISTED})"
     )
-    many.add_argument("--all", dest="limit", action="store_const", const=None, help="all of them")
+    many.add_argument("--all", dest="limit", action="store_const", const=None, help="list all sessions")
     actions.add_parser("show", help="show the turns of a session").add_argument(
         "session", metavar="ID", help=named
     )
@@ -364,10 +355,13 @@ class _Given(argparse.Action):
 
 
 def _with_exit_codes(
-    commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, does: str
+    commands: argparse._SubParsersAction[argparse.ArgumentParser],
+    name: str,
+    does: str,
+    codes: str = EXIT_CODES,
 ) -> argparse.ArgumentParser:
     return commands.add_parser(
-        name, help=does, epilog=EXIT_CODES, formatter_class=argparse.RawDescriptionHelpFormatter
+        name, help=does, epilog=codes, formatter_class=argparse.RawDescriptionHelpFormatter
     )
 
 

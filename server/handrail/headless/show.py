@@ -134,7 +134,7 @@ class Show:
         """Show the turns of a session, and what was asked in each."""
         for turn in turns:
             self.line(
-                f"{turn.turn}  {STATES.get(turn.state, turn.state) if turn.state else 'did not end'}", BOLD
+                f"{turn.turn}  {STATES.get(turn.state, turn.state) if turn.state else 'has not ended'}", BOLD
             )
             for line in turn.prompt.splitlines():
                 self.line(f"  {line}")

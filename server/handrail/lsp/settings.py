@@ -1,12 +1,13 @@
 """
 The settings in force, from what a client sends; `settings_table` lists all settings.
 
-A value of the wrong type is reported, and the default applies.
+A value of the wrong type is reported and skipped: a valid one of another source applies, or the default.
 """
 
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Mapping
 
 from handrail.core.policy.checks import Check
@@ -75,7 +76,8 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
         (flat(scoped) if isinstance(scoped, Mapping) else {}, frozenset({Scope.WINDOW})),
     )
     values: dict[str, Value] = {}
-    problems: list[str] = []
+    wrong: list[tuple[Setting, Wrong]] = []
+    ineffective: list[str] = []
     for source, scopes in sources:
         for setting in SETTINGS:
             value = source.get(setting.name)
@@ -83,12 +85,13 @@ def settle(given: Mapping[str, object], pulled: object, scoped: object) -> Setti
                 continue
             result = read(setting, value)
             if isinstance(result, Wrong):
-                problems.append(_complaint(setting, result))
+                wrong.append((setting, result))
             else:
                 values[setting.name] = result
-                problems += [
+                ineffective += [
                     f"The setting {SECTION}.{setting.name}: {each}" for each in ineffective_rules(result)
                 ]
+    problems = [_complaint(setting, each, values) for setting, each in wrong] + ineffective
     return Settings(values=values, problems=tuple(dict.fromkeys(problems)))
 
 
@@ -105,22 +108,28 @@ def read(setting: Setting, value: object) -> Value | Wrong:
         result = setting.reads(value)
         return Wrong(result) if isinstance(result, str) else result
     if type(value) is not type(setting.default) or not isinstance(value, str | bool | int):
-        return Wrong(f"must be {KINDS[type(setting.default)]}, not {value!r}")
+        return Wrong(f"must be {KINDS[type(setting.default)]}, not {_as_json(value)}")
     if isinstance(value, str) and (half := half_pair(value)):
         return Wrong(f"must not contain {half}, as {value!a} does")
     if setting.bounds is not None and not setting.bounds[0] <= int(value) <= setting.bounds[1]:
         return Wrong(f"must be {setting.bounds[0]} to {setting.bounds[1]}, not {value}")
     if setting.choices and value not in setting.choices:
-        return Wrong(f"must be one of {', '.join(setting.choices)}, not {value!r}")
+        return Wrong(f"must be one of {', '.join(setting.choices)}, not {_as_json(value)}")
     return value
 
 
-def _complaint(setting: Setting, wrong: Wrong) -> str:
-    """Returns the message to the user about a value that is not used."""
+def _as_json(value: object) -> str:
+    """Returns a value as a settings file has it, so that people find it there."""
+    text = json.dumps(value, ensure_ascii=False, default=str)  # TOML has dates
+    return text if text.isprintable() else json.dumps(value, default=str)
+
+
+def _complaint(setting: Setting, wrong: Wrong, values: Mapping[str, Value]) -> str:
+    """Returns the message to the user about a value that is not used; *values* are those in force."""
     name = f"The setting {SECTION}.{setting.name}"
     if setting.reads is not None:
         return f"{name} is ignored: {wrong.why}."
-    return f"{name} {wrong.why}; using {setting.default!r}."
+    return f"{name} {wrong.why}. handrail uses {_as_json(values.get(setting.name, setting.default))}."
 
 
 def ineffective_rules(value: Value) -> list[str]:

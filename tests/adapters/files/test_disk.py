@@ -292,7 +292,10 @@ async def test_lines_that_changed_meanwhile_are_a_conflict(disk: Editor, tmp_pat
     landing = await one(disk, update(path, base, ("two", "zwei")))
     assert code(landing) is Code.STALE_DOCUMENT
     assert isinstance(landing, Rejected)
-    assert "They were 'two'; now they are 'TWO'" in landing.failure.message
+    assert landing.failure.message == (
+        "a has changed in lines that were to be edited. They were 'two'; now they are 'TWO'. "
+        "That change was kept."
+    ), "a whole file, a restore and a quick fix have no hunks"
     assert path.read_bytes() == b"one\nTWO\n"
     assert stamp(path) == before
 
@@ -309,7 +312,7 @@ async def test_a_conflict_of_one_hunk_does_not_keep_the_other_from_landing(
     assert isinstance(landing, Partial)
     assert landing.landed == (False, True)
     assert (landing.failure.code, landing.failure.uri) == (Code.STALE_DOCUMENT, uri_of(path))
-    assert "hunk 1" in landing.failure.message
+    assert "They were 'one'; now they are 'ONE'" in landing.failure.message
     assert path.read_bytes() == b"ONE\ntwo\ndrei\n"
 
 

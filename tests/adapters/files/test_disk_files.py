@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adapters.kit import code, full_disk, large, names, one, stamp
 from handrail.adapters.files.disk import Disk, uri_of
-from handrail.core.documents.change import Applied, Create, Delete
+from handrail.core.documents.change import Applied, Create, Delete, Rejected
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code
 from handrail.ports import Editor
@@ -73,7 +73,10 @@ async def test_a_create_that_fails_leaves_nothing(disk: Editor, tmp_path: Path) 
 async def test_a_delete_removes_what_was_judged_and_nothing_else(disk: Editor, tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"changed")
-    assert code(await one(disk, Delete(uri=uri_of(path), base=Text("judged")))) is Code.STALE_DOCUMENT
+    landing = await one(disk, Delete(uri=uri_of(path), base=Text("judged")))
+    assert isinstance(landing, Rejected)
+    assert landing.failure.code is Code.STALE_DOCUMENT
+    assert landing.failure.message == "a has changed in the meantime, so it was not deleted."
     assert path.read_bytes() == b"changed"
     assert await one(disk, Delete(uri=uri_of(path), base=Text("changed"))) == Applied(text=None)
     assert code(await one(disk, Delete(uri=uri_of(path), base=Text("changed")))) is Code.NO_SUCH_FILE
@@ -123,6 +126,7 @@ async def test_put_keeps_what_was_not_found_before(tmp_path: Path) -> None:
                 continue
             assert failure is not None
             assert (failure.code, failure.uri) == (Code.STALE_DOCUMENT, uri_of(path))
+            assert "the agent" not in failure.message, "a restore comes here too"
             assert (path.read_bytes() if path.exists() else None) == there
 
 

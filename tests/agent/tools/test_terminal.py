@@ -154,6 +154,8 @@ async def test_a_time_that_is_none_is_refused(bench: Bench, time: object) -> Non
     bench.says(answer("", call("terminal", command="true", timeout_s=time)), answer("Done."))
     await bench.turn()
     assert codes(bench, "s-1") == ["bad-arguments"]
+    (told,) = bench.texts()
+    assert "must be a whole number of seconds, 1 or more" in told
 
 
 async def test_a_command_that_takes_too_long_and_prints_nothing(bench: Bench) -> None:

@@ -106,7 +106,11 @@ async def test_a_model_that_comes_later_and_does_not_see_is_shown_none(bench: Be
 @pytest.mark.parametrize(
     ("sees", "size", "says"),
     [
-        (False, 100, "a.png is an image (PNG). The user's settings do not show you pictures."),
+        (
+            False,
+            100,
+            "a.png is an image (PNG). handrail does not show you pictures; see",
+        ),
         (True, LIMIT_PICTURE_BYTES, "the limit for pictures is 3,500,000"),
     ],
 )

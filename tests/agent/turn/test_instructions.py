@@ -139,7 +139,11 @@ async def test_why_a_file_cannot_be_read_is_told(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("terms", "said", "unsaid"),
     [
-        ({}, ["working in an editor", "up to 600 s", "must approve each command"], ["no editor", "sandbox"]),
+        (
+            {},
+            ["working in an editor", "up to 600 s", "is asked about each command"],
+            ["no editor", "sandbox"],
+        ),
         ({"is_headless": True}, ["There is no editor"], ["in an editor", "No user is available"]),
         ({"is_headless": True, "is_unattended": True}, ["There is no editor", "No user is available"], []),
         ({"timeout_s": 900}, ["900 s; with timeout_s up to 900 s"], ["600"]),

@@ -58,7 +58,7 @@ return function(drive)
   record.listed = vim.tbl_map(function(entry)
     return { entry.lnum, entry.text }
   end, vim.fn.getqflist())
-  vim.cmd("cfirst")
+  vim.cmd("cc")
   vim.cmd("cnext")
   record.at = vim.api.nvim_win_get_cursor(0)[1]
   drive.say(":HandrailUndo<CR>", "1 change undone")
@@ -111,7 +111,7 @@ return function(drive)
   -- A turn is taken back, once it was seen what it has changed.
   local preview
   vim.ui.select = function(items, options, use)
-    if options.prompt == "Restore:" then
+    if options.prompt == "Undo:" then
       record.checkpoints = vim.tbl_map(options.format_item, items)
       record.time = items[1].time
       use(items[1])
@@ -123,6 +123,13 @@ return function(drive)
   drive.say(":HandrailRestore<CR>", "restored")
   record.preview = preview
   record.restored = drive.snapshot()
+  vim.ui.select = function(items, options)
+    record.then_listed = vim.tbl_map(options.format_item, items)
+  end
+  vim.cmd("HandrailRestore")
+  drive.await("the restore to be listed", function()
+    return record.then_listed
+  end)
 
   -- The killed server is started again, and the same conversation goes on.
   known = #record.messages

@@ -44,6 +44,13 @@ KNOWN = frozenset(
         *("parenthesized_expression", "arithmetic_expansion", "extglob_pattern", "regex", "brace_expression"),
     }
 )
+# What else the grammar knows, as people call it.
+UNKNOWN = {
+    "c_style_for_statement": "a C-style `for` loop",
+    "function_definition": "a function definition",
+    "postfix_expression": "`++` or `--` in arithmetic",
+    "ternary_expression": "`? :` in arithmetic",
+}
 LIMIT_NESTED = 5  # commands in texts of commands in texts; parsing them takes time
 LIMIT_MAYBE = 100  # words of a command, of which each may begin another one
 TORN = re.compile(r"[^ \t\n|&;()]\\\n[^ \t\n|&;()#]")
@@ -136,9 +143,10 @@ def _parse(line: str, depth: int) -> ParsedCommand:
         nodes = list(_nodes(tree.root_node))
     except RecursionError:
         return ParsedCommand(line=line, unclear="it is nested too deeply.")
-    unclear = next((f"it has a {node.type.replace('_', ' ')}." for node in nodes if not _is_known(node)), "")
+    unknown = next((node.type for node in nodes if not _is_known(node)), "")
+    unclear = f"it has {UNKNOWN.get(unknown, 'syntax that handrail does not know')}." if unknown else ""
     if not unclear and not _is_all(raw, nodes):
-        unclear = "handrail cannot parse part of it."
+        unclear = "its parser skips a part of it."
     return ParsedCommand(
         line=line,
         parts=(*_find_torn_words(line), *(part for node in nodes for part in _parts(node, depth))),

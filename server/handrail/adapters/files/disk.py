@@ -269,14 +269,14 @@ class _Ready:
         edits: Edits of `text`: those of the update that are kept.
         kept: For each of the update's edits, whether it is.
         raw: The bytes to write.
-        conflicts: The numbers of the hunks that are not kept.
+        conflict: Why some are not kept; None if all are.
     """
 
     text: Text
     edits: tuple[TextEdit, ...]
     kept: tuple[bool, ...]
     raw: bytes
-    conflicts: tuple[int, ...]
+    conflict: Failure | None
 
 
 def _read_back(file: Entry, ready: _Ready) -> Text | Failure:
@@ -295,14 +295,14 @@ def _rebase(path: Path, change: Update, raw: bytes) -> _Ready | Failure:
     if isinstance(text, Failure):
         return text
     rebased = rebase_update(change, text.content)
-    if rebased.conflicts and not (change.is_divisible and any(rebased.kept)):
-        return stale(
-            rebased.conflicts, files.show_name(path), conflict_texts(change.base, change.edits, text.content)
-        )
+    lost = conflict_texts(change.base, change.edits, text.content) if rebased.conflicts else None
+    conflict = stale(files.show_name(path), lost) if rebased.conflicts else None
+    if conflict is not None and not (change.is_divisible and any(rebased.kept)):
+        return conflict
     new_raw = text.encode(apply(text.content, rebased.edits))
     if isinstance(new_raw, Failure):
         return new_raw
-    return _Ready(text=text, edits=rebased.edits, kept=rebased.kept, raw=new_raw, conflicts=rebased.conflicts)
+    return _Ready(text=text, edits=rebased.edits, kept=rebased.kept, raw=new_raw, conflict=conflict)
 
 
 def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
@@ -310,11 +310,11 @@ def _outcome(path: Path, ready: _Ready, now: Text | Failure) -> Landing:
     intact = (False,) * len(ready.edits)
     if isinstance(now, Text):
         intact = readback.which_are_intact(ready.text, ready.edits, now.content)
-        if all(intact) and not ready.conflicts:
+        if all(intact) and ready.conflict is None:
             return Applied(text=now)
     if not any(intact):
         return Rejected(failure=failure.other_content(path))
-    cause = stale(ready.conflicts, files.show_name(path)) if all(intact) else failure.other_content(path)
+    cause = ready.conflict if ready.conflict and all(intact) else failure.other_content(path)
     each = iter(intact)
     return Partial(landed=tuple(keep and next(each) for keep in ready.kept), failure=cause)
 

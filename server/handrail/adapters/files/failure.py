@@ -189,7 +189,7 @@ def refuse_deletion(path: Path) -> Failure:
     """The file to be deleted is not the one that was judged."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.show_name(path)} has changed since the agent read it, so it was not deleted.",
+        message=f"{files.show_name(path)} has changed in the meantime, so it was not deleted.",
         steps=("Read the document again.", "Then delete it if you still want to."),
     )
 
@@ -207,7 +207,7 @@ def stale_file(path: Path) -> Failure:
     """Returns the failure for a file that has changed since the new contents were computed."""
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{files.show_name(path)} has changed since the agent read it, so it was left unchanged.",
+        message=f"{files.show_name(path)} has changed in the meantime, so handrail did not change it.",
         steps=("Read it again.", "Then try again if you still want to."),
     )
 

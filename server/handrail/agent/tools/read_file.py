@@ -95,7 +95,10 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
         return Failure(
             code=Code.TOOL_FAILED,
             uri=place.uri,
-            message=(f"{place.path} is {binary.kind_of(raw)}. The user's settings do not show you pictures."),
+            message=(
+                f"{place.path} is {binary.kind_of(raw)}. handrail does not show you pictures; see its "
+                "setting handrail.pictures."
+            ),
             steps=("Continue without it.",),
         )
     if len(raw) > LIMIT_PICTURE_BYTES:

@@ -77,7 +77,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
         return why
     wanted_s = call.line_number(arguments, "timeout_s")
     if isinstance(wanted_s, Failure):
-        return call.bad("timeout_s", "a whole number of seconds")
+        return call.bad("timeout_s", "a whole number of seconds, 1 or more")
     is_background = call.flag(arguments, "background")
     if isinstance(is_background, Failure):
         return is_background

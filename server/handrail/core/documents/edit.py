@@ -308,23 +308,19 @@ def conflict_texts(base: Text, planned: Sequence[TextEdit], now: str) -> tuple[s
     return None
 
 
-def stale(conflicts: Sequence[int], label: str, texts: tuple[str, str] | None = None) -> Failure:
+def stale(label: str, texts: tuple[str, str] | None = None) -> Failure:
     """
-    The `stale-document` failure for hunks whose lines the user has changed.
+    The `stale-document` failure for edits whose lines the user has changed: of a patch, or of a restore.
 
     Args:
-        conflicts: The numbers of the hunks.
         label: The document, as people call it.
         texts: What the lines read and what they read now, see `conflict_texts`.
     """
-    which = ", ".join(map(str, conflicts))
     said = f" They were {quote(texts[0])}; now they are {quote(texts[1])}." if texts is not None else ""
-    hunks, them = ("hunk", "it") if len(conflicts) == 1 else ("hunks", "them")
-    changed = f"{label} has changed in the lines that {hunks} {which} would edit."
     return Failure(
         code=Code.STALE_DOCUMENT,
-        message=f"{changed}{said} That change was kept.",
-        steps=("Read the document again.", f"Then send {them} again, for the current text."),
+        message=f"{label} has changed in lines that were to be edited.{said} That change was kept.",
+        steps=("Read the document again.", "Then send the edit again, for the current text."),
     )
 
 

@@ -280,6 +280,21 @@ def _opens(text: Text, line: int, header: str) -> bool:
     return row == plain(header) or row.endswith((":", "{"))
 
 
+def _missing_header(text: Text, hunk: Hunk, lines: Sequence[int]) -> Failure:
+    """Returns the failure if the header below which to insert is not in *lines*, its outer scope."""
+    *outer, header = (each.strip() for each in hunk.scope)
+    where = "is not in the document"
+    if outer and text.index.header_lines(plain(header)):
+        where = f"is not in the scope of {outer[-1]!r}, which the patch names"
+        if not lines:
+            where = f"cannot be found, because {outer[-1]!r} is not in the document exactly once"
+    return Failure(
+        code=Code.NO_MATCH,
+        message=f"The line {header!r}, below which to insert, {where}.",
+        steps=("Correct the @@ line, or add a line of context before or after the insertion.",),
+    )
+
+
 def _endless_header(header: str) -> Failure:
     return Failure(
         code=Code.NO_MATCH,
@@ -304,9 +319,11 @@ def _insertion(text: Text, hunk: Hunk) -> PlannedHunk | Failure:
         found = [
             at for at in text.index.header_lines(plain(header)) if at in lines and _opens(text, at, header)
         ]
-        if len(found) != 1:
+        if not found:
+            return _missing_header(text, hunk, lines)
+        if len(found) > 1:
             return Failure(
-                code=Code.AMBIGUOUS_MATCH if found else Code.NO_MATCH,
+                code=Code.AMBIGUOUS_MATCH,
                 message=f"The line {header!r}, below which to insert, occurs {len(found)} times.",
                 steps=("Add a line of context before or after the insertion.",),
             )

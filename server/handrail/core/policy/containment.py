@@ -45,8 +45,8 @@ WEAKLY_HELD = (
     "times."
 )
 IN_BACKGROUND = (
-    "The command runs in the background until it ends, you stop it, its session is deleted, or the server "
-    "ends."
+    "The command runs in the background until it ends or is stopped (by you, the agent, or a time limit), "
+    "its session is deleted, or the server ends."
 )
 UNCONTAINED = (
     "The command runs without a sandbox, with all your permissions, and not everything that it does can be "

@@ -198,7 +198,7 @@ def why_asked_of_command(rules: Sequence[Rule], tool: str, kind: ToolKind, comma
         return why_asked(rules)
     about = "Your setting handrail.approvals has rules for certain commands, and handrail cannot tell whether"
     if command.unclear:
-        return f"{about} they apply. The command cannot be parsed: {command.unclear}"
+        return f"{about} they apply. handrail cannot parse the command: {command.unclear}"
     unclear = next((why for part in command.parts for why in _unclear(part)), "")
     unclear = unclear or "words that only the shell can work out, such as variables"
     return f"{about} they apply, because of {unclear}."

@@ -213,7 +213,7 @@ def why_not_read_only(
         stages = enumerate(script.stages)
         return next((stage.why_not for i, stage in stages if stage.why_not and i not in allowed), None)
     if command.unclear:
-        return f"The command cannot be parsed: {command.unclear}"
+        return f"handrail cannot parse the command: {command.unclear}"
     if any(redirect.writes and redirect.target != NOWHERE for redirect in command.redirects):
         return "It redirects its output to a file."
     if command.needs_shell == NOTHING:

@@ -30,6 +30,17 @@ def mismatch(uri: str, fate: Sequence[bool]) -> Failure:
     )
 
 
+def refuse_deletion(uri: str, *, is_closed: bool) -> Failure:
+    """Returns the failure for a document that is no longer the one that was to be deleted."""
+    why = "was closed" if is_closed else "has changed"
+    return Failure(
+        code=Code.STALE_DOCUMENT,
+        uri=uri,
+        message=f"The document {why} in the meantime, so it was not deleted.",
+        steps=("Read the document again.", "Then delete it if you still want to."),
+    )
+
+
 def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
     """Returns the failure for an edit that did not land, given the client's answer within *waited_s*."""
     if answer.applied:

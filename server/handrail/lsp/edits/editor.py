@@ -19,7 +19,6 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
 from handrail.core.checkpoint import LINK, Image
-from handrail.core.documents import edit
 from handrail.core.documents.change import (
     Applied,
     Change,
@@ -37,7 +36,7 @@ from handrail.core.failure import Code, Failure
 from handrail.lsp import convert, settings
 from handrail.lsp.client import Client
 from handrail.lsp.documents import Documents, OpenDocument
-from handrail.lsp.edits.answers import Answer, mismatch, refusal
+from handrail.lsp.edits.answers import Answer, mismatch, refusal, refuse_deletion
 from handrail.lsp.edits.apply_edit import ApplyEdit, Patience
 from handrail.lsp.edits.saving import Saving
 from handrail.lsp.edits.sending import Sending
@@ -276,7 +275,7 @@ class LspEditor:
     async def _delete_open(self, delete: Delete, label: str) -> Landing:
         document = self._documents.find(delete.uri)
         if document is None or document.text.content != delete.base.content:
-            return Rejected(failure=edit.stale([1], "The document").with_uri(delete.uri))
+            return Rejected(failure=refuse_deletion(delete.uri, is_closed=document is None))
         there = await self._disk.read(delete.uri)
         if self.client.deletes:
             gone = lsp.DeleteFile(uri=document.uri, options=lsp.DeleteFileOptions(ignore_if_not_exists=True))

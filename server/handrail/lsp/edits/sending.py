@@ -137,7 +137,7 @@ class Sending:
         if Fate.UNCLEAR in fates and now.version != sent.version:
             lost = [at for at, fate in enumerate(fates) if fate is Fate.UNCLEAR]
             texts = edit.conflict_texts(sent.base, [sent.edits[at] for at in lost], now.text.content)
-            return edit.stale(sorted({sent.numbers[at] for at in lost}), "The document", texts)
+            return edit.stale("The document", texts)
         landed = [fate in LANDED for fate in fates]
         if not self.wire.client.apply_edit:
             return offer(sent.uri)
@@ -173,7 +173,7 @@ def _conflict(update: Update, conflicts: tuple[int, ...], document: OpenDocument
     """Returns the landing of an update of which some hunks conflict with the user's typing."""
     edits = [each for hunk in update.hunks if (hunk.number or 1) in conflicts for each in hunk.edits]
     texts = edit.conflict_texts(update.base, edits, document.text.content)
-    failure = edit.stale(conflicts, "The document", texts)
+    failure = edit.stale("The document", texts)
     others = len(conflicts) < len(update.hunks)
     return Rejected(failure=failure.with_uri(document.uri), conflicts=conflicts if others else ())
 

@@ -95,7 +95,7 @@ class Sent:
             text = replace(now, encoding=self.base.encoding, bom=self.base.bom)
             return Applied(text=text, is_reformatted=Fate.REFORMATTED in fates, uri=uri)
         if failure is None:
-            failure = edit.stale(self.conflicts, "The document")
+            failure = edit.stale("The document")
         if not any(landed):
             return Rejected(failure=failure.with_uri(self.uri))
         each = iter(landed)

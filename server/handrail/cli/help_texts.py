@@ -1,0 +1,31 @@
+"""What `--help` says in several places, or at length."""
+
+from __future__ import annotations
+
+YES = "allow everything that handrail asks permission for"
+YES_OF_TURNS = f"{YES}; the model can still ask you questions"
+WORKSPACE = (
+    "the folder to work on (default: the repository around the current folder, or else the current folder)"
+)
+EXIT_CODES = """\
+exit codes:
+  0  every edit was made, or there were no edits
+  1  an edit failed, was denied, or could not be saved; the output names it
+  2  no edit failed, but the turn could not start or did not finish
+"""
+EXIT_CODES_OF_APPLY = """\
+exit codes:
+  0  every edit was made
+  1  an edit failed or was denied; the output names it
+  2  the reply has no edits or cannot be read, or the run could not start or did not finish
+"""
+CHECKPOINTS = (
+    "A turn is a prompt and all that follows from it; a step is one answer of the model in it. handrail "
+    "takes a checkpoint before a turn changes files, and gives it the id of the turn. To restore a "
+    "checkpoint is to undo its turn."
+)
+LAYERS = (
+    "Some folders are in no checkpoint, such as ignored ones. A command in the sandbox cannot change them: "
+    "what it writes there goes into a separate copy, a layer, which only later commands see."
+)
+CONTINUE = "continue the session with this id, which `handrail {}` printed at its end"
