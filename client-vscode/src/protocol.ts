@@ -94,7 +94,7 @@ export interface Failure {
 export interface Outcome {
   /** The outcome's id; if the change failed, also the id of the failure. */
   id: string;
-  /** URI of the document. */
+  /** URI of the document; if the change moved it, its new one. */
   uri: string;
   /** Id of the tool call that tried the change. */
   call: string;
@@ -1432,7 +1432,7 @@ export interface OutcomeEvent {
   kind: "outcome";
   /** The outcome's id; if the change failed, also the id of the failure. */
   id: string;
-  /** URI of the document. */
+  /** URI of the document; if the change moved it, its new one. */
   uri: string;
   /** Id of the tool call that tried the change. */
   call: string;

@@ -49,3 +49,16 @@ async def test_each_place_is_shown_and_the_focus_stays(stage: Stage, habits: Hab
 async def test_by_default_nothing_is_shown(stage: Stage, habits: Habits) -> None:
     editor, _ = await run(stage, habits)
     assert editor.show_requests == []
+
+
+@vscode
+async def test_a_moved_document_is_shown_and_reported_at_its_new_place(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\ntwo\n")
+    patch = v4a("*** Update File: a.txt", "*** Move to: b.txt", "@@", " one", "-two", "+TWO")
+    model = stage.script(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    editor = await stage.start(habits, settings={**model, "follow": True})
+    report = await editor.turn("Move.")
+    new = (stage.root / "b.txt").as_uri()
+    assert [(each["status"], each["uri"]) for each in report["outcomes"]] == [("landed", new)]
+    await editor.until(lambda: editor.show_requests)
+    assert [each.uri for each in editor.show_requests] == [new]

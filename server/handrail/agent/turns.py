@@ -107,13 +107,12 @@ def corrections(outcomes: Sequence[Outcome]) -> list[str]:
     """Returns the text for the model about outcomes that replace earlier ones."""
     texts = []
     for each in outcomes:
-        hunk = f", hunk {each.mutation.hunk.number}" if each.mutation.hunk is not None else ""
         if copies := COPIES.intersection(each.notes):
-            texts += [f"About the edit of {each.mutation.path}{hunk}: {note}" for note in copies]
+            texts += [f"About the edit of {each.name}: {note}" for note in copies]
             continue
         has_landed = each.status is Status.LANDED
         now = "did land after all" if has_landed else "is not in the document after all"
-        texts.append(f"Correction: the edit of {each.mutation.path}{hunk} was reported wrongly: it {now}.")
+        texts.append(f"Correction: the edit of {each.name} was reported wrongly: it {now}.")
     return texts
 
 

@@ -190,7 +190,7 @@ class Converter:
         known = self.ledger().find(mutation.id)
         return protocol.Outcome(
             id=mutation.id,
-            uri=self.spelled(mutation.uri),
+            uri=self.spelled(outcome.document.uri),
             call=mutation.call,
             tool=mutation.tool,
             hunk=mutation.hunk.number if mutation.hunk is not None else None,

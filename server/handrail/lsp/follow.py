@@ -43,13 +43,13 @@ class Follow:
         """Called with an event of a turn: an edit may have landed."""
         if not isinstance(event, Outcome) or event.status is not Status.LANDED or not self.wanted():
             return
-        if event.text is None or not event.mutation.uri:
+        if event.text is None or not event.document.uri:
             return
         span = event.spans[0] if event.spans else None
-        encoding, document = self.documents.encoding, self.documents.find(event.mutation.uri)
+        encoding, document = self.documents.encoding, self.documents.find(event.document.uri)
         selection = convert.line(0) if span is None else convert.lsp_range(event.text, span, encoding)
         start = lsp.Range(start=selection.start, end=selection.start)  # shown, and nothing selected
-        uri = event.mutation.uri if document is None else document.uri
+        uri = event.document.uri if document is None else document.uri
         self._next = lsp.ShowDocumentParams(uri=uri, take_focus=False, selection=start)
         if not self._is_showing:
             self._is_showing = True

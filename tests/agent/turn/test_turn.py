@@ -326,6 +326,18 @@ async def test_a_file_whose_only_edit_does_not_fit_is_not_moved(bench: Bench) ->
         assert [path.name for path in bench.root.iterdir()] == ["a.txt"]
 
 
+@pytest.mark.parametrize(
+    ("hunk", "name"), [("", "a.txt (now b/c.txt)"), ("-one\n+1\n", "a.txt (now b/c.txt), hunk 1")]
+)
+async def test_the_model_is_told_where_a_document_was_moved_to(bench: Bench, hunk: str, name: str) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    patch = f"*** Begin Patch\n*** Update File: a.txt\n*** Move to: b/c.txt\n{hunk}*** End Patch\n"
+    bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    report = await bench.turn()
+    assert [each.document.path for each in report.outcomes] == ["b/c.txt"]
+    assert bench.texts() == [f"Landed: {name}."]
+
+
 async def test_a_turn_finds_the_file_that_a_patch_means(bench: Bench) -> None:
     lay_out(bench.root, {"src/a.py": b"one\n", "b.py": b"one\n", "c.py": b"one\n", "d.py": b"one\n"})
     diffs = (("a/a.py", "b/a.py"), ("b.py", "b.py.new"), ("c.py", "d.py"))

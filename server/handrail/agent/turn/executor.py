@@ -254,7 +254,7 @@ class Executor:
     @property
     def touched(self) -> list[str]:
         """The paths of the documents that were changed so far."""
-        return [each.mutation.path for each in self.outcomes if each.status is Status.LANDED]
+        return [each.document.path for each in self.outcomes if each.status is Status.LANDED]
 
     async def withdraw(self) -> None:
         """Removes the turn's checkpoint if nothing has landed; an edit that shows late takes it again."""

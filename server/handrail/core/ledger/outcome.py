@@ -93,6 +93,19 @@ class Outcome:
     moved_to: Named | None = None
 
     @property
+    def document(self) -> Named:
+        """The document that the mutation was tried in, at the place to which it has moved it."""
+        is_moved = self.moved_to is not None and self.status is Status.LANDED
+        return self.moved_to if self.moved_to is not None and is_moved else self.mutation
+
+    @property
+    def name(self) -> str:
+        """The name of the mutation in texts: its document, where that is now, and its hunk."""
+        hunk, now = self.mutation.hunk, self.document.path
+        moved = f" (now {now})" if now != self.mutation.path else ""
+        return f"{self.mutation.path}{moved}" + (f", hunk {hunk.number}" if hunk is not None else "")
+
+    @property
     def line(self) -> int | None:
         """The line of `text`, counted from 0, where the change begins or should have; None if unknown."""
         near = self.failure.near if self.failure is not None else ()

@@ -317,8 +317,7 @@ def _advice_after_misses(outcome: Outcome, count: int) -> str:
 
 
 def _result_line(outcome: Outcome) -> str:
-    mutation = outcome.mutation
-    where = mutation.path + (f", hunk {mutation.hunk.number}" if mutation.hunk is not None else "")
+    where = outcome.name
     match outcome.status:
         case Status.LANDED:
             lost = f" It cannot be undone: {outcome.uncovered}" if outcome.uncovered else ""

@@ -96,7 +96,7 @@ class Outcome:
 
     Attributes:
         id: The outcome's id; if the change failed, also the id of the failure.
-        uri: URI of the document.
+        uri: URI of the document; if the change moved it, its new one.
         call: Id of the tool call that tried the change.
         tool: Name of the tool that was called.
         hunk: Number of the hunk in its patch, counted from 1; null for a change of a whole document.

@@ -39,7 +39,8 @@ class Saver:
 
     async def note(self, outcomes: Sequence[Outcome], ports: Ports) -> None:
         """Remembers that the agent edited documents, which are saved before a command."""
-        landed = {outcome.mutation.uri for outcome in outcomes if outcome.status is Status.LANDED}
+        done = [outcome for outcome in outcomes if outcome.status is Status.LANDED]
+        landed = {uri for outcome in done for uri in (outcome.mutation.uri, outcome.document.uri)}
         ports.process.allow(sorted(landed))
         for uri in landed:
             document = await ports.editor.read(uri)

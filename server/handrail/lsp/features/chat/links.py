@@ -115,8 +115,8 @@ def _current_target(state: State, outcome: Outcome, span: Span) -> Target:
     """
     Returns the current position of a place of an outcome's text in the open document, or its earlier one.
     """
-    document, text = state.documents.find(outcome.mutation.uri), outcome.text
-    uri = state.client_uri(outcome.mutation.uri)
+    document, text = state.documents.find(outcome.document.uri), outcome.text
+    uri = state.client_uri(outcome.document.uri)
     if text is None:
         return Target(uri=uri, line=0)
     now = text if document is None else document.text
