@@ -478,7 +478,7 @@ export interface CheckpointListParams {
 export interface CheckpointDiffParams {
   /** Id of a turn or a step; the diff starts from the state before it. */
   checkpoint: string;
-  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. */
+  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. Then changes that others made between its steps are left out, except in lines that the turn has changed too. */
   against?: string;
   /** Compare only this document. */
   uri?: string;

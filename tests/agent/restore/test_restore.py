@@ -839,3 +839,23 @@ async def test_two_turns_that_replaced_a_file_by_a_folder_come_back_one_by_one(b
     for turn in reversed(turns):
         assert reasons(await bench.restore(turn)) == []
     assert snapshot(bench.root) == {"b": b"precious\n"}
+
+
+@pytest.mark.parametrize("eol", ["\n", "\r\n"])
+async def test_the_difference_of_a_turn_has_only_its_own_changes(bench: Bench, eol: str) -> None:
+    rows = "one\ntwo\nthree\nfour\nfive\nsix\n".replace("\n", eol).encode()
+    lay_out(bench.root, {"a.txt": rows})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", call("patch", path="a.txt", old_string="one", new_string="ONE")),
+        answer("", call("patch", path="a.txt", old_string="six", new_string="SIX")),
+        answer("Done."),
+        acts={1: lambda: file.write_bytes(file.read_bytes().replace(b"three", b"3"))},
+    )
+    turn = (await bench.turn()).checkpoint
+    assert turn is not None
+    shown = await compare(bench.ports(), turn, None, None)
+    changed = [row for row in shown.splitlines() if row[0] in "+-" and not row.startswith(("---", "+++"))]
+    assert changed == ["-one", "+ONE", "-six", "+SIX"]
+    assert " 3\n" in shown
+    assert "-three\n+3\n" in await compare(bench.ports(), turn, NOW, None)

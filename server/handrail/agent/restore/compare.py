@@ -7,12 +7,14 @@ whose mode alone differs, is named without its content.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
+from handrail.agent.restore.document import revert_edits
 from handrail.agent.restore.names import identity
 from handrail.agent.restore.renamed import follow
-from handrail.core.checkpoint import Checkpoint, Image, KeptDocument
+from handrail.core.checkpoint import Checkpoint, Image, KeptDocument, Restoration
 from handrail.core.documents import diff, edit
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -33,10 +35,11 @@ async def compare(ports: Ports, checkpoint: str, against: str | None, uri: str |
         uri: The only document to compare; None: all.
 
     Returns:
-        A unified diff, empty if nothing differs. Raises CheckpointError.
+        A unified diff, empty if nothing differs. That of a turn has only its own changes, unless others have
+        changed the same lines. Raises CheckpointError.
     """
     pairs = (
-        await _pairs_of_turn(ports, checkpoint)
+        await _pairs_of_turn(ports, checkpoint, own=True)
         if against is None
         else await _between(ports, checkpoint, against)
     )
@@ -80,8 +83,14 @@ Side = Text | bytes | None  # a text, a file that is not text, nothing
 Pair = tuple[KeptDocument, Side, Side, str]  # before, after, and its URI after
 
 
-async def _pairs_of_turn(ports: Ports, checkpoint: str) -> Sequence[Pair]:
-    """Pairs the contents before the turn with those that it left, as far as they are known."""
+async def _pairs_of_turn(ports: Ports, checkpoint: str, *, own: bool = False) -> Sequence[Pair]:
+    """
+    Pairs the contents before the turn with those that it left, as far as they are known.
+
+    Args:
+        own: Whether the contents before are to have what others changed between two of its steps, so that the
+            pairs differ only in its own changes.
+    """
     pairs: list[Pair] = []
     paths = {each.uri: each for each in await ports.checkpoints.kept_documents(checkpoint)}
     for each in await ports.checkpoints.restore_plan(checkpoint):
@@ -89,8 +98,16 @@ async def _pairs_of_turn(ports: Ports, checkpoint: str) -> Sequence[Pair]:
         if each.after is None or not each.is_seen:
             now = await _current_document(ports, each.uri)
             after = now if each.after is None or now == before else after  # killed before it was written
+        if own and each.gaps and isinstance(before, Text) and isinstance(after, Text):
+            before = await asyncio.to_thread(_add_gaps, each, before, after)
         pairs.append((paths[each.uri], before, after, each.uri))
     return pairs
+
+
+def _add_gaps(each: Restoration, before: Text, after: Text) -> Text:
+    """Returns *after* without the turn's own changes; *before* if others have changed the same lines."""
+    edits = revert_edits(each, after, before)
+    return before if edits is None else replace(after, content=edit.apply(after.content, edits))
 
 
 async def _between(ports: Ports, checkpoint: str, against: str) -> Sequence[Pair]:

@@ -29,7 +29,8 @@ class CheckpointDiffParams:
     Attributes:
         checkpoint: Id of a turn or a step; the diff starts from the state before it.
         against: What the diff ends with: the state before this other turn or step, or `now`; by default what
-            the turn left.
+            the turn left. Then changes that others made between its steps are left out, except in lines that
+            the turn has changed too.
         uri: Compare only this document.
     """
 
