@@ -1924,7 +1924,7 @@ What is left is listed anew."
 
 (defvar handrail--questions nil "The open questions: (SERVER . QUESTION), the oldest first.")
 
-(defconst handrail--words '(("deny" . "no") ("allow" . "yes") ("session" . "session") ("always" . "always"))
+(defconst handrail--words '(("deny" . "no") ("allow" . "yes") ("session" . "conversation") ("always" . "always"))
   "What is typed for choices that are not the model's own.")
 
 (defun handrail-answer ()
@@ -2004,17 +2004,20 @@ This is nil if that is not to be had at once."
                         ((handrail--is-of-several question) "Their contents")
                         (t "Its contents"))
              (plist-get question :diff))
-    (funcall part (format "Rules that the answer '%s' adds"
-                          (string-join (seq-intersection (mapcar #'car (handrail--answers question))
-                                                         '("session" "always"))
-                                       "' or '"))
-             (string-join (append (plist-get question :rules) nil) "\n"))
+    (let ((adding (seq-intersection (mapcar #'car (handrail--answers question)) '("conversation" "always"))))
+      (funcall part (format "Rules that the answer '%s' adds" (string-join adding "' or '"))
+               (string-join (append (plist-get question :rules) nil) "\n"))
+      (when adding
+        (insert (mapconcat (lambda (word)
+                             (format "%s: allow it in this %s" word (if (equal word "always") "workspace" word)))
+                           adding "; ")
+                "\n\n")))
     (when (equal (plist-get question :kind) "question")
       (dolist (each (handrail--answers question))
         (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each)))))
     (let ((after (if (equal (plist-get question :kind) "question")
-                     "; without an answer in %s, the turn continues"
-                   "; without an answer in %s, it counts as a no")))
+                     "; without an answer within %s, the turn continues"
+                   "; without an answer within %s, the answer is no")))
       (insert "Answer with M-x handrail-answer"
               (if minutes (format after (handrail--number minutes "minute")) "") "\n"))))
 

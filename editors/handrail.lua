@@ -798,7 +798,7 @@ end, "Choose a turn, see what it changed, and undo it")
 -- A question interrupts nothing and takes no keys: a line in the corner says that it waits, and :HandrailAnswer shows
 -- all of it, and takes one of its answers, typed in full.
 
-local words = { deny = "no", allow = "yes", session = "session", always = "always" }
+local words = { deny = "no", allow = "yes", session = "conversation", always = "always" }
 
 local function draw_banner()
   if banner and vim.api.nvim_win_is_valid(banner) then
@@ -865,6 +865,10 @@ local function minutes_left(client, question)
   end
 end
 
+local MEANING = {
+  conversation = "conversation: allow it in this conversation",
+  always = "always: allow it in this workspace",
+}
 local HEADINGS = {
   question = "The model asks",
   appeared = "May this new file stay?",
@@ -891,12 +895,15 @@ local function show_question(client, question)
   part("Reason for this question", question.detail)
   part(question.kind ~= "appeared" and "What would be written" or is_one and "Its contents" or "Their contents", question.diff)
   local typed, choices = answers(question)
-  local adding = vim.tbl_filter(function(word) return word == "session" or word == "always" end, typed)
+  local adding = vim.tbl_filter(function(word) return word == "conversation" or word == "always" end, typed)
   part(("Rules that the answer '%s' adds"):format(table.concat(adding, "' or '")), table.concat(question.rules or {}, "\n"))
+  if #adding > 0 then
+    vim.list_extend(lines, { table.concat(vim.tbl_map(function(word) return MEANING[word] end, adding), "; "), "" })
+  end
   for _, word in ipairs(is_own and typed or {}) do
     part(word, choices[word] ~= "deny" and choices[word] or nil)
   end
-  local after = is_own and "; without an answer in %s, the turn continues" or "; without an answer in %s, it counts as a no"
+  local after = is_own and "; without an answer within %s, the turn continues" or "; without an answer within %s, the answer is no"
   table.insert(lines, "Answer with :HandrailAnswer" .. (left and after:format(counted(left, "minute")) or ""))
   show("question", lines)
 end

@@ -16,7 +16,7 @@ const REFUSALS: Record<string, string> = {
     "VS Code was not allowed to use its language model for Handrail. Start the turn again and allow it, or manage the access in the Accounts menu.",
   ),
   Blocked: vscode.l10n.t("The editor's language model did not answer, because of a quota or a filter. Send your message again later or in other words, or choose another model."),
-  NotFound: vscode.l10n.t("The editor's language model is no longer available. If the setting handrail.model is “editor”, send your message again; otherwise choose another model there."),
+  NotFound: vscode.l10n.t("The editor's language model is no longer available. If the setting handrail.model is “editor”, send your message again; otherwise choose another model in this setting."),
 };
 
 /** Whether this editor has language models that can call tools. */

@@ -131,7 +131,7 @@ export class Questions implements Disposable {
       return;
     }
     const items = rules.map(({ id, text, scope }) => {
-      return { id, label: text, description: scope === "session" ? l10n.t("for a session") : l10n.t("in this workspace") };
+      return { id, label: text, description: scope === "session" ? l10n.t("in a conversation") : l10n.t("in this workspace") };
     });
     const chosen = await pick(items, { title: l10n.t("Handrail: Rules"), placeholder: l10n.t("Remove a rule that your answer added") });
     if (chosen !== undefined && chosen !== BACK) await this.connection.request(RULES_REMOVE, { rule: chosen.id });

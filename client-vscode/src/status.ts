@@ -183,14 +183,14 @@ function waitingFor({ count, minutesLeft, isOwn }: Waiting): string {
   if (isOwn) {
     return counted(
       count,
-      l10n.t("1 question is waiting for your answer. Without an answer in {0}, the turn continues without one.", left),
-      l10n.t("{0} questions are waiting for your answers. Without an answer to the first in {1}, its turn continues without one.", count, left),
+      l10n.t("1 question is waiting for your answer. Without an answer within {0}, the turn continues without one.", left),
+      l10n.t("{0} questions are waiting for your answers. Without an answer to the first within {1}, its turn continues without one.", count, left),
     );
   }
   return counted(
     count,
-    l10n.t("1 question is waiting for your answer. Without an answer in {0}, it counts as a no.", left),
-    l10n.t("{0} questions are waiting for your answers. Without an answer in {1}, the first counts as a no.", count, left),
+    l10n.t("1 question is waiting for your answer. Without an answer within {0}, the answer is no.", left),
+    l10n.t("{0} questions are waiting for your answers. Without an answer within {1}, the answer to the first is no.", count, left),
   );
 }
 

@@ -54,8 +54,8 @@ function leftOf(until: string, own: boolean): string {
       : l10n.t("{0} minutes left. Without an answer by {1}, the turn continues without one.", minutes, time);
   }
   return minutes === 1
-    ? l10n.t("1 minute left. Without an answer by {0}, it counts as a no.", time)
-    : l10n.t("{0} minutes left. Without an answer by {1}, it counts as a no.", minutes, time);
+    ? l10n.t("1 minute left. Without an answer by {0}, the answer is no.", time)
+    : l10n.t("{0} minutes left. Without an answer by {1}, the answer is no.", minutes, time);
 }
 
 /** Tells the time that is left anew, at each open question. */

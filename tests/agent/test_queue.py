@@ -87,7 +87,8 @@ async def test_none_begins_after_one_that_did_not_finish(bench: Bench, model: On
     reports = [await bench.host.wait(turn.id) for turn in waiting]
     ended = "was stopped" if how == "stopped" else "failed"
     assert (
-        reports[0].reason == f"The previous turn {ended}, so this one did not start. Send its message again."
+        reports[0].reason == f"The previous turn {ended}, so this one did not start. "
+        "Send the message of this turn again."
     )
     assert [report.state for report in reports] == [State.CANCELLED] * 2
     assert all("did not start" in (report.reason or "") for report in reports)

@@ -127,14 +127,14 @@ def test_what_an_editor_does_to_our_lines_is_no_remark(old: str, new: str) -> No
 
 
 def test_a_copy_of_a_sentence_of_ours_is_ours() -> None:
-    said = part("said", "> Why?", "", "This was answered by `One comment`.", "")
+    said = part("said", "> Why?", "", "This was answered in the turn `One comment`.", "")
     page = typed(shown(TOP, said, ONE), shown(TOP).text + said.rows[2] + shown(said, ONE).text)
     assert remarks(page) == []
     assert brought(page, TOP, said, ONE).text == shown(TOP, said, ONE).text
 
 
 def test_a_line_of_ours_that_is_quoted_in_a_remark_is_part_of_it() -> None:
-    said = part("said", "This was answered by `One comment`.", "")
+    said = part("said", "This was answered in the turn `One comment`.", "")
     page = typed(shown(TOP, said), shown(TOP, said).text + "I read:\n" + said.rows[0] + "Was it?\n")
     assert remarks(page) == [("said", f"I read:\n{said.rows[0]}Was it?")]
 

@@ -110,7 +110,8 @@ async def test_no_key_is_sent_to_the_address_that_was_set_for_another_provider(
     assert (old.keys, new.keys) == ([OLD, OLD], [NEW, NEW])
     wanted = (
         f"handrail: handrail.baseUrl ({usual['baseUrl']}) and handrail.keyName (GATEWAY_KEY) were set "
-        "for openai, so handrail does not use them for anthropic: no key is sent to another provider."
+        "for openai, so handrail does not use them for anthropic. In this way, no key is sent to "
+        "another provider."
     )
     assert [warnings(each) for each in (editor, other)] == [[wanted], [wanted]]
 

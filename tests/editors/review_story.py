@@ -84,7 +84,7 @@ def check(seen: Mapping[str, Any], written: Mapping[str, bytes]) -> None:
     """What any editor shows and writes in the end."""
     assert headings(seen["review"]) == HEADINGS
     assert "> Please make it LOUDER.\n" in seen["answered"]
-    assert f"This was answered by `{SENT}" in seen["answered"]
+    assert f"This was answered in the turn `{SENT}" in seen["answered"]
     assert {name: written[name] for name in WRITTEN} == WRITTEN
     assert seen["git"] == ""
     assert headings(seen["committed"]) == ["# Review", "## Comments that were sent"]

@@ -207,7 +207,7 @@ def test_a_question_left_alone_waits_and_ends_as_a_no(emacs: Emacs) -> None:
     (left,) = seen["left"]
     assert left["secondsLeft"] == 3000
     assert "handrail is waiting for you (1)" in seen["waits"]
-    assert "without an answer in 50 minutes, it counts as a no" in seen["question"]
+    assert "without an answer within 50 minutes, the answer is no" in seen["question"]
     assert "timed out" in seen["late"]
     assert not seen["open"]
     assert not seen["buffer"]

@@ -107,5 +107,5 @@ def test_a_selection_typing_and_comments_through_lsp_mode(tmp_path: Path) -> Non
     of_price = ["## `price.txt`", "### `price.txt:2` · +1 −1"]  # which is undone in the story
     assert review_story.headings(seen["review"]) == [*review_story.HEADINGS, *of_price]
     assert f"> {review_story.COMMENT}\n" in seen["answered"]
-    assert f"This was answered by `{review_story.SENT}" in seen["answered"]
+    assert f"This was answered in the turn `{review_story.SENT}" in seen["answered"]
     assert files(seen["written"], "disk")["note.txt"] == review_story.LOUDER_NOTE

@@ -92,7 +92,7 @@ async def test_a_call_that_the_limit_cuts_is_not_run_and_the_turn_ends(bench: Be
     assert report.state in (State.FINISHED, State.STOPPED), report.reason
     assert is_well_formed(bench.history())
     nudges = [each.text for each in bench.history() if isinstance(each, UserMessage)]
-    assert any("Not run, because they were incomplete: read_file" in nudge for nudge in nudges)
+    assert any("incomplete and were not run: read_file" in nudge for nudge in nudges)
     assert not [each for each in bench.history() if isinstance(each, ToolMessage)]
 
 

@@ -59,9 +59,9 @@ export class Notices implements Disposable {
 /** How a turn ended, in a conversation that has a title. */
 function endIn(title: string): Partial<Record<string, string>> {
   return {
-    finished: l10n.t("Handrail: the turn has finished in “{0}”.", title),
+    finished: l10n.t("Handrail: the turn in “{0}” has finished.", title),
     stopped: l10n.t("Handrail ended the turn in “{0}” early. Choose Show to see why.", title),
-    cancelled: l10n.t("Handrail: the turn was stopped in “{0}”.", title),
-    failed: l10n.t("Handrail: the turn has failed in “{0}”.", title),
+    cancelled: l10n.t("Handrail: the turn in “{0}” was stopped.", title),
+    failed: l10n.t("Handrail: the turn in “{0}” has failed.", title),
   };
 }

@@ -79,11 +79,13 @@ def _describe_containment(available: Available) -> str:
         asked = "commands that may change files" if shell_parser.HAS_COMMANDS else "every command"
         return f"-  commands are not contained: {available.why_not}; handrail asks before {asked}"
     if not available.works:
-        more = ", but in this folder only if they are read-only"
+        more = f", but in this folder only if they are read-only: {available.why_not}"
+    elif available.is_weak:
+        why = f", because {available.why_not}" if available.why_not else ""
+        more = f"{why}; handrail asks before those that may change files"
     else:
-        more = ", and handrail asks before those that may change files" if available.is_weak else ""
-    why = f": {available.why_not}" if available.why_not else ""
-    return f"{_mark(True)} commands are contained by {available.by}{more}{why}"
+        more = f": {available.why_not}" if available.why_not else ""
+    return f"{_mark(True)} commands are contained by {available.by}{more}"
 
 
 def _mark(good: bool) -> str:

@@ -130,7 +130,9 @@ async def _seen_by_git(stage: Stage, command: Known, ports: Ports) -> tuple[Plac
     if repository is None:  # git says so, unless it can compare files without a repository
         return "The command does not run in a git repository." if named and command.names else ()
     if programs := git.programs(repository.settings):
-        return f"The repository's settings make git run a program or work elsewhere: {', '.join(programs)}."
+        return (
+            f"Settings of the repository make git run a program or use another folder: {', '.join(programs)}."
+        )
     if command.shows_addresses and repository.has_password:
         return "The address of a remote may contain a password."
     if repository.other:

@@ -81,7 +81,9 @@ class Waiting:
                 return await self.begin()
             stopped = ended.state is State.CANCELLED
             how = "was stopped" if stopped else STATE_WORDS.get(ended.state, ended.state)
-            reason = f"The previous turn {how}, so this one did not start. Send its message again."
+            reason = (
+                f"The previous turn {how}, so this one did not start. Send the message of this turn again."
+            )
         except asyncio.CancelledError:
             reason = "It was stopped before it started."
         except HandrailError as error:  # another process has the session, or it cannot be written

@@ -152,8 +152,12 @@ def how_it_ended(event: Mapping[str, Any]) -> str:
     match event.get("end"):
         case "withdrawn":
             return "question withdrawn"
+        case "timedOut" if not event.get("call"):  # handrail asks, such as whether the turn may continue
+            return "not answered, so the answer is no"
         case "timedOut":
             return "not answered, so not allowed" if asks_permission else "no answer"
+        case _ if not event.get("call") and choice in (NO, "allow"):
+            return "answered no" if choice == NO else "answered yes"
         case _ if choice == NO and not asks_permission:
             return "no answer"
         case _:

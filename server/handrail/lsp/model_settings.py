@@ -118,7 +118,7 @@ def report_ignored(settings: Settings, names: Sequence[str], owner: str, *, has_
     was, them = ("was", "it") if len(names) == 1 else ("were", "them")
     told = (
         f"{_name_values(settings, names)} {was} set for {owner}, so handrail does not use {them} for "
-        f"{provider(settings)}: no key is sent to another provider."
+        f"{provider(settings)}. In this way, no key is sent to another provider."
     )
     if has_button:
         return told

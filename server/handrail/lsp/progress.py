@@ -144,8 +144,8 @@ class Progress:
                 self._report(turn, state.behind_title(text) if call else text)
             case Outcome():
                 self._report(turn, state.behind_title(_counts(state)))
-            case report.Retried(reason=reason, in_s=in_s):
-                self._report(turn, f"Trying again in {in_s:.0f} s: {reason}")
+            case report.Retried() as retried:
+                self._report(turn, retried.told)
             case report.Ended(reason=reason) if not state.has_begun:
                 said = surfaces.message(f"handrail: a queued turn did not run. {reason}", SAID_CHARS)
                 self.server.window_show_message(

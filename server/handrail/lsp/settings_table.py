@@ -196,7 +196,8 @@ CONTEXT_WINDOW = Setting(
         "The size of the model's context in tokens, including its answer. 0: the size that its server "
         "reports (Ollama, vLLM, LM Studio, llama.cpp) or that is known for the model, otherwise 128,000. "
         "handrail summarises a conversation before it outgrows this size. If you set a number, Ollama loads "
-        "an `ollama:NAME` model with it; with 0, Ollama chooses the size, often only 4,096."
+        "an `ollama:NAME` model with a context of this size; with 0, Ollama chooses the size, often only "
+        "4,096."
     ),
 )
 CONTEXT_RESERVE = Setting(

@@ -113,7 +113,7 @@ async def test_a_call_that_was_cut_is_told_and_made_anew(kind: str, bench: Bench
     ) as server:
         report = await turn(bench, server, kind)
     assert (report.state, report.answer) == (State.FINISHED, "Done.")
-    assert "patch (characters that arrived: 30)" in json.dumps(server.asked[1])
+    assert "patch (30 characters arrived)" in json.dumps(server.asked[1])
     assert (bench.root / "a.txt").read_bytes() == b"ONE\ntwo\n"
 
 

@@ -121,7 +121,7 @@ def test_what_a_sandbox_denied_is_told_as_far_as_it_was_denied() -> None:
     denied = "touch: cannot touch '/etc/a': Permission denied"
     plain = denial_note(denied, Contained(profile=Profile.WORK))
     assert "no network" in plain
-    assert ".git and files that run later could not be changed" in plain
+    assert ".git and files that other programs run later could not be changed" in plain
     assert "opened" not in plain
     needs = frozenset({Need.NETWORK, Need.REPOSITORY})
     granted = denial_note(denied, Contained(profile=Profile.WORK, needs=needs, opened=("file:///srv",)))

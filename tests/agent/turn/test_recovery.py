@@ -89,7 +89,7 @@ async def test_a_call_that_was_cut_off_is_not_run_and_the_model_is_told(bench: B
     assert not (bench.root / "a.txt").exists()
     nudge = told.asked[1][0][-1]
     assert isinstance(nudge, UserMessage)
-    assert "write_file (characters that arrived: 36)" in nudge.text
+    assert "write_file (36 characters arrived)" in nudge.text
 
 
 async def test_after_three_cut_answers_tools_are_withheld_for_one_call(bench: Bench) -> None:
@@ -165,7 +165,9 @@ async def test_a_provider_that_comes_back_is_asked_again_and_the_user_sees_it(be
     bench.provider = Told([ProviderDown("503"), ProviderDown("429", 7.0), said("Done.")])
     report = await bench.turn()
     assert report.answer == "Done."
-    assert [e for e in bench.events if isinstance(e, Retried)] == [
+    told = [e for e in bench.events if isinstance(e, Retried)]
+    assert [each.told for each in told] == ["Trying again: 503", "Trying again in 7 s: 429"]
+    assert told == [
         Retried(reason="503", in_s=0.5),
         Retried(reason="429", in_s=7.0),
     ]
@@ -254,7 +256,7 @@ async def test_only_so_many_calls_of_one_answer_are_run(count: int, bench: Bench
     assert len({name for name, _ in results}) == count
     assert [code for _, code in results] == [""] * min(count, 200) + ["cut-short"] * max(count - 200, 0)
     told = [event.text for event in bench.events if isinstance(event, Notice)]
-    rest = "One more was" if count == 201 else f"The other {count - 200:,} were"
+    rest = "The last one was" if count == 201 else f"The last {count - 200:,} were"
     assert told == [
         f"The model made more than 200 tool calls in one answer. {rest} not run, and the model is told so."
     ] * (count > 200)

@@ -9,7 +9,7 @@
     (handrail-ask "go")
     (drive-await "the question" (string-search "is waiting for you (1)" (drive-waits)))
     (drive-keys "M-x handrail-answer RET")
-    (drive-type "session\r")
+    (drive-type "conversation\r")
     (drive-await "the report" (drive-said "handrail: finished"))
     (drive-note 'rules (drive-list (drive-server) :handrail/rules/list))
     (drive-choose "touch")

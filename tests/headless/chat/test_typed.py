@@ -20,7 +20,7 @@ from handrail.headless.chat.mentions import mention_of, unfinished_mention
 from handrail.headless.chat.questions import QuestionQueue
 from handrail.headless.chat.screen import last_rows
 from handrail.headless.chat.slash import NAMES, Command, Unknown, help_lines, own_commands, own_file, parse
-from handrail.headless.question import Question
+from handrail.headless.question import Question, how_it_ended
 from handrail.testing import lay_out
 
 
@@ -237,3 +237,20 @@ async def test_questions_are_asked_one_after_the_other() -> None:
     await asyncio.wait([last])
     assert shown == ["first", "last", ""]
     assert waiting.first is None
+
+
+@pytest.mark.parametrize(
+    ("call", "end", "choice", "said"),
+    [
+        ("c-1", "answered", "allow", "allowed"),
+        ("c-1", "answered", "deny", "denied"),
+        ("c-1", "timedOut", "deny", "not answered, so not allowed"),
+        ("", "answered", "allow", "answered yes"),
+        ("", "answered", "deny", "answered no"),
+        ("", "answered", "session", "allowed in this conversation"),
+        ("", "timedOut", "deny", "not answered, so the answer is no"),
+    ],
+)
+def test_only_a_call_is_said_to_be_allowed(call: str, end: str, choice: str, said: str) -> None:
+    """That the model repeats itself is not allowed by a yes: the turn may continue."""
+    assert how_it_ended({"call": call, "end": end, "choice": choice, "asksPermission": True}) == said

@@ -29,8 +29,8 @@ DAY_S = 24 * 3600.0
 PART_S = 3600.0  # no process writes a file for so long
 TICK_NS = 100_000_000  # two changes of a folder within less may have the same time
 LOST = (
-    "The pending changes in {documents} cannot be read, so they count as kept. The documents are "
-    "unchanged, and checkpoints can still restore them. The damaged files are in {folder}."
+    "The pending changes in {documents} cannot be read, so they count as kept. No document was "
+    "changed, and checkpoints can still undo these changes. The damaged files are in {folder}."
 )
 Stamp = tuple[int, int, int]
 Listed = tuple[Path, int, int]  # a folder, and when something was put into it or removed

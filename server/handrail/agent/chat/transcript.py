@@ -366,7 +366,7 @@ class Transcript:
 def _remark(event: Retried | Compacted) -> str:
     if isinstance(event, Compacted):
         return "The earlier conversation was shortened for the model."
-    return f"Trying again in {event.in_s:.0f} s: {event.reason}"
+    return event.told
 
 
 def _describe(call: ToolCall) -> Call:

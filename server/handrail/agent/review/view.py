@@ -31,8 +31,8 @@ KINDS = {
     Kind.WHOLE: " · not a text file",
 }
 ENDS = {
-    "": "is being answered by {turn}",
-    "finished": "was answered by {turn}",
+    "": "is being answered in the turn {name}",
+    "finished": "was answered in the turn {name}",
     "cancelled": "was sent to the turn {name}, which was stopped",
     "stopped": "was sent to the turn {name}, which ended early",
     "failed": "was sent to the turn {name}, which failed",
@@ -135,8 +135,11 @@ def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:
     blocks = [f"### {shown}{size}{what}"]
     if subject.calls:
         calls = ", ".join(map(code, subject.calls))
-        turns = ", ".join(_turn(turn, labels) for turn in subject.turns)
-        blocks.append(f"Made by {turns} in {'call' if len(subject.calls) == 1 else 'calls'} {calls}.")
+        turns = ", ".join(_name(turn, labels) for turn in subject.turns)
+        made_in = "turn" if len(subject.turns) == 1 else "turns"
+        blocks.append(
+            f"Made in the {made_in} {turns}, {'call' if len(subject.calls) == 1 else 'calls'} {calls}."
+        )
     if subject.has_text:
         blocks.append(surfaces.block(subject.diff, subject.language))
     elif subject.is_protected:
@@ -156,9 +159,12 @@ def _add_sent(page: View, sent: Iterable[Sent], labels: Mapping[str, str], *, na
         if named and subject is not None:
             lines = "" if subject.is_lost else f":{subject.line_numbers}"
             on = f"On {code(f'{subject.path}{lines}')}:\n\n"
-        turn, name = _turn(each.turn, labels), code(labels.get(each.turn) or each.turn)
-        end = f"This {ENDS.get(each.state, ENDS['failed']).format(turn=turn, name=name)}."
+        end = f"This {ENDS.get(each.state, ENDS['failed']).format(name=_name(each.turn, labels))}."
         page.add(each.key, on + said, end)
+
+
+def _name(turn: str, labels: Mapping[str, str]) -> str:
+    return code(labels.get(turn) or turn)
 
 
 def _turn(turn: str, labels: Mapping[str, str]) -> str:

@@ -18,7 +18,7 @@ def parse(arguments: call.Arguments) -> call.UserQuestion | Failure:
     """Read the arguments of a call."""
     question = call.text(arguments, "question")
     if isinstance(question, Failure) or not question.strip():
-        return call.bad("question", "the question")
+        return call.bad("question", "a question that is not empty")
     given = arguments.get("choices")
     choices = given if isinstance(given, list) else []
     good = [

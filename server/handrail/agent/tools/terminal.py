@@ -168,8 +168,8 @@ def _show(ran: RunResult, times_s: tuple[float, float], console: Console) -> Com
     else:
         head = f"Exit code {ran.code}."
     if ran.left_processes:
-        remedy = STAY if console.name else "To keep them running, use `background`."
-        were = "process was" if ran.left_processes == 1 else "processes were"
+        were, them = ("process was", "it") if ran.left_processes == 1 else ("processes were", "them")
+        remedy = STAY if console.name else f"To keep {them} running, use `background`."
         head += f" {ran.left_processes} {were} still running and had to be stopped. {remedy}"
     text = f"{head}\n{output}"
     if ran.code and (note := denial_note(ran.output, console.contained)):
@@ -190,9 +190,9 @@ def denial_note(output: str, contained: Contained) -> str:
     opened = " These limits did not apply to the paths that were opened for it." if contained.opened else ""
     return (
         f"It ran in a sandbox.{network} Outside the workspace it saw only the system and toolchains. "
-        f"Protected files were hidden, {fixed}files that run later could not be changed, and ignored folders "
-        f"may have been read-only.{opened} If it needs access that it did not have, call it once more with "
-        "`needs` and `why`; the user is then asked."
+        f"Protected files were hidden, {fixed}files that other programs run later could not be changed, and "
+        f"ignored folders may have been read-only.{opened} If it needs access that it did not have, call it "
+        "once more with `needs` and `why`; the user is then asked."
     )
 
 

@@ -36,8 +36,8 @@ from handrail.values import dataclass, replace
 
 LIMIT_STEPS = 100
 QUOTED = (
-    "The answer contains a tool call or an edit that is word for word in one of your messages. handrail "
-    "takes it for a quotation and does not run it. If it should be run, ask the model for a real tool call."
+    "The answer repeats a tool call or an edit from one of your messages. handrail does not run it, because "
+    "it may only be a quotation. If it should be run, ask the model for a real tool call."
 )
 NO_ENDS = "If you answer no, the turn ends."
 

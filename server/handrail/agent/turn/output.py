@@ -104,7 +104,7 @@ class Live:
 
 def surplus_notice(count: int) -> str:
     """What the user is told if an answer has *count* more calls than are run."""
-    rest = "One more was" if count == 1 else f"The other {count:,} were"
+    rest = "The last one was" if count == 1 else f"The last {count:,} were"
     return (
         f"The model made more than {LIMIT_CALLS:,} tool calls in one answer. {rest} not run, and the model "
         "is told so."

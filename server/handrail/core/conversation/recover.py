@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from handrail.core.conversation import as_text, promise
 from handrail.core.conversation.message import Response, StopReason, ToolCall
-from handrail.counts import duration_of
+from handrail.counts import count_of, duration_of
 from handrail.values import dataclass
 
 
@@ -67,7 +67,7 @@ TABLE: Mapping[Trouble, Rule] = {
         bound=5,
         withhold=3,  # agent-resilience 1
         nudge="Your answer was cut off by the output limit. "
-        "Not run, because they were incomplete: {calls}. {smaller}",
+        "Calls that were incomplete and were not run: {calls}. {smaller}",
         reason=CUT,
     ),
     Trouble.CUT_TEXT: Rule(
@@ -273,8 +273,9 @@ def _end(response: Response, rule: Rule, streak: Streak, text: str) -> Finish | 
 def _nudge(rule: Rule, streak: Streak, response: Response, tools: Set[str]) -> str:
     if streak.trouble is Trouble.CUT_TEXT and not response.text.strip():
         return "Your whole output limit was used before any answer arrived. Think less, and answer briefly."
+    sizes = [f"{each.name} ({count_of(len(each.arguments), 'character')} arrived)" for each in response.calls]
     return rule.nudge.format(
-        calls=", ".join(f"{c.name} (characters that arrived: {len(c.arguments):,})" for c in response.calls),
+        calls=", ".join(sizes),
         smaller=SMALLER[min(streak.count, len(SMALLER)) - 1],
         tool=_prose_call(response.text, tools),
     )

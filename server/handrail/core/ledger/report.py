@@ -177,6 +177,12 @@ class Retried:
     reason: str
     in_s: float
 
+    @property
+    def told(self) -> str:
+        """What happens and why, for people; less than a second is not worth a number."""
+        pause = f" in {self.in_s:.0f} s" if self.in_s >= 1 else ""
+        return f"Trying again{pause}: {self.reason}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compacted:

@@ -52,7 +52,7 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
     first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
     report = values.restore_report(json)
-    done = "Removed from the conversation, but not all of its changes could be undone"
+    done = "The turn was removed from the conversation, but not all of its changes could be undone"
     show.line(f"{done if report.conflicts or report.partial else 'Undone'}: {first_line}")
     show.restore_report(report)
 

@@ -88,7 +88,9 @@ def document(question: Question) -> str:
     """All of a question, as Markdown."""
     parts = [f"# {heading(question)}", _how(question)]
     if _is_about_tool(question):
-        parts.append(f"{surfaces.markdown(question.tool)} (the text below has {_size(question.subject)}):")
+        parts.append(
+            f"Tool: {surfaces.markdown(question.tool)}. The text below has {_size(question.subject)}:"
+        )
     parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
     if question.folder:
         parts += ["It runs in this folder:", surfaces.block(question.folder, "text")]

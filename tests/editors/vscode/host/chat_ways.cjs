@@ -154,7 +154,7 @@ module.exports = {
     await user({ sees: "Handrail", does: [["look", false]] });
     await until("the window knows", () => !vscode.window.state.focused);
     await command("handrail.turn.start", { prompt: "Beside." });
-    await user({ sees: "the turn has finished in “Beside.”", does: [["look", true], ["clickText", "Show"]], picture: "beside" });
+    await user({ sees: "the turn in “Beside.” has finished", does: [["look", true], ["clickText", "Show"]], picture: "beside" });
     await inView({ sees: "Made beside." });
   },
   "a document that was deleted is opened as it was, and one that is not text in its own editor": async () => {

@@ -95,7 +95,7 @@ const STEPS = {
   "what follows when a question times out depends on who asks it": async () => {
     const asked = (kind) => [{ kind: "question", id: "q", turn: "t", subject: "the vault", approval: { ...QUESTION, kind }, until: "2026-01-01T00:00:00Z" }];
     await show(asked("command"));
-    assert.match(await textOf("[data-until]"), /it counts as a no\.$/);
+    assert.match(await textOf("[data-until]"), /the answer is no\.$/);
     await show(asked("question"));
     assert.match(await textOf("[data-until]"), /the turn continues without one\.$/);
   },

@@ -110,10 +110,10 @@ def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]
         notes.append(f"{were} moved away, because no program uses {them} any longer: {paths}.")
     if printed.reopened:
         paths = ", ".join(_path(uri, ports) for uri in printed.reopened)
-        these, they = ("these folders", "they") if printed.reopened[1:] else ("this folder", "it")
+        these = "these folders" if printed.reopened[1:] else "this folder"
         notes.append(
-            f"The command had closed {these}, so that {they} could not be listed. handrail gave the owner "
-            f"access again (u+rwx), to look for files that run later: {paths}."
+            f"The command took away the owner's permissions on {these}: {paths}. handrail set them again "
+            "(u+rwx), because it has to look for files that other programs run later."
         )
     for note in notes:
         console.notice(note, True)

@@ -79,7 +79,7 @@ def edited_note(paths: Sequence[str]) -> str:
 def layered_note(paths: Sequence[str]) -> str:
     """Names what was changed only in layers."""
     folders = "these folders" if paths[1:] else "this folder"
-    said = f"Changes in {folders} are not in the workspace; only later commands see them: {_some(paths)}."
+    said = f"Changes in {folders} are in a separate copy, which only later commands see: {_some(paths)}."
     return said if paths else ""
 
 

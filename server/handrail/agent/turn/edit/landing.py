@@ -162,8 +162,8 @@ async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
         await ports.checkpoints.record(step, left)
     except CheckpointError as error:
         return (
-            "handrail could not store the text that this edit left. If the editor changed that text further, "
-            f"such as by formatting it, a restore may not undo the edit completely: {error}"
+            f"handrail could not store the text that this edit left: {str(error).rstrip('.')}. If the editor "
+            "changed that text further, such as by formatting it, a restore may not undo the edit completely."
         )
     return ""
 
