@@ -1,4 +1,4 @@
-"""A restore, and the difference between a checkpoint and now, follow a document that the user has renamed."""
+"""Restores, differences from now and messages for the model follow a document that the user has renamed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from e2e.client import Editor
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VSCODE, Habits
 from e2e.prompts import block, fence, statuses, v4a
-from handrail.testing import snapshot
+from handrail.testing import answer, call, snapshot
 from handrail.testing.texts import Json
 
 every_editor = pytest.mark.parametrize("habits", EVERY_EDITOR, ids=lambda habits: habits.name)
@@ -245,3 +245,15 @@ async def test_the_difference_from_now_over_later_turns(editor: Editor, uri: str
     assert found["text"].count("--- ") == 1
     assert "-two\n+TWO\n" in found["text"]
     assert "-eight\n+EIGHT\n" in found["text"]
+
+
+@vscode
+async def test_the_model_is_told_the_new_name(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", TEXT)
+    read = answer("", call("read_file", path="a.txt"))
+    editor = await stage.start(habits, settings=stage.script(read, answer("Done."), answer("I see.")))
+    report = await editor.turn("Read.")
+    rename(editor, stage.root / "a.txt", stage.root / "b.txt")
+    await editor.turn("Go on.", session=report["session"])
+    told = "a.txt has been renamed to b.txt since you last read or edited it. You did not make this change."
+    assert any(told in path.read_text() for path in stage.state.rglob("*.jsonl"))

@@ -101,9 +101,9 @@ class Code(StrEnum):
     )
     STALE_DOCUMENT = (
         "stale-document",
-        "The document is different from what the edit expected: you or another program changed it, the "
-        "editor has not loaded what is on disk, or the document is open twice. Or, just before the call "
-        "was to run, a path led elsewhere than before, or the workspace folders changed. Your text is "
+        "The document is different from what the edit expected: you or another program changed or deleted "
+        "it, the editor has not loaded what is on disk, or the document is open twice. Or, just before the "
+        "call was to run, a path led elsewhere than before, or the workspace folders changed. Your text is "
         "kept, unless the message says that the editor applied the edit while you were typing: then your "
         "editor's undo brings your text back. If the message says so, reload or close the document in the "
         "editor first. Then the model has to read the document again, or to send the call again.",

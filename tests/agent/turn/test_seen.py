@@ -311,3 +311,67 @@ async def test_a_second_whole_text_is_compared_with_the_first_one(bench: Bench) 
     )
     await bench.turn()
     assert file.read_text() == MINE.replace("one", "eins")
+
+
+ANEW = call("write_file", path="a.txt", content="one\n2\nthree\nfour\n")
+GONE = "a.txt has been deleted since you last read or edited it. You did not make this change."
+
+
+async def test_a_file_that_the_user_deletes_while_the_model_thinks_is_not_created_again(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    file = bench.root / "a.txt"
+    bench.says(answer("", READ), answer("", ANEW), answer("", ANEW), answer("Done."), acts={1: file.unlink})
+    failed, landed = (await bench.turn()).outcomes
+    assert failed.failure is not None
+    assert failed.failure.code.value == "stale-document"
+    assert "has been deleted or renamed" in failed.failure.message
+    assert landed.failure is None, "the model knows it by now"
+
+
+async def test_a_file_that_the_user_deletes_is_told_once(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    file = bench.root / "a.txt"
+    bench.says(
+        answer("", READ),
+        answer("", call("list_files")),
+        answer("", call("list_files")),
+        answer("", ANEW),
+        answer("Done."),
+        acts={1: file.unlink},
+    )
+    (landed,) = (await bench.turn()).outcomes
+    assert landed.failure is None
+    assert told(bench) == [GONE]
+
+
+async def test_a_file_that_the_user_deletes_between_two_turns_is_told(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    bench.says(answer("", READ), answer("Done."), answer("I see."))
+    session = (await bench.turn()).session
+    (bench.root / "a.txt").unlink()
+    await bench.turn(session=session)
+    assert GONE in told(bench)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        call("patch", mode="v4a", patch="*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n"),
+        call(
+            "patch",
+            mode="v4a",
+            patch="*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n*** End Patch\n",
+        ),
+        call("terminal", command="rm a.txt"),
+    ],
+    ids=["delete", "move", "command"],
+)
+async def test_a_file_that_the_agent_removes_is_not_told_and_can_be_created(
+    bench: Bench, act: dict[str, object]
+) -> None:
+    lay_out(bench.root, {"a.txt": ROWS})
+    bench.says(answer("", READ), answer("", act), answer("", ANEW), answer("Done."))
+    removed, made = (await bench.turn()).outcomes
+    assert (removed.failure, made.failure) == (None, None)
+    assert not told(bench)
+    assert "has been deleted" not in "".join(bench.texts())

@@ -16,6 +16,7 @@ from handrail.core import surfaces
 from handrail.core.documents import edit
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text, split_lines, to_lf
+from handrail.core.failure import Code
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.planning.plan import keep_end
 from handrail.core.policy.place import Place, is_asked
@@ -87,6 +88,7 @@ class Seen:
     known: Known = field(default_factory=dict)
     _touched: dict[str, Place] = field(default_factory=dict)
     _written: dict[tuple[str, str], tuple[Place, str]] = field(default_factory=dict)
+    _removed: set[tuple[str, str]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for name, each in list(self.known.items()):
@@ -107,6 +109,10 @@ class Seen:
     def write(self, call: str, place: Place, content: str) -> None:
         """Notes that a call will write all of a document; if that lands, the model knows the document."""
         self._written[call, place.identity] = place, to_lf(content)
+
+    def remove(self, call: str, place: Place) -> None:
+        """Notes that a call will remove a document; if that lands, it is no longer tracked."""
+        self._removed.add((call, place.identity))
 
     def _forget_oldest(self) -> None:
         size = sum(len(each.text or "") for each in self.known.values())
@@ -131,6 +137,8 @@ class Seen:
             if known is None or each.status is not Status.LANDED:
                 continue
             del self.known[each.mutation.identity]
+            if (each.mutation.call, each.mutation.identity) in self._removed:
+                continue
             place = each.moved_to if isinstance(each.moved_to, Place) else known.place
             if isinstance(each.text, Text):
                 now = Reading.of(place, to_lf(each.text.content))
@@ -162,13 +170,14 @@ class Seen:
             list(self.known) if identities is None else [each for each in identities if each in self.known]
         )
         texts = await asyncio.gather(*(self._text(self.known[name].place) for name in names))
-        changed = list[tuple[str, str | None, str]]()
+        changed, gone = list[tuple[str, str | None, str]](), list[str]()
         for name, now in zip(names, texts, strict=True):
             if name not in self.known:  # a call has changed it since
                 continue
             was = self.known[name]
             if now is None:
                 del self.known[name]
+                gone += await self._describe_loss(was.place)
                 continue
             if now != was.text:
                 later = replace(was, digest=_digest(now), text=now)
@@ -180,7 +189,17 @@ class Seen:
         if others := [surfaces.line(path) for path, _, _ in changed[LIMIT_TOLD:]]:
             these = "These have" if others[1:] else "This one has"
             told.append(f"{these} changed, too: {', '.join(others)}.")
-        return told
+        return told + sorted(gone)[:LIMIT_TOLD]
+
+    async def _describe_loss(self, place: Place) -> list[str]:
+        """Returns the message about a document that is gone; none if it is there, but cannot be read."""
+        document = await self.ports.editor.read(place.uri)
+        if isinstance(document, Document) or document.code is not Code.NO_SUCH_FILE:
+            return []
+        new = self.ports.renames.find(place.identity, self.ports.workspace.resolve)
+        what = "deleted" if new is None else f"renamed to {surfaces.line(new.path)}"
+        path = surfaces.line(place.path)
+        return [f"{path} has been {what} since you last read or edited it. You did not make this change."]
 
     async def _text(self, place: Place) -> str | None:
         document = await self.ports.editor.read(place.uri)

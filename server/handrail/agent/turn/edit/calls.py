@@ -78,6 +78,8 @@ class EditCalls:
             for patch in action.patches:
                 if patch.operation in (Operation.WRITE, Operation.ADD) and action.wrong is None:
                     self.seen.write(ready.call.id, ready.places[patch.path], patch.content)
+                elif patch.operation is Operation.DELETE:
+                    self.seen.remove(ready.call.id, ready.places[patch.path])
             calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
         made = await landing.make(self.ports, step, calls, self.is_stopped, self.late)
         outcomes = [outcome for each in made.calls for outcome in each.outcomes]

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from handrail.agent.tools.call import Edits
-from handrail.agent.turn.edit.whole_files import carry_over
+from handrail.agent.turn.edit.whole_files import carry_over, check_is_there
 from handrail.agent.turn.seen import Known
 from handrail.core.documents import diff, edit
 from handrail.core.documents.change import (
@@ -119,6 +119,8 @@ class Planner:
             text, place = document.text, replace(place, uri=document.uri)
         elif document.code is Code.NO_SUCH_FILE and patch.operation in (Operation.ADD, Operation.WRITE):
             text = None
+            if (gone := check_is_there(patch, place, self.readings)) is not None:
+                return self._failed_file(place, gone)
         else:
             return self._failed_file(place, document, patch.hunks)
         if place.is_link and (patch.operation is Operation.DELETE or patch.move_to is not None):

@@ -54,6 +54,21 @@ async def carry_over(
     return replace(patch, content=merged, notes=(*notes, KEPT) if merged != content else notes)
 
 
+def check_is_there(patch: FilePatch, place: Place, readings: Known) -> Failure | None:
+    """Returns a failure if the patch writes a file that others have deleted since the model read it."""
+    if patch.operation is not Operation.WRITE or place.identity not in readings:
+        return None
+    return Failure(
+        code=Code.STALE_DOCUMENT,
+        message=(
+            f"{place.path} has been deleted or renamed since the agent last read or wrote it, so the new "
+            "text was not written."
+        ),
+        steps=("Find out where its text is now.", "Or write it again, if it is to be created again."),
+        uri=place.uri,
+    )
+
+
 def _merge(base: str | None, wanted: str, now: str) -> str | None:
     """Returns *wanted* with what *now* has changed in *base*; None if both have changed the same lines."""
     if wanted == now:
