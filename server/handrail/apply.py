@@ -40,8 +40,8 @@ from handrail.headless import terminal, values
 from handrail.headless.commands.stage import ALL_LANDED, COULD_NOT_RUN, SOMETHING_FAILED, workspace_folder
 from handrail.headless.commands.turn import exit_code
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
-from handrail.headless.show import Show, visible
-from handrail.headless.terminal import Interrupts
+from handrail.headless.show import Show
+from handrail.headless.terminal import Interrupts, hang, visible
 from handrail.lsp import convert, wire
 from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Question
 from handrail.values import dataclass, field, replace
@@ -218,7 +218,7 @@ class _Applying:
         """The Approver port: the person at the terminal, asked once about the same; no one there is a no."""
         if ALLOW not in question.choices:
             return None  # only a model asks other questions
-        text = f"Allow {question.tool}: {question.subject}? {question.detail}".strip()
+        text = f"Allow {question.tool}: {hang(question.subject)}? {hang(question.detail)}".strip()
         asked = question.diff + text
         if asked not in self.answers:
             self.answers[asked] = ALLOW if self.options.yes else await self._ask(question.diff, text)

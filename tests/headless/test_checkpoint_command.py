@@ -36,6 +36,13 @@ class Shell:
         assert ended.returncode == code, (ended.stdout, ended.stderr)
         return ended.stdout if code == 0 else ended.stdout + ended.stderr
 
+    def both(self, *argv: str) -> str:
+        """All that is shown, whatever the exit code."""
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.state)}
+        command = [sys.executable, "-m", "handrail", *argv, "--workspace", str(self.root)]
+        ended = subprocess.run(command, input=b"", capture_output=True, env=environment, check=False)
+        return (ended.stdout + ended.stderr).decode()
+
     def json(self, *argv: str) -> Any:
         return json.loads(self.run("checkpoint", *argv, "--json"))
 
@@ -162,6 +169,48 @@ def test_damage_is_an_exit_code(shell: Shell) -> None:
     for path in repository.glob("objects/pack/*"):
         path.write_bytes(b"garbage")
     assert "damaged" in shell.run("checkpoint", "verify", code=1)
+
+
+NAMES = ("d/x\nFORGED.txt", "d/y\r\n  FORGED.txt", "d/z\n    FORGED.txt")
+
+
+def test_no_file_name_can_look_like_a_line_of_handrail(shell: Shell) -> None:
+    calls = [
+        each
+        for name in NAMES
+        for each in (
+            call("write_file", path=name, content="x\n"),
+            call("patch", path=name, old_string="nowhere", new_string="y"),
+            call("patch", path=f"{name}.none", old_string="x", new_string="y"),
+            call("read_file", path=f"{name}.none"),
+            call("write_file", path=f".git/{name}", content="x\n"),
+            call("write_file", path=f"../{name}", content="x\n"),
+            call("ask_user", question=f"Change {name}?", choices=["Yes", f"No, {name}"]),
+        )
+    ]
+    command = call("terminal", command="echo y >> 'd/x\nFORGED.txt'\nFORGED=1")
+    model = script(
+        shell.state.parent / "script.json", answer("", *calls), answer("", command), answer("Done.")
+    )
+    told = [shell.both("run", "Do it.", *yes, "--model", model) for yes in ((), ("--yes",))]
+    (checkpoint,) = (row.split()[1] for row in told[-1].splitlines() if row.startswith("checkpoint "))
+    told += [shell.both("review", "list"), shell.both("session", "list")]
+    told += [shell.both("checkpoint", each, checkpoint) for each in ("show", "diff", "restore")]
+    rows = [row for text in told for row in text.split("\n")]
+    assert any("FORGED" in row for row in rows)
+    assert [row for row in rows if row[:6].lstrip().startswith("F")] == []
+
+
+def test_a_name_that_is_not_utf_8_is_told_in_one_way(shell: Shell) -> None:
+    (shell.root / "d").mkdir()
+    Path(os.fsdecode(os.fsencode(shell.root) + b"/d/\xff.txt")).write_bytes(b"one\n")
+    command = call("terminal", command="for each in d/*; do echo two >> $each; done")
+    model = script(shell.state.parent / "script.json", answer("", command), answer("Done."))
+    told = shell.both("run", "Do it.", "--yes", "--model", model)
+    (checkpoint,) = (row.split()[1] for row in told.splitlines() if row.startswith("checkpoint "))
+    named = [told, *(shell.both("checkpoint", each, checkpoint) for each in ("show", "restore"))]
+    assert all(f"{shell.root.as_uri()}/d/%FF.txt" in each for each in named)
+    assert not any("udcff" in each for each in named)
 
 
 def test_a_file_name_with_line_ends_stays_in_one_line(shell: Shell) -> None:

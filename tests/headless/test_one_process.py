@@ -102,14 +102,14 @@ def test_a_server_that_ends_says_why(tmp_path: Path) -> None:
     ended = run(tmp_path, "ends")
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "The server ended (" in ended.stderr
-    assert "Its last output:\nERROR x: I have had enough\n" in ended.stderr
+    assert "Its last output:\n      ERROR x: I have had enough\n" in ended.stderr
 
 
 def test_a_fault_of_the_server_is_shown_from_its_log(tmp_path: Path) -> None:
     ended = run(tmp_path, "fails")
     assert ended.returncode == 2
     assert "The details are in handrail's log" in json.loads(ended.stdout)["reason"]
-    assert "handrail's log ends with:\nERROR " in ended.stderr
+    assert "handrail's log ends with:\n      ERROR " in ended.stderr
     assert "ZeroDivisionError: a fault of the server" in ended.stderr
 
 

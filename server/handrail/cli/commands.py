@@ -93,7 +93,7 @@ def _current_folder() -> Path:
 
 def _plain(text: str) -> str:
     """*text* as a terminal shows it, whatever a file or an argument held."""
-    from handrail.headless.show import visible
+    from handrail.headless.terminal import visible
 
     return visible(text)
 

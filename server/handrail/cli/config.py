@@ -11,7 +11,7 @@ from pathlib import Path
 from handrail.adapters.models.providers import unknown_model
 from handrail.adapters.state.config_file import ConfigError, change, config_file, read
 from handrail.cli.settings import check, setting_named, value_of
-from handrail.headless.show import visible
+from handrail.headless.terminal import visible
 from handrail.lsp.settings import MODEL, SETTINGS
 
 

@@ -91,7 +91,7 @@ def line(text: str, limit: int = LINE_CHARS) -> str:
 
 
 def lines(text: str) -> str:
-    """Returns *text* in lines, for a surface that interprets nothing: the message of a diagnostic, a log."""
+    """Returns *text* in lines, for a surface that interprets nothing, such as a log."""
     return visible(text)
 
 

@@ -9,6 +9,7 @@ shown never answers it.
 from collections.abc import Mapping
 from typing import Any
 
+from handrail.headless.terminal import hang
 from handrail.values import dataclass
 
 NO = "deny"
@@ -60,20 +61,21 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The question as people read it, in one line where its parts are."""
+        """The question as people read it; further lines of its parts are indented."""
+        subject, detail = hang(self.subject), hang(self.detail)
         if not self.asks_permission:
-            return self.subject
+            return subject
         if self.tool == "handrail":  # not for a tool, but whether the turn may continue
-            return f"May the turn continue? {self.subject}. {self.detail}".strip()
+            return f"May the turn continue? {subject}. {detail}".strip()
         if self.kind == "appeared":
             files = (
                 "these new files" if ", " in self.subject or self.subject.endswith("/") else "this new file"
             )
-            return f"May {files} stay: {self.subject}? {self.detail}".strip()
+            return f"May {files} stay: {subject}? {detail}".strip()
         if self.kind == "saving":
             documents = "these documents" if ", " in self.subject else "this document"
-            return f"May {documents} be saved: {self.subject}? {self.detail}".strip()
-        return f"Allow {self.tool}: {self.subject}? {self.detail}".strip()
+            return f"May {documents} be saved: {subject}? {detail}".strip()
+        return f"Allow {self.tool}: {subject}? {detail}".strip()
 
     @property
     def unanswered(self) -> str:
@@ -91,13 +93,13 @@ class Question:
             return f"{self.head}\n{self.hint}"
         diff = self.diff.rstrip("\n").split("\n") if self.diff else []
         more = f" ({self.more})" if self.more else ""
-        return "\n".join([self.head, *diff, *self.notes]) + f"{more} {self.hint}"
+        return "\n".join([self.head, *diff, *map(hang, self.notes)]) + f"{more} {self.hint}"
 
     @property
     def head(self) -> str:
         """The question; a question by the model has its choices too."""
         choices = () if self.asks_permission else enumerate(self.answers, 1)
-        return self.text + "".join(f"\n  {number}: {choice}" for number, choice in choices)
+        return self.text + "".join(f"\n  {number}: {hang(choice)}" for number, choice in choices)
 
     @property
     def notes(self) -> tuple[str, ...]:

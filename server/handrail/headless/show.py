@@ -8,7 +8,6 @@ terminal. Nothing is decided here.
 import contextlib
 import json
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterable, Sequence
@@ -21,7 +20,7 @@ from handrail.headless import failure_lines, question, summary, values
 from handrail.headless.disk import path_of
 from handrail.headless.errors import EditRefusedError, ServerGarbledError
 from handrail.headless.failure_lines import LineText
-from handrail.headless.terminal import Stream, wants_colour
+from handrail.headless.terminal import Stream, hang, one_line, visible, wants_colour
 from handrail.headless.values import Failure, Json, Outcome, RestoreReport, TurnReport
 from handrail.headless.workspace import Unsaved
 
@@ -33,11 +32,6 @@ MESSAGE_KINDS = {
 }  # LSP's MessageType; the others are not for people
 STATES = {"stopped": "ended early", "cancelled": "stopped"}  # how a turn ended, if in other words
 TIERS = {"normalised": "the search text differed slightly", "anchored": "placed by the lines around it"}
-
-# What Python calls printable and people cannot see: fillers, joiners, variation selectors.
-_UNSEEN = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
-)
 
 
 class Show:
@@ -101,8 +95,8 @@ class Show:
             edits = f": {told}" if report.outcomes or not report.reason else ""
             self.line(f"{STATES.get(report.state, report.state)}{edits}", colour)
             reason = report.reason or ""
-            for row in reason.splitlines() if reason not in answer else ():  # it was just shown
-                self.line(f"  {row}", colour)
+            if reason not in answer:  # it was just shown
+                self.line(f"  {hang(reason)}", colour)
         if report.used:
             self.line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
@@ -124,7 +118,8 @@ class Show:
     def sessions(self, sessions: Sequence[values.Session], *, has_more: bool) -> None:
         """Show sessions, one line each."""
         for each in sessions:
-            self.line(f"{each.session}  {_local(each.time)}  {count_of(each.turns, 'turn')}  {each.title}")
+            turns, title = count_of(each.turns, "turn"), one_line(each.title)
+            self.line(f"{each.session}  {_local(each.time)}  {turns}  {title}")
         if has_more:
             self.line("Older sessions are not shown; to list them, give --limit N or --all.", DIM)
         if not sessions:
@@ -144,7 +139,7 @@ class Show:
         none = True
         for checkpoint in checkpoints:
             none = False
-            self.line(f"{checkpoint.id}  {_local(checkpoint.time)}  {checkpoint.label}", BOLD)
+            self.line(f"{checkpoint.id}  {_local(checkpoint.time)}  {one_line(checkpoint.label)}", BOLD)
             for path, change in checkpoint.paths:
                 self.line(f"  {change:8} {one_line(path)}")
         if none:
@@ -168,10 +163,10 @@ class Show:
         for uri in report.unchanged:
             self.line(f"unchanged  {self.name(uri)}", DIM)
         for uri, reason, diff in report.partial:
-            self.line(f"in part    {self.name(uri)}: {reason}", YELLOW)
+            self.line(f"in part    {self.name(uri)}: {hang(reason)}", YELLOW)
             self._diff(diff)
         for uri, reason, diff in report.conflicts:
-            self.line(f"conflict   {self.name(uri)}: {reason}", YELLOW)
+            self.line(f"conflict   {self.name(uri)}: {hang(reason)}", YELLOW)
             if diff:
                 self.line("The change below was not made; it would bring back the earlier text:", DIM)
             self._diff(diff)
@@ -201,7 +196,7 @@ class Show:
         """Show what is wrong with what is kept."""
         wrong = list(problems)
         for problem in wrong:
-            self.line(problem, RED)
+            self.line(hang(problem), RED)
         if not wrong:
             self.line(f"{count_of(count, 'checkpoint')}, none damaged", GREEN)
 
@@ -216,14 +211,14 @@ class Show:
     def unsaved_documents(self, unsaved: Iterable[Unsaved]) -> None:
         """Show which documents did not reach the disk."""
         for document in unsaved:
-            self.note(f"error: {one_line(str(document.path))} is not saved: {document.reason}", RED)
+            self.note(f"error: {self._name(document.path)} is not saved: {document.reason}", RED)
 
     def note(self, text: str, colour: str = YELLOW) -> None:
         """Say something on stderr, in our own name."""
         self.pause()
         painted = wants_colour(self._err, os.environ)
         with contextlib.suppress(OSError):
-            self._err.write(_paint(f"handrail: {visible(text)}", colour if painted else "") + "\n")
+            self._err.write(_paint(f"handrail: {hang(visible(text))}", colour if painted else "") + "\n")
             self._err.flush()
 
     def sent_message(self, text: str) -> None:
@@ -237,7 +232,7 @@ class Show:
         self.line(asked.head, YELLOW)
         self._diff(asked.diff)
         for note in asked.notes:
-            self.line(f"  {note}", DIM)
+            self.line(f"  {hang(note)}", DIM)
 
     def pause(self) -> None:
         """End a line that streamed text left open, before someone else writes."""
@@ -257,8 +252,7 @@ class Show:
                 self._said, self._streamed = self._streamed or self._said, ""
                 self.line("")
                 head = f"{event.get('tool')}: "
-                title = str(event.get("title")).removeprefix(head).replace("\n", "\n  ")
-                self.line(f"● {head}{title}", BOLD)
+                self.line(f"● {head}{hang(str(event.get('title')).removeprefix(head))}", BOLD)
             case "outcome":
                 self._explained.add(str(event.get("call")))
                 self._outcome(values.outcome(event), line_text)
@@ -267,12 +261,12 @@ class Show:
                 self.line("  this fixes an earlier failure", GREEN)
             case "approval" if event.get("choice") is not None:
                 self._explained.add(str(event.get("call")))
-                self.line(f"  {question.how_it_ended(event)}: {event.get('subject')}", YELLOW)
+                self.line(f"  {question.how_it_ended(event)}: {hang(str(event.get('subject')))}", YELLOW)
             case "retry":
-                reason = str(event.get("reason", "")).removesuffix(".")
+                reason = hang(str(event.get("reason", "")).removesuffix("."))
                 self.line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)
             case "notice" if not event.get("warning"):  # a warning comes as a message
-                self.line(f"  {event.get('text')}", DIM)
+                self.line(f"  {hang(str(event.get('text')))}", DIM)
             case "compacted":
                 self.line("  the earlier conversation was shortened for the model", DIM)
             case _:  # of others, only what commands print: the rest says it
@@ -281,7 +275,7 @@ class Show:
     def _outcome(self, outcome: Outcome, line_text: LineText) -> None:
         name = self.name(outcome.uri)
         if outcome.status == "denied":
-            reason = f": {outcome.failure.message}" if outcome.failure is not None else ""
+            reason = f": {hang(outcome.failure.message)}" if outcome.failure is not None else ""
             self.line(f"  {name}: denied{reason}", YELLOW)
         elif outcome.failure is not None:
             self._failure(outcome.failure, line_text)
@@ -289,7 +283,7 @@ class Show:
             tier = f" ({TIERS.get(outcome.tier, outcome.tier)})" if outcome.tier not in (None, "safe") else ""
             self.line(f"  {name}: landed{tier}", GREEN)
             for note in outcome.notes:
-                self.line(f"    {note}", DIM)
+                self.line(f"    {hang(note)}", DIM)
             if outcome.uncovered is not None:
                 self.line(f"  {name}: cannot be undone", YELLOW)
             self._diff(outcome.diff or "")
@@ -303,11 +297,11 @@ class Show:
             self.line(f"    {line}", BOLD if in_header else DIFF_COLOURS.get(line[:1], ""))
 
     def _failure(self, failure: Failure, line_text: LineText) -> None:
-        self.line(failure_lines.message_line(failure, self.name(failure.uri)), YELLOW)
+        self.line(hang(failure_lines.message_line(failure, self.name(failure.uri))), YELLOW)
         for row in failure_lines.candidate_lines(failure, line_text):
             self.line(row, CYAN)
         for row in failure_lines.advice_lines(failure):
-            self.line(row)
+            self.line(hang(row))
 
     def _text(self, delta: str) -> None:
         if not self._streamed and delta:
@@ -358,23 +352,13 @@ class Show:
             path = path_of(uri)
         except EditRefusedError:
             return one_line(uri)
+        return self._name(path)
+
+    def _name(self, path: Path) -> str:
+        """The same by its path; by its URI if it is not UTF-8, as the server names it."""
+        if any("\ud800" <= character <= "\udfff" for character in str(path)):
+            return path.as_uri()
         return one_line(str(path.relative_to(self._root) if path.is_relative_to(self._root) else path))
-
-
-def visible(text: str) -> str:
-    """Replace characters that a terminal would act on or hide; line feeds and tabs stay."""
-    return "".join(_show(character) for character in text.replace("\r\n", "\n"))
-
-
-def one_line(text: str) -> str:
-    """Replace line feeds and tabs too: a file name must not look like other lines."""
-    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def _show(character: str) -> str:
-    if character in "\n\t" or (character.isprintable() and not _UNSEEN.match(character)):
-        return character
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
 
 
 @contextlib.contextmanager

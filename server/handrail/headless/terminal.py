@@ -7,6 +7,7 @@ Reading never blocks the event loop, so that a dying server or a Ctrl-C is notic
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
 from collections.abc import Awaitable, Mapping
@@ -23,6 +24,12 @@ except ImportError:  # Windows
 T = TypeVar("T")
 
 READ_BYTES = 65536
+INDENT = " " * 6  # of what goes on in a further line; no line of ours begins like that
+
+# What Python calls printable and people cannot see: fillers, joiners, variation selectors.
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 
 
 class Stream(Protocol):
@@ -185,3 +192,24 @@ def wants_colour(stream: Stream, environment: Mapping[str, str]) -> bool:
     if environment.get("FORCE_COLOR"):
         return True
     return stream.isatty() and environment.get("TERM") != "dumb"
+
+
+def visible(text: str) -> str:
+    """Replace characters that a terminal would act on or hide; line feeds and tabs stay."""
+    return "".join(_show(character) for character in text.replace("\r\n", "\n"))
+
+
+def one_line(text: str) -> str:
+    """Replace line feeds and tabs too: a file name must not look like other lines."""
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
+def _show(character: str) -> str:
+    if character in "\n\t" or (character.isprintable() and not _UNSEEN.match(character)):
+        return character
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def hang(text: str) -> str:
+    """Indent all lines but the first, so that none of them can look like a line of ours."""
+    return re.sub(rf"\n(?!{INDENT})", f"\n{INDENT}", text)

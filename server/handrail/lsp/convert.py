@@ -30,6 +30,7 @@ from handrail.lsp import protocol
 from handrail.lsp.documents import from_units, to_units
 from handrail.values import dataclass
 
+MESSAGE_CHARS = 10_000  # of a diagnostic
 SEVERITIES = {
     report.Severity.WARNING: lsp.DiagnosticSeverity.Warning,
     report.Severity.HINT: lsp.DiagnosticSeverity.Hint,
@@ -127,7 +128,7 @@ class Converter:
         near = known.near if known.text is not None else ()
         return lsp.Diagnostic(
             range=self._range(known.text, near[0].span) if near else START,
-            message=surfaces.lines(self.redact(known.message)),
+            message=surfaces.line(self.redact(known.message), MESSAGE_CHARS),
             severity=SEVERITIES[known.severity],
             code=known.code.value,
             source="handrail",

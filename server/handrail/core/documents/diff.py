@@ -13,6 +13,9 @@ from dataclasses import replace
 from handrail.core.documents.edit import TextEdit, apply, whole_lines
 from handrail.core.documents.text import Text, split_lines
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+QUOTED = re.compile(r'[\x00-\x1f\x7f"\\]')
+ESCAPES = dict(zip('\a\b\t\n\v\f\r"\\', 'abtnvfr"\\', strict=True))
 DRIVE = re.compile(r"[A-Za-z]:[/\\]")
 
 
@@ -96,8 +99,17 @@ def _groups(blocks: list[tuple[int, int, list[str]]], context: int) -> list[list
 
 
 def side(letter: str, path: str) -> str:
-    """Returns how the header of a diff names a file: `a/` or `b/` stands before relative paths only."""
-    return path if path.startswith("/") or DRIVE.match(path) else f"{letter}/{path}"
+    """
+    Returns how the header of a diff names a file: `a/` or `b/` stands before relative paths only.
+
+    A name with control characters is quoted as git does it, so that it is one line.
+    """
+    name = path if path.startswith("/") or DRIVE.match(path) else f"{letter}/{path}"
+    return f'"{QUOTED.sub(_escape, name)}"' if CONTROL.search(name) else name
+
+
+def _escape(character: re.Match[str]) -> str:
+    return "\\" + ESCAPES.get(character[0], f"{ord(character[0]):03o}")
 
 
 def creation_diff(path: str, text: Text) -> str:

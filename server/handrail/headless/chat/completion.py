@@ -7,7 +7,7 @@ from prompt_toolkit.document import Document
 
 from handrail.headless.chat import mentions, slash
 from handrail.headless.chat.files import Files
-from handrail.headless.show import visible
+from handrail.headless.terminal import visible
 
 
 class ChatCompleter(Completer):

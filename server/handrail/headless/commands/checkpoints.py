@@ -15,6 +15,7 @@ from handrail.headless.commands.stage import (
     read_line,
 )
 from handrail.headless.errors import REQUEST_FAILED, HeadlessError, RequestRefusedError
+from handrail.headless.terminal import one_line
 
 KNOWN_SHOWN = 5  # of the checkpoints that exist, when another one is named
 
@@ -70,7 +71,7 @@ async def _show(options: Options, checkpoint: str, stage: Stage) -> int:
         shown = values.checkpoint(one)
         stage.show.checkpoints([shown])
         for step, paths in shown.steps if len(shown.steps) > 1 else ():
-            stage.show.line(f"  step     {step}  {', '.join(paths)}")
+            stage.show.line(f"  step     {step}  {', '.join(map(one_line, paths))}")
         stage.show.diff(values.diff(answer))
     return ALL_LANDED
 

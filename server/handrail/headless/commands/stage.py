@@ -12,8 +12,8 @@ from handrail.headless.client import Client, Reactions
 from handrail.headless.errors import HeadlessError, InterruptedByUserError
 from handrail.headless.question import Question
 from handrail.headless.server.running import Start
-from handrail.headless.show import Show, visible
-from handrail.headless.terminal import Interrupts
+from handrail.headless.show import Show
+from handrail.headless.terminal import Interrupts, visible
 from handrail.values import dataclass, field
 
 ALL_LANDED, SOMETHING_FAILED, COULD_NOT_RUN = 0, 1, 2
