@@ -117,7 +117,7 @@ async def test_comments_are_sent_as_one_turn_and_show_what_answered_them(
     report = await editor.request("turn.wait", turn=sent["turn"])
     assert (report["state"], report["answer"]) == ("finished", "I see.")
     text = await shows(editor, uri, "> Why so loud?", "> A constant, please.")
-    await editor.until(lambda: editor.desk[uri].count("This was answered by") == 2)
+    await editor.until(lambda: editor.desk[uri].count("This was answered in") == 2)
     assert headings(text) == ["# Review", "## `a.txt`", *HUNKS]
     prompt = asked(stage, editor)
     assert (

@@ -52,7 +52,7 @@
     (drive-keys "RET")
     (drive-await "the comment" (string-search (concat (drive-value 'comment) "\n") (drive-text page)))
     (review-act "Send this comment")
-    (drive-await "the answer" (and (string-search "This was answered by" (drive-text page))
+    (drive-await "the answer" (and (string-search "This was answered in" (drive-text page))
                                    (string-search "!!!" (review-file note))))
     (drive-note 'answered (drive-text page))
     (switch-to-buffer poem)

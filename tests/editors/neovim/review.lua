@@ -43,7 +43,7 @@ return function(drive)
   vim.cmd.normal({ "j", bang = true })
   drive.press(review, "o" .. values.comment .. "<Esc>")
   record.sends = act("Send this comment", "the answer", function()
-    return drive.text(review):find("This was answered by", 1, true) and file("note.txt"):find("!!!", 1, true)
+    return drive.text(review):find("This was answered in", 1, true) and file("note.txt"):find("!!!", 1, true)
   end)
   record.answered = drive.text(review)
 

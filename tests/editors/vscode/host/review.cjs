@@ -66,10 +66,10 @@ module.exports = {
     editor.revealRange(new vscode.Range(0, 0, 0, 0), vscode.TextEditorRevealType.AtTop);
     await user({ sees: "Send comments (1)", picture: "review" });
     await user({ sees: "Send comments (1)", does: [["clickText", "Send comments (1)"]], picture: "sent" });
-    await until("it is answered", () => page.getText().includes("This was answered by"));
+    await until("it is answered", () => page.getText().includes("This was answered in"));
     await until("the answer has landed", () => onDisk("note.txt") === scenario.louder);
     editor.revealRange(page.lineAt(lineOf(page, "> Please make it LOUDER.")).range, vscode.TextEditorRevealType.InCenter);
-    await user({ sees: "was answered by", picture: "answered" });
+    await user({ sees: "was answered in", picture: "answered" });
   },
   "what is committed is kept": async () => {
     await vscode.workspace.saveAll(false);
