@@ -164,3 +164,16 @@ async def test_line_ends_of_an_open_document_are_said_to_stay_until_it_is_closed
     restored = await editor.request("checkpoint.restore", **wanted)
     assert restored["restored"] == [uri]
     assert path.read_text() == BEFORE
+
+
+async def test_line_ends_that_a_command_changed_are_loaded_and_saved(stage: Stage) -> None:
+    path = stage.put("a.txt", BEFORE)
+    settings = script(stage, call("terminal", command=r"sed -i 's/$/\r/' a.txt"))
+    editor = await stage.start(VSCODE, settings=settings, options=options(VSCODE))
+    uri = editor.desk.open(path)
+    await stage.turn(editor, "Change it.", "allow")
+    await editor.until(lambda: editor.desk[uri] == BEFORE.replace("\n", "\r\n"))
+    editor.desk.type(uri, "zero\r\n", before="one")
+    editor.desk.save(uri)
+    assert path.read_bytes().count(b"\r\n") == 4
+    assert warnings(editor) == []
