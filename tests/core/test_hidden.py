@@ -252,6 +252,44 @@ ROWS = st.sampled_from(
 )
 
 
+A1, A2, B1, B2 = f"a = {ONE}", f"a = {TWO}", f"b = {ONE}", f"b = {TWO}"
+NEARLY_MIXED_UP = {
+    "a removed row beside one that is changed": (["x", A1, B2, B2, "x", "x"], ["x", f"{B2} # c", B2, "x"]),
+    "alike rows, the first of which moves up": (
+        ["x", "z", B2, "x", "x", "z", B1, "x"],
+        ["x", B2, "z", B1],
+    ),
+    "an empty row more and one less": (["", "", A1, "", A1, "x", A2, "x"], ["", "", "", A1, A1, "x"]),
+    "a row that was unique stands before it now": ([A1, "x", A2], ["x", A1]),
+    "the same with two names": ([A1, "x", B2], ["x", f"{A1} # c"]),
+    "one section goes, another comes": (["[a]", A1, "[b]", A2], ["[b]", A2, "[c]", A1]),
+    "a section goes, the other is copied": (["[a]", A1, "[b]", A2], ["[b]", A2, "[c]", A2]),
+}
+
+
+@pytest.mark.parametrize("rows", NEARLY_MIXED_UP.values(), ids=NEARLY_MIXED_UP)
+def test_a_key_is_not_given_to_a_row_that_only_looks_like_its_own(rows: tuple[list[str], list[str]]) -> None:
+    document, wanted = ("".join(f"{row}\n" for row in each) for each in rows)
+    for patch in (whole(shown(wanted)), hunk(shown(document), shown(wanted))):
+        made = written(document, patch)
+        assert isinstance(made, Failure) or made == wanted
+
+
+CLEAR = {
+    "two sections that look alike stay": (["[a]", A1, "[b]", A2], ["[a]", "# c", A1, "[b]", A2, "[c]"]),
+    "two names change": (["[a]", A1, "[b]", B2], ["[a]", f"api = {ONE}", "[b]", f"token = {TWO}"]),
+    "rows with names change places": ([A1, "x", B2], [f"{B2} # c", "x", f"{A1} # c"]),
+    "a changed row of a name beside a removed one": ([A1, B2, B2, "x"], [f"{B2} # c", B2, "x"]),
+}
+
+
+@pytest.mark.parametrize("rows", CLEAR.values(), ids=CLEAR)
+def test_a_row_whose_key_is_certain_has_it(rows: tuple[list[str], list[str]]) -> None:
+    document, wanted = ("".join(f"{row}\n" for row in each) for each in rows)
+    for patch in (whole(shown(wanted)), hunk(shown(document), shown(wanted))):
+        assert written(document, patch) == wanted
+
+
 @given(st.lists(ROWS, max_size=9), st.data())
 def test_no_line_gets_the_key_of_another(rows: list[str], data: st.DataObject) -> None:
     """A text in which lines were removed, added or changed is written as meant, or refused."""

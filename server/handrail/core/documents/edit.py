@@ -132,7 +132,7 @@ def opcodes(before: Sequence[Hashable], after: Sequence[Hashable]) -> list[Block
         old, new = before[i:j], after[k:m]
         is_cheap = bool(old and new) and _is_cheap(old, new)
         is_small = is_cheap and len(old) * len(new) <= LIMIT_COMPARED
-        anchors = _anchors(old, new) if old and new and rounds and not is_small else []
+        anchors = find_anchors(old, new) if old and new and rounds and not is_small else []
         if is_cheap and not anchors:
             matcher = SequenceMatcher(None, old, new, autojunk=False)
             tags = (op for op in matcher.get_opcodes() if op[0] != "equal")
@@ -165,8 +165,8 @@ def _is_cheap(old: Sequence[Hashable], new: Sequence[Hashable]) -> bool:
     return sum(times * others[row] for row, times in Counter(old).items()) <= LIMIT_PAIRS
 
 
-def _anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
-    """Places of rows that occur once on either side: as many as ascend on both."""
+def find_anchors(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Returns the places of rows that occur once on either side: as many as ascend on both."""
     counts, others = Counter(old), Counter(new)
     indexes = {row: at for at, row in enumerate(new) if others[row] == 1}
     pairs = [(at, indexes[row]) for at, row in enumerate(old) if counts[row] == 1 and row in indexes]

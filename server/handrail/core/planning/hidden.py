@@ -16,12 +16,13 @@ meant, the edit is refused: the placeholder itself is never written (`omission`)
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from handrail.core.documents.edit import Block, opcodes
+from handrail.core.documents.edit import Block, find_anchors, opcodes
 from handrail.core.documents.placeholder import REDACTED, FindKeys
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Candidate, Code, Failure, Span
@@ -182,6 +183,22 @@ def _by_row(shown: Shown) -> Callable[[str], str]:
 # ---- Rows of the new text -------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Gone:
+    """
+    A row with values that the new text does not have.
+
+    Attributes:
+        row: The row, without blanks around it.
+        values: Its values.
+        part: Which of the parts it is in, between rows that are in both texts once.
+    """
+
+    row: str
+    values: Values
+    part: int
+
+
 def _restore_rows(
     old: Sequence[tuple[str, Values]], new: Sequence[str], marked: Sequence[Block] | None, shown: Shown
 ) -> list[str] | Failure:
@@ -193,95 +210,128 @@ def _restore_rows(
         marked: Where the rows differ, if signs tell that.
         shown: The document.
     """
-    blocks = opcodes([row for row, _ in old], new) if marked is None else marked
-    if marked is None and not _is_certain(old, new, blocks):
-        return key_failure("The new text")
-    result, i, k = list[str](), 0, 0
+    bare = [row for row, _ in old]
+    blocks = opcodes(bare, new) if marked is None else marked
+    result: dict[int, str] = {k: _fill(*old[i]) for i, k in _kept_rows(blocks, old, new)}
+    pins = find_anchors(bare, new) if marked is None else []
+    paired = dict[int, int]()
+    if marked is None:
+        found = _pair_alike(old, new, pins)
+        if found is None:
+            return key_failure("The new text")
+        paired = found
+    result |= {k: _fill(*old[i]) for k, i in paired.items()}
+    taken, ends = set(paired.values()), ([i for i, _ in pins], [k for _, k in pins])
+    for group in [blocks] if marked is None else [[block] for block in blocks]:
+        places = [k for *_, c, d in group for k in range(c, d) if k not in paired]
+        gone = [
+            Gone(bare[i].strip(), old[i][1], bisect(ends[0], i))
+            for a, b, _, _ in group
+            for i in range(a, b)
+            if i not in taken and old[i][1]
+        ]
+        filled = _fill_changed([(new[k], bisect(ends[1], k)) for k in places], gone, shown)
+        if filled is None:
+            return key_failure("The new text")
+        result |= zip(places, filled, strict=True)
+    return [result[k] for k in range(len(new))]
+
+
+def _kept_rows(
+    blocks: Sequence[Block], old: Sequence[tuple[str, Values]], new: Sequence[str]
+) -> Iterator[tuple[int, int]]:
+    """Yields the places in both texts of the rows outside of the blocks."""
+    i, k = 0, 0
     for a, b, c, d in (*blocks, (len(old), len(old), len(new), len(new))):
-        result += [_fill(*each) for each in old[i : i + c - k]]
-        filled = _fill_block(old[a:b], new[c:d], shown)
-        if isinstance(filled, Failure):
-            return filled
-        result += filled
+        yield from zip(range(i, a), range(k, c), strict=False)
         i, k = b, d
+
+
+def _pair_alike(
+    old: Sequence[tuple[str, Values]], new: Sequence[str], pins: Sequence[tuple[int, int]]
+) -> dict[int, int] | None:
+    """
+    Pairs the rows that are shown alike but have different values, in their order.
+
+    Returns:
+        Their places in *new*, with those in *old*. None if they are not as many in both texts, or not between
+        two rows that are in both texts once: then it is not certain which of them are still there.
+    """
+    values = dict[str, set[Values]]()
+    for row, each in old:
+        values.setdefault(row, set()).add(each)
+    alike = {row for row, options in values.items() if len(options) > 1}
+    result = dict[int, int]()
+    for (i, k), (j, m) in pairwise([(-1, -1), *pins, (len(old), len(new))]):
+        before = [(old[at][0], at) for at in range(i + 1, j) if old[at][0] in alike]
+        after = [(new[at], at) for at in range(k + 1, m) if new[at] in alike]
+        if Counter(row for row, _ in before) != Counter(row for row, _ in after):
+            return None
+        in_old, in_new = sorted(before), sorted(after)
+        result |= {at: was for (_, was), (_, at) in zip(in_old, in_new, strict=True)}
     return result
 
 
-def _is_certain(old: Sequence[tuple[str, Values]], new: Sequence[str], blocks: Sequence[Block]) -> bool:
+def _fill_changed(new: Sequence[tuple[str, int]], gone: list[Gone], shown: Shown) -> list[str] | None:
     """
-    Whether it is certain which of the rows that are shown alike, with different values, are still there.
+    Returns rows with values in place of their placeholders; None if it is not certain which.
 
-    Between two rows that occur once in either text, they must be as many in both.
+    Args:
+        new: Rows that are not in the old text, with the parts that they are in.
+        gone: The rows that they replace.
+        shown: The document.
     """
-    count_old, count_new = Counter(row for row, _ in old), Counter(new)
-    pins, i, k = [(-1, -1)], 0, 0
-    for a, b, c, d in (*blocks, (len(old), len(old), len(new), len(new))):
-        same = range(min(a - i, c - k))
-        pins += [
-            (i + at, k + at) for at in same if count_old[old[i + at][0]] == 1 == count_new[old[i + at][0]]
-        ]
-        i, k = b, d
-    for (i, k), (j, m) in pairwise([*pins, (len(old), len(new))]):
-        values = dict[str, list[Values]]()
-        for row, each in old[i + 1 : j]:
-            values.setdefault(row, []).append(each)
-        there = Counter(new[k + 1 : m])
-        if any(len(set(each)) > 1 and len(each) != there[row] for row, each in values.items()):
-            return False
-    return True
+    result: dict[int, str] = {}
+    left: dict[int, list[int]] = {}
+    for at, (row, part) in enumerate(new):
+        values = _values_of_row(row, [each for each, _ in new], gone, shown) if REDACTED in row else ()
+        if values is None:
+            left.setdefault(part, []).append(at)
+        else:
+            result[at] = _fill(row, values)
+    for part, places in left.items():
+        filled = _fill_by_name([new[at][0] for at in places], gone, part)
+        if filled is None:
+            return None
+        result |= zip(places, filled, strict=True)
+    return [result[at] for at in range(len(new))]
 
 
-def _fill_block(old: Sequence[tuple[str, Values]], new: Sequence[str], shown: Shown) -> list[str] | Failure:
-    """Returns the rows *new*, which replace *old*, with values in place of their placeholders."""
-    left = [(row.strip(), values) for row, values in old if values]
-    result = list[str | None]()
-    for row in new:
-        values = _values_of_row(row, new, left, shown) if REDACTED in row else ()
-        result.append(None if values is None else _fill(row, values))
-    open_rows = [row for row, filled in zip(new, result, strict=True) if filled is None]
-    if not open_rows:
-        return [row for row in result if row is not None]
-    filled = _fill_by_name(open_rows, left)
-    if filled is None:
-        return key_failure("The new text")
-    made = iter(filled)
-    return [next(made) if row is None else row for row in result]
-
-
-def _values_of_row(
-    row: str, new: Sequence[str], left: list[tuple[str, Values]], shown: Shown
-) -> Values | None:
-    """Returns the values of a row that the block or the document has; None if these are not certain."""
+def _values_of_row(row: str, new: Sequence[str], gone: list[Gone], shown: Shown) -> Values | None:
+    """Returns the values of a row that was moved or copied; None if these are not certain."""
     bare = row.strip()
-    same = [each for each in left if each[0] == bare]
+    same = [each for each in gone if each.row == bare]
     if same:
-        is_one = len({values for _, values in same}) == 1
+        is_one = len({each.values for each in same}) == 1
         if not is_one and len(same) != sum(each.strip() == bare for each in new):
             return None
-        left.remove(same[0])
-        return same[0][1]
+        gone.remove(same[0])
+        return same[0].values
     options = shown.known.get(bare, set())
     return next(iter(options)) if len(options) == 1 else None
 
 
-def _fill_by_name(rows: Sequence[str], left: Sequence[tuple[str, Values]]) -> list[str] | None:
+def _fill_by_name(rows: Sequence[str], gone: Sequence[Gone], part: int) -> list[str] | None:
     """
-    Returns *rows* with the values of the rows *left* that they replace; None if these are not certain.
+    Returns *rows* with the values of the rows that they replace; None if these are not certain.
 
-    A value goes with the name before it; if one value remains, it needs none.
+    A value goes with the name before it, in any part. If no row that is gone has the name, and one value of
+    the same part remains, it is that one.
     """
-    marks = [mark for row, values in left for mark in zip(_names(row), values, strict=True)]
-    asked = [name for row in rows for name in _names(row)]
+    named = [(mark, each.part) for each in gone for mark in zip(_names(each.row), each.values, strict=True)]
+    near = [mark for mark, of in named if of == part]
     chosen = list[str | None]()
-    for name in asked:
-        options = {value for other, value in marks if other == name}
-        mark = (name, options.pop()) if len(options) == 1 else None
-        chosen.append(mark[1] if mark else None)
-        if mark:
-            marks.remove(mark)
-    rest = {value for _, value in marks}
+    for name in (name for row in rows for name in _names(row)):
+        options = {value for (other, value), _ in named if other == name}
+        if name and len(options) > 1:
+            return None
+        value = options.pop() if len(options) == 1 else None
+        chosen.append(value)
+        if value is not None and (name, value) in near:
+            near.remove((name, value))
+    rest = {value for _, value in near}
     missing = chosen.count(None)
-    if missing and (len(rest) != 1 or missing > len(marks)):
+    if missing and (len(rest) != 1 or missing > len(near)):
         return None
     values = iter([next(iter(rest)) if value is None else value for value in chosen])
     return [_fill(row, _take(values, row)) for row in rows]
