@@ -230,7 +230,7 @@ async def test_what_the_user_types_before_a_document_is_saved_for_a_command_stay
     )
     editor = await start(stage, *steps, answer("Done."))
     uri = editor.desk.open(stage.put("a.py", TEXT))
-    editor.answers = ["allow"]
+    editor.answers = ["allow", "allow"]  # to run it, and to save the typed text
     format_on_save(editor, formatter)
     editor.behaviours = [Reaction(later=lambda: editor.desk.type(uri, "# mine\n", before="x ="))]
     report = await editor.turn("Do it.")

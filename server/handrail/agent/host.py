@@ -89,7 +89,7 @@ class Host:
     def __post_init__(self) -> None:
         self.background, given = Background(tell=self._tell), self.ports
         self.ports = lambda: replace(
-            self.background.timeline.wrap(given()), review=self.reviews, removals=self.turns.removals
+            self.turns.share(self.background.timeline.wrap(given())), review=self.reviews
         )
         self.reviews.ports, self.reviews.new_id = self.ports, self.new_id
 
@@ -296,7 +296,6 @@ class Host:
             next_order=self._next_order,
             observe=observe,
             granted=self.granted.setdefault(session, set()),
-            edited=self.sessions[session].edited,
             known=self.sessions[session].seen,
             named=self.named,
             settle=lambda outcomes, calls: self._settle(outcomes, calls, observe),

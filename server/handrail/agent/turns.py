@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 
 from handrail.core.documents.change import Status
+from handrail.core.documents.reading_back.agent_text import AgentText
 from handrail.core.ledger.outcome import COPIES, Outcome
 from handrail.core.ledger.report import TurnReport
 from handrail.ports import HandrailError, Ports, Provider
@@ -64,13 +65,19 @@ class Turns(dict[str, Turn]):
 
     Attributes:
         removals: The prompts in documents that turns answer.
+        agent_texts: What edits have made of open documents since their last save, by URI.
         providers: The provider for a turn that has not started yet, if not the chosen model.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.removals = Removals()
+        self.agent_texts: dict[str, AgentText] = {}
         self.providers: dict[str, Provider] = {}
+
+    def share(self, ports: Ports) -> Ports:
+        """Returns the ports with what all turns share."""
+        return replace(ports, removals=self.removals, agent_texts=self.agent_texts)
 
     def ports_of(self, turn: str, ports: Ports) -> Ports:
         """Returns the ports with which a turn starts."""

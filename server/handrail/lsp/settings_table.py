@@ -181,10 +181,10 @@ TERMINAL_SAVE = Setting(
     scope=Scope.WINDOW,
     choices=("ask", "always", "never"),
     does=(
-        "Whether handrail saves documents with your unsaved changes before a command that may change files. "
-        "`ask`: it asks you first. `always`: it saves them. `never`: it does not save them, and tells the "
-        "model which documents are not saved. Documents that only the agent changed are always saved. Before "
-        "a read-only command it saves nothing."
+        "Whether handrail saves documents with your unsaved changes before a command that may change files, "
+        "even if the agent has changed them too. `ask`: it asks you first. `always`: it saves them. `never`: "
+        "it does not save them, and tells the model which documents are not saved. Documents in which all "
+        "unsaved changes are the agent's are always saved. Before a read-only command it saves nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(

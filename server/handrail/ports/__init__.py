@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from handrail.ports.bundle import Ports as Ports
     from handrail.ports.bundle import Process as Process
     from handrail.ports.bundle import Repository as Repository
-    from handrail.ports.bundle import Spills as Spills
     from handrail.ports.bundle import Stamp as Stamp
     from handrail.ports.bundle import Watch as Watch
     from handrail.ports.bundle import Workspace as Workspace
@@ -50,9 +49,10 @@ if TYPE_CHECKING:
     from handrail.ports.questions import Question as Question
     from handrail.ports.review import NoReview as NoReview
     from handrail.ports.review import Review as Review
+    from handrail.ports.spills import Spills as Spills
     from handrail.ports.terms import Terms as Terms
 else:
-    MODULES = ("errors", "models", "questions", "terms", "checkpoints", "review", "bundle")
+    MODULES = ("errors", "models", "questions", "terms", "checkpoints", "review", "spills", "bundle")
 
     def __getattr__(name: str) -> object:
         for each in MODULES:

@@ -9,6 +9,7 @@ from typing import Protocol
 from handrail.core.checkpoint import Image
 from handrail.core.conversation.prompt import Surroundings
 from handrail.core.documents.change import Change, Landing
+from handrail.core.documents.reading_back.agent_text import AgentText
 from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.policy.commands.line import NeedsShell, Pipeline
@@ -19,7 +20,7 @@ from handrail.core.policy.grants import Grant
 from handrail.core.policy.place import Place
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.shell import Appeared, ParsedCommand, Run, RunResult, SetAside
-from handrail.core.results.search import Hit, Lines, Page, Search
+from handrail.core.results.search import Lines, Search
 from handrail.ports.checkpoints import Checkpoints
 from handrail.ports.heads import HasHeads
 from handrail.ports.languages import Languages, NoLanguages
@@ -28,6 +29,7 @@ from handrail.ports.questions import Approver, Clock, MonotonicClock
 from handrail.ports.removals import Removals
 from handrail.ports.renames import Renames
 from handrail.ports.review import NoReview, Review
+from handrail.ports.spills import Spills
 from handrail.ports.terms import Terms
 from handrail.values import dataclass, field
 
@@ -314,27 +316,6 @@ class Process(Protocol):
         ...
 
 
-# ---- Long outputs -----------------------------------------------------------------------------------
-
-
-class Spills(Protocol):
-    """Stores outputs that are too long for the model; only a limited number, for a limited time."""
-
-    async def keep(self, output: str) -> str | None:
-        """Stores *output*; returns its id, or None if it cannot be stored."""
-        ...
-
-    async def page(self, spill: str, offset: int, length: int) -> Page | Failure:
-        """Returns up to *length* characters from *offset*; `no-such-file` if no output has that id."""
-        ...
-
-    async def search(
-        self, spill: str, pattern: str, *, ignore_case: bool
-    ) -> tuple[tuple[Hit, ...], bool] | Failure:
-        """Returns the lines that match a regular expression, and whether there are more, in bounded time."""
-        ...
-
-
 # ---- Questions --------------------------------------------------------------------------------------
 
 
@@ -372,6 +353,7 @@ class Ports:
         clock: The clock that limits waiting for reports.
         review: Notified of the agent's changes.
         removals: The prompts that the first edit of a turn removes from a document.
+        agent_texts: What the agent's edits have made of open documents since their last save, by URI.
         renames: The names that the user gives documents.
         languages: Asks the editor's language servers.
     """
@@ -392,6 +374,7 @@ class Ports:
     rules_now: Callable[[], tuple[Rule, ...]] | None = None
     review: Review = field(default_factory=NoReview)
     removals: Removals = field(default_factory=Removals)
+    agent_texts: dict[str, AgentText] = field(default_factory=dict)
     renames: Renames = field(default_factory=Renames)
     languages: Languages = field(default_factory=NoLanguages)
 

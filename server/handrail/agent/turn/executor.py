@@ -35,7 +35,6 @@ from handrail.agent.turn.seen import Known, Seen
 from handrail.core.checkpoint import CommandEffects, StepId
 from handrail.core.conversation.message import ToolCall, ToolMessage, ToolResult
 from handrail.core.documents.change import Status
-from handrail.core.documents.text import Text
 from handrail.core.failure import Failure
 from handrail.core.ledger import ledger
 from handrail.core.ledger.outcome import Mutation, Outcome
@@ -76,7 +75,6 @@ class Executor:
         interrupted: The results of the step during which the turn was cancelled.
         granted: The permissions of this session.
         known: The documents that the model has read in this session, as last seen.
-        edited: The documents that the agent has changed, by URI, with their last save then.
         named: The paths without a snapshot that the user has been told about.
         correct: Called with outcomes that replace earlier ones, even after the turn's end.
         background: The commands that run in the background.
@@ -97,7 +95,6 @@ class Executor:
     answered: Callable[[ToolResult], Awaitable[None]] = _ignore_event
     granted: set[Grant] = field(default_factory=set)
     known: Known = field(default_factory=dict)
-    edited: dict[str, Text | None] = field(default_factory=dict)
     named: set[str] = field(default_factory=set)
     correct: Callable[[Sequence[Outcome]], None] = lambda outcomes: None
     background: Background = field(default_factory=lambda: Background(tell=lambda session, text: None))
@@ -109,14 +106,13 @@ class Executor:
 
     def __post_init__(self) -> None:
         self._late = Listener(tell=self._correct)
-        self._saver = Saver(edited=self.edited, asks=lambda p: agrees(self.approvals.may_save(p), self._stop))
+        self._saver = Saver(asks=lambda paths: agrees(self.approvals.may_save(paths), self._stop))
         self.feedback = Feedback(self.ports, self._stop, self.observe)
         self.ports = replace(self.ports, languages=self.feedback.languages)
         self.seen = Seen(ports=self.ports, known=self.known)
         self._edits = EditCalls(
             ports=self.ports,
             misses=self.misses,
-            saver=self._saver,
             late=self._late,
             feedback=self.feedback,
             seen=self.seen,

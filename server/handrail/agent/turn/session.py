@@ -27,7 +27,6 @@ from handrail.core.conversation.message import (
 from handrail.core.conversation.pair import pair_results
 from handrail.core.conversation.recover import Compact, Continue, Decision, Finish, RunTools, Streak
 from handrail.core.conversation.todo import Item
-from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.values import dataclass, field, replace
 
@@ -53,7 +52,6 @@ class Session:
         usage: The usage of this turn.
         earlier: The usage of the session's earlier turns.
         gauge: How large the conversation is.
-        edited: The open documents that the agent has changed, by URI, with their last save at that time.
         seen: The documents that the model has read, as it last saw them.
         window: The number of tokens that the model's server has been observed to read, if fewer than
             `context_window`; otherwise 0.
@@ -76,7 +74,6 @@ class Session:
     usage: Usage = field(default_factory=Usage)
     earlier: Usage = field(default_factory=Usage)
     gauge: Gauge = field(default_factory=Gauge)
-    edited: dict[str, Text | None] = field(default_factory=dict)
     seen: Known = field(default_factory=dict)
     window: int = 0
     believed: int = 0

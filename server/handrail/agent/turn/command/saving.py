@@ -2,8 +2,9 @@
 Decide which unsaved documents to save before a command, and what the command sees of the others.
 
 Nothing is saved before a read-only command: in the sandbox it sees copies of the editor's text in place of
-the files, otherwise the files on disk. Before any other command, documents that the agent changed are saved;
-the user's own unsaved text is saved only after a yes, once per session, or as `handrail.terminal.save` says.
+the files, otherwise the files on disk. Before any other command, documents whose unsaved text is only the
+agent's are saved. Those with unsaved text of the user's own, even if the agent has edited them too, are saved
+only after a yes, once per session, or as `handrail.terminal.save` says.
 """
 
 from __future__ import annotations
@@ -11,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from handrail.agent.turn.edit.corrections import keep_late
+from handrail.agent.turn.edit.unsaved import has_agents_text, has_only_agents_text
 from handrail.core.checkpoint import StepId
-from handrail.core.documents.change import Status
 from handrail.core.documents.reading_back.on_save import may_be_typed
 from handrail.core.documents.text import Text, to_lf
 from handrail.core.failure import Failure
-from handrail.core.ledger.outcome import Outcome
 from handrail.core.policy.containment import Profile
 from handrail.core.policy.place import Place, PlaceKind
 from handrail.ports import Document, Ports
@@ -29,23 +29,11 @@ class Saver:
     Saves documents before a command runs, as far as the turn may.
 
     Attributes:
-        edited: The documents that the agent has changed, by URI, with their last save at that time.
         asks: Asks the user whether the documents of these paths may be saved.
     """
 
-    edited: dict[str, Text | None]
     asks: Callable[[Sequence[str]], Awaitable[bool]]
     _has_refused: bool = False
-
-    async def note(self, outcomes: Sequence[Outcome], ports: Ports) -> None:
-        """Remembers that the agent edited documents, which are saved before a command."""
-        done = [outcome for outcome in outcomes if outcome.status is Status.LANDED]
-        landed = {uri for outcome in done for uri in (outcome.mutation.uri, outcome.document.uri)}
-        ports.process.allow(sorted(landed))
-        for uri in landed:
-            document = await ports.editor.read(uri)
-            if isinstance(document, Document) and document.is_open:
-                self.edited[document.uri] = document.saved
 
     async def may_save(self, uris: Sequence[str], ports: Ports) -> bool:
         """Whether the user's own unsaved text may be saved; a no holds for the turn."""
@@ -54,10 +42,6 @@ class Saver:
         if not self._has_refused:
             self._has_refused = not await self.asks(labels(uris, ports))
         return not self._has_refused
-
-    def is_agents(self, document: Document) -> bool:
-        """Whether the agent has changed it since its last save."""
-        return document.uri in self.edited and self.edited[document.uri] is document.saved
 
 
 async def save(ports: Ports, saver: Saver, step: StepId) -> list[str]:
@@ -71,8 +55,8 @@ async def save(ports: Ports, saver: Saver, step: StepId) -> list[str]:
     """
     unsaved = await _unsaved_documents(ports)
     files = [document for document in unsaved if document.has_file]
-    edited = [document for document in files if saver.is_agents(document)]
-    wanted = [document.uri for document in edited]
+    edited = [document for document in files if has_agents_text(ports, document)]
+    wanted = [document.uri for document in edited if await has_only_agents_text(ports, document)]
     others = [document.uri for document in files if document.uri not in wanted]
     if others and await saver.may_save(others, ports):
         wanted += others

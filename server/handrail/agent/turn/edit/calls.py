@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from handrail.agent.tools.call import Edits
-from handrail.agent.turn.command.saving import Saver
 from handrail.agent.turn.edit import landing
 from handrail.agent.turn.edit.corrections import Listener
 from handrail.agent.turn.edit.plan import Planner
@@ -16,6 +15,7 @@ from handrail.agent.turn.resolve import Ready
 from handrail.agent.turn.seen import Seen
 from handrail.core.checkpoint import StepId
 from handrail.core.conversation.message import ToolCall, ToolResult
+from handrail.core.documents.change import Status
 from handrail.core.ledger import ledger, report
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.patches.hunk import Operation
@@ -48,7 +48,6 @@ class EditCalls:
 
     ports: Ports
     misses: dict[str, int]
-    saver: Saver
     late: Listener
     feedback: Feedback
     seen: Seen
@@ -83,7 +82,9 @@ class EditCalls:
             calls.append(landing.PlannedCall(title=action.title, files=files, partial=action.partial))
         made = await landing.make(self.ports, step, calls, self.is_stopped, self.late)
         outcomes = [outcome for each in made.calls for outcome in each.outcomes]
-        await self.saver.note(outcomes, self.ports)
+        landed = [outcome for outcome in outcomes if outcome.status is Status.LANDED]
+        uris = {uri for outcome in landed for uri in (outcome.mutation.uri, outcome.document.uri)}
+        self.ports.process.allow(sorted(uris))
         done = [self._finish(ready, each, made.note) for ready, each in zip(batch, made.calls, strict=False)]
         if self.follow or self.is_stopped():
             self.feedback.note(outcomes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from handrail.agent.turn.edit import prompted
+from handrail.agent.turn.edit import prompted, unsaved
 from handrail.agent.turn.edit.corrections import Corrections, Listener, follow_rename
 from handrail.agent.turn.edit.outcomes import outcomes
 from handrail.agent.turn.edit.partial_call import PendingRevert, revert_partial_call
@@ -125,6 +125,8 @@ async def make(
     if covered:
         note = await _record(ports, step, await results(ports.editor, covered, ours, renames))
     await ports.review.on_landing(await made_texts(ports, step, tried, before, ours))
+    done_here = [pair for _, changes, landings in tried for pair in zip(changes, landings, strict=True)]
+    await unsaved.note(ports, before, done_here, ours, renames)
     if listener is not None:  # not before the current result has been stored
         late = Corrections(ports=ports, step=step, before=before, listener=listener)
         for files, sent, told in tried:

@@ -21,6 +21,7 @@ from handrail.core.documents import edit
 from handrail.core.documents.change import Applied, Change, Create, Delete, Landing, Partial, Update
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.readback import with_blanks_of
+from handrail.core.documents.reading_back.agent_text import Edits
 from handrail.core.documents.reading_back.on_save import carry_over
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -168,6 +169,16 @@ def _made_edits(update: Update, landing: Landing, document: Document) -> list[Te
         return None
     landed = landing.landed if isinstance(landing, Partial) else (False,) * len(update.edits)
     return [each for each, is_there in zip(update.edits, landed, strict=True) if is_there]
+
+
+def edits_made(document: Document | Failure, made: Sequence[tuple[Change, Landing]]) -> Edits:
+    """Returns the edits of a document that landed, change by change, each with the text that it changed."""
+    if not isinstance(document, Document):
+        return ()
+    updates = [(change, landing) for change, landing in made if isinstance(change, Update)]
+    return [
+        (change.base.content, _made_edits(change, landing, document) or ()) for change, landing in updates
+    ]
 
 
 def _carry(start: Text, base: Text, edits: Sequence[TextEdit], now: Text | None) -> Text | None:
