@@ -119,7 +119,9 @@ class Code(StrEnum):
         "too-large",
         "The file, the search text or the number of changes is larger than the limit that the message names. "
         "For a search text or a number of changes, send a shorter search text or fewer changes. handrail "
-        "cannot edit a file that is too large: change it with a command, or by hand.",
+        "cannot edit a file that is too large: change it by hand, or let the model run a command. In the "
+        "sandbox, files over 20 MB are read-only, so handrail first asks you whether the command may write "
+        "to the file. No checkpoint has such a file, so you cannot undo that change.",
     )
     # The editor.
     EDIT_REJECTED = (

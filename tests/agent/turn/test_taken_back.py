@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import stat
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from handrail.adapters.containment.containment import Containment
 from handrail.adapters.workspace.protected import kind_of
 from handrail.agent.turn.command import appeared
 from handrail.core.checkpoint import CommandChange, CommandEffects, Kind, NotCovered
+from handrail.core.documents.text import IF_TOO_LARGE
 from handrail.core.policy.containment import Sandbox
 from handrail.ports import ALLOW, DENY, FOR_SESSION, CheckpointError, Ports, Question, Terms
 from handrail.testing import answer, call, lay_out
@@ -356,6 +358,32 @@ async def test_files_that_a_command_made_one_are_taken_back_each_by_itself(
     restored = await contained.restore(report.checkpoint)
     assert restored.conflicts == ()
     assert difference(before, state(contained.root)) == {}
+
+
+LARGE = b"0123456789\n" * 2_000_000
+
+
+@pytest.mark.parametrize("line", ["sed -i 1d FILE", re.findall("`(sed.*?)`", IF_TOO_LARGE)[0]])
+async def test_a_large_file_is_changed_only_by_a_command_that_asks_for_it(
+    contained: Contained, line: str
+) -> None:
+    path = contained.root / "large.txt"
+    path.write_bytes(LARGE)
+    contained.approver = Yes(ALLOW)
+    line = line.replace("FILE", path.name)
+    contained.says(answer("", call("terminal", command=line)), answer("Done."))
+    report = await contained.turn()
+    (told,) = contained.texts(report.session)
+    assert "large files and ignored folders may have been read-only" in told
+    assert "call it once more with `needs`" in told
+    assert path.read_bytes() == LARGE
+    (contained.root / "new").unlink(missing_ok=True)
+    if line.startswith("sed -i") and (await contained.containment.available()).is_weak:
+        return  # Landlock lets no command replace it
+    contained.says(answer("", call("terminal", command=line, needs=[path.name], why="it is large")))
+    await contained.turn()
+    assert "may read and write large.txt" in contained.approver.asked[-1].detail
+    assert path.read_bytes() == LARGE[11:]
 
 
 async def test_files_that_were_one_before_the_command_still_are_when_it_is_taken_back(

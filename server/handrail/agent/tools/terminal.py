@@ -54,6 +54,7 @@ SIGNS: Mapping[Need, re.Pattern[str]] = {
     ),
     Need.MACHINE: re.compile(
         r"read-only file system|permission denied|operation not permitted|EROFS|EACCES|EPERM"
+        r"|device or resource busy|EBUSY"  # a file that is mounted is not replaced
         rf"|{HIDDEN}[^\n]*no such file|no such file[^\n]*{HIDDEN}",
         re.IGNORECASE,
     ),
@@ -191,8 +192,8 @@ def denial_note(output: str, contained: Contained) -> str:
     return (
         f"It ran in a sandbox.{network} Outside the workspace it saw only the system and toolchains. "
         f"Protected files were hidden, {fixed}files that other programs run later could not be changed, and "
-        f"ignored folders may have been read-only.{opened} If it needs access that it did not have, call it "
-        "once more with `needs` and `why`; the user is then asked."
+        f"large files and ignored folders may have been read-only.{opened} If it needs access that it did "
+        "not have, call it once more with `needs` and `why`; the user is then asked."
     )
 
 
@@ -278,9 +279,9 @@ TOOL = call.Tool(
                 "type": "array",
                 "items": {"type": "string"},
                 "description": (
-                    "What it needs beyond the sandbox: `network`, `repository` (to change .git), a path "
-                    "outside the workspace, or `machine` (no sandbox). Only after the command failed "
-                    "without it. The user is asked."
+                    "Access beyond the sandbox: `network`, `repository` (to change .git), a path (outside, "
+                    "or read-only), or `machine` (no sandbox). Only after the command failed without it. "
+                    "The user is asked."
                 ),
             },
             "why": {"type": "string", "description": "Why it needs that; the user sees this."},
