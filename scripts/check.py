@@ -60,7 +60,7 @@ def main() -> int:
         _stop(preparing)
     if options.all and (code := _on_other_pythons()):
         return code
-    selected = ("--editors=two",) if options.all else ("-m", f"not ({LARGE})", "--editors=one")
+    selected = ("--editors=one", *(() if options.all else ("-m", f"not ({LARGE})")))
     tests = CORE if options.core else ()
     return _run((str(python), "-m", "pytest", *_parallel(), *selected, *tests, *rest))
 

@@ -540,9 +540,10 @@ async def test_a_document_that_the_agent_moves_is_one_change_and_moves_back(
 
 
 @every_editor
+@pytest.mark.parametrize("restores", [True, False], ids=["restored", "undone"])
 @pytest.mark.parametrize("opens_first", [True, False], ids=["opened-then-closed", "closed-then-opened"])
 async def test_changes_go_with_an_untitled_document_that_is_saved(
-    stage: Stage, editor: Editor, opens_first: bool
+    stage: Stage, editor: Editor, opens_first: bool, restores: bool
 ) -> None:
     """VS Code opens the file first, and closes the document without a file some time after that."""
     path = stage.root / "new.txt"
@@ -558,9 +559,26 @@ async def test_changes_go_with_an_untitled_document_that_is_saved(
         editor.desk.close(untitled)
         new = editor.desk.open(path)
     assert [each["uri"] for each in await listed(editor)] == [new]
+    if restores:
+        (checkpoint,) = await editor.request("checkpoint.list")
+        told = await editor.request("checkpoint.restore", checkpoint=checkpoint["id"])
+        assert (told["restored"], told["conflicts"]) == ([new], [])
+    else:
+        await editor.request("review.undo", uri=new)
+    assert editor.desk[new] == FIVE
+    assert await listed(editor) == []
+
+
+@every_editor
+async def test_an_untitled_document_that_is_saved_but_not_opened_is_a_conflict(
+    stage: Stage, editor: Editor
+) -> None:
+    path = stage.root / "new.txt"
+    untitled = editor.desk.open(f"untitled:{path}", FIVE)
+    await editor.request("turn.apply", edits=block(untitled, "two", "TWO"))
+    path.write_text(editor.desk[untitled])
+    editor.desk.close(untitled)
     (checkpoint,) = await editor.request("checkpoint.list")
     told = await editor.request("checkpoint.restore", checkpoint=checkpoint["id"])
     assert [each["uri"] for each in told["conflicts"]] == [untitled]
     assert "If you saved it under a name, undo the change in that file" in told["conflicts"][0]["reason"]
-    await editor.request("review.undo", uri=new)
-    assert editor.desk[new] == FIVE
