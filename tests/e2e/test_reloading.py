@@ -126,6 +126,53 @@ async def test_what_the_editor_does_not_load_is_said(stage: Stage) -> None:
     assert "The editor still has the earlier text of a.txt, from before the command." in journal.read_text()
 
 
+@pytest.mark.parametrize("line", [r"printf 'caf\351\0' > a.txt", "rm a.txt; mkdir a.txt"])
+async def test_what_is_no_text_any_more_is_said(stage: Stage, habits: Habits, line: str) -> None:
+    read = call("read_file", path="a.txt")
+    settings = script(stage, call("terminal", command=line), read, patch("a.txt", "two", "2"))
+    editor = await stage.start(habits, settings=settings, options=options(habits))
+    uri = editor.desk.open(stage.put("a.txt", BEFORE))
+    report = await stage.turn(editor, "Change it.", "allow")
+    assert warnings(editor) == [OLD + "Load it again before you save it."]
+    (journal,) = stage.state.rglob(f"{report['session']}.jsonl")
+    assert "The editor still has the earlier text of a.txt, from before the command." in journal.read_text()
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert (restored["conflicts"], restored["partial"]) == ([], [])
+    assert (editor.desk[uri], (stage.root / "a.txt").read_text()) == (BEFORE, BEFORE)
+
+
+async def test_a_document_whose_file_a_command_removed_is_not_made_a_file_again(
+    stage: Stage, habits: Habits
+) -> None:
+    read, remove = call("read_file", path="a.txt"), call("terminal", command="rm a.txt")
+    settings = script(stage, remove, read, call("terminal", command="touch b.txt"))
+    editor = await stage.start(
+        habits, settings={**settings, "terminal.save": "always"}, options=options(habits)
+    )
+    editor.desk.open(stage.put("a.txt", BEFORE))
+    editor.answers = ["allow", "allow"]
+    report = await editor.turn("Remove it.")
+    assert sorted(path.name for path in stage.root.glob("*.txt")) == ["b.txt"]
+    (journal,) = stage.state.rglob(f"{report['session']}.jsonl")
+    assert "open in the editor; its file was removed." in journal.read_text()
+    assert "unsaved changes" not in journal.read_text()
+
+
+@pytest.mark.parametrize("first", [[], [patch("a.txt", "one", "1")]], ids=["untouched", "edited"])
+async def test_an_edit_of_a_document_whose_file_a_command_removed_is_restored(
+    stage: Stage, habits: Habits, first: list[Json]
+) -> None:
+    remove = call("terminal", command="rm a.txt")
+    settings = script(stage, *first, remove, patch("a.txt", "two", "2"))
+    editor = await stage.start(habits, settings=settings, options=options(habits))
+    uri = editor.desk.open(stage.put("a.txt", BEFORE))
+    report = await stage.turn(editor, "Change it.", "allow")
+    assert set(statuses(report)) == {"landed"}
+    restored = await editor.request("checkpoint.restore", checkpoint=report["checkpoint"])
+    assert (restored["conflicts"], restored["partial"]) == ([], [])
+    assert (editor.desk[uri], (stage.root / "a.txt").read_text()) == (BEFORE, BEFORE)
+
+
 async def test_an_editor_that_takes_no_edits_says_so_too(stage: Stage) -> None:
     settings = script(stage, call("terminal", command=CHANGES))
     editor = await stage.start(READER, settings=settings, options=options(READER))

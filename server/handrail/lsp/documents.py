@@ -56,7 +56,7 @@ class OpenDocument:
     for its lines.
 
     Attributes:
-        is_removed: Whether an edit of ours removed its file, and the editor did not close it.
+        is_removed: Whether an edit or a command of ours removed its file, and the editor did not close it.
         saved: What the editor has saved last, if it said so.
         was_opened_by_us: Whether an edit of ours opened it, so that no one but us would save it.
         number: Counts the documents that were opened, so that later ones compare as greater.

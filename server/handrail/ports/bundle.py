@@ -48,7 +48,7 @@ class Document:
         unsaved: Whether the text of an open document differs from the disk.
         saved: What the editor reported when it last saved an open document; the same object until the next
             save. None if it has not reported a save.
-        is_removed: Whether an edit of ours removed its file while an editor kept it open.
+        is_removed: Whether an edit or a command of ours removed its file while an editor kept it open.
         is_notebook: Whether an editor shows it as a notebook, whose unsaved cells we cannot see.
     """
 
@@ -132,7 +132,7 @@ class Editor(Protocol):
         Waits until the client has loaded open documents again whose files were changed.
 
         Returns:
-            The URIs of those that still do not have the text of their files.
+            The URIs of those that still do not have the text of their files, unless these were removed.
         """
         ...
 

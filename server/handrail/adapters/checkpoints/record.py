@@ -192,11 +192,14 @@ def gaps(entries: Sequence[Entry]) -> list[tuple[StoredImage, StoredImage]]:
     """
     Returns pairs (left, found), in order, where a step found a document different from what the step before
     had left.
+
+    What that step had found too is not such a pair: an editor did not load what a command wrote, or the user
+    has undone the step.
     """
     return [
         (one.left, other.before)
         for one, other in pairwise(entries)
-        if one.left is not None and _text(one.left) != _text(other.before)
+        if one.left is not None and _text(other.before) not in (_text(one.left), _text(one.before))
     ]
 
 

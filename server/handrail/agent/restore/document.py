@@ -363,11 +363,14 @@ def revert_edits(
     """Returns the edits of *now* that undo the turn's changes; others' changes between its steps stay."""
     after = text_of(each.after, now) or now
     ends = [before]
-    for image in (*(image for gap in each.gaps for image in gap), None):
-        text = after if image is None else text_of(image, now)
-        if text is None:
+    for gap in each.gaps:
+        left, found = (text_of(image, now) for image in gap)
+        if found is not None and found.content == ends[-1].content:
+            continue  # what the turn had changed on the disk was not in the editor's text, or is undone
+        if left is None or found is None:
             return None
-        ends.append(text)
+        ends += [left, found]
+    ends.append(after)
     return revert(now, list(zip(ends[::2], ends[1::2], strict=True)), lines)
 
 

@@ -38,8 +38,9 @@ NO_FILE = (
     "that file: in the review, as long as the change is pending there, or else by hand."
 )
 GONE = (
-    "The file has been deleted or renamed since. If you renamed it, open it under its new name, then restore "
-    "again; or undo its changes in the review, as long as they are pending there."
+    "The file has been deleted or renamed since. If you renamed it, give it its old name again, or open it "
+    "in the editor under its new name; then restore again. Or undo its changes in the review, as long as "
+    "they are pending there."
 )
 LINK_CHANGED = (
     "A link can only be restored as a whole, and this one has been changed or removed since. It was left "

@@ -54,7 +54,8 @@ class ReadFile:
             return await _picture(places[self.path], ports) or document
         state = "open in the editor" if document.is_open else "not open in the editor"
         unsaved = ", with unsaved changes" if document.unsaved else ""
-        head = f"{_describe_encoding(self.path, document.text)}; {state}{unsaved}."
+        removed = "; its file was removed" if document.is_removed else ""
+        head = f"{_describe_encoding(self.path, document.text)}; {state}{removed or unsaved}."
         room = min(LIMIT_CHARS, ports.terms.output_chars) - NOTES_CHARS - len(head)
         return "\n".join((head, *self._show(document.text.rows, room)))
 

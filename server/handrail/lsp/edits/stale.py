@@ -68,6 +68,10 @@ class WatchfulEditor(LspEditor):
         """Has the client load documents again, and edits those that it does not load; see the port."""
         files = {uri: await self._disk.read(uri) for uri in uris}
         texts = {uri: each.text.content for uri, each in files.items() if isinstance(each, Document)}
+        for uri, each in files.items():
+            is_gone = isinstance(each, Failure) and each.code is Code.NO_SUCH_FILE
+            if is_gone and (document := self._documents.find(uri)) is not None:
+                document.is_removed = True
         if texts and self.client.reloads:
             params = wire.write(protocol.ReloadParams(uris=list(texts)))
             self._server.protocol.notify(protocol.CLIENT_RELOAD, params)
@@ -83,7 +87,13 @@ class WatchfulEditor(LspEditor):
                     update = _load(document, texts[uri])
                     self._note_written(update)
                     await super().apply([update], LABEL_LOADED)
-        return frozenset(different())
+        unreadable = {uri for uri in files if uri not in texts and self._keeps(uri)}
+        return frozenset({*different(), *unreadable})
+
+    def _keeps(self, uri: str) -> bool:
+        """Whether a document is open whose file was not removed."""
+        document = self._documents.find(uri)
+        return document is not None and not document.is_removed
 
     async def _out_of_step(self, uri: str) -> Failure | None:
         document = self._documents.find(uri)
