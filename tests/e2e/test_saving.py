@@ -11,7 +11,7 @@ from e2e.conftest import Stage
 from e2e.habits import EMACS, VSCODE, Habits, opt_in
 from e2e.prompts import patch
 from handrail.testing import answer, call
-from handrail.testing.buffers import Buffers
+from handrail.testing.buffers import Buffers, path_of
 from handrail.testing.texts import Json
 
 TEXT = "one\ntwo\nthree\nfour\nfive\n"
@@ -119,6 +119,32 @@ async def test_text_of_the_users_in_a_document_of_the_agents_is_saved_only_after
     assert (stage.root / "seen").read_bytes() == (stage.root / "a.txt").read_bytes()
     assert (stage.root / "a.txt").read_text() != editor.desk[uri]
     assert "it saw only the saved text of a.txt" in told(stage)
+
+
+def reopen(desk: Buffers, uri: str) -> None:
+    desk.tell()
+    desk.save(uri)
+    desk.close(uri)
+    desk.open(path_of(uri))
+
+
+def save_untold(desk: Buffers, uri: str) -> None:
+    """As an editor does that tells no server of it."""
+    path_of(uri).write_text(desk[uri])
+
+
+@pytest.mark.parametrize("saves", [reopen, save_untold])
+async def test_an_edit_that_the_user_saved_and_took_back_by_hand_is_the_users_text(
+    stage: Stage, saves: Acts
+) -> None:
+    editor, uri = await start(stage, answer("", EDIT), answer("Done."), *RUN)
+    report = await editor.turn("Edit it.")
+    saves(editor.desk, uri)
+    editor.desk.rewrite(uri, TEXT)
+    editor.desk.tell()
+    await editor.turn("Run it.", session=report["session"])
+    assert [each["kind"] for each in editor.questions] == ["saving"]
+    assert (stage.root / "a.txt").read_text() == TEXT.replace("four", "FOUR")
 
 
 @pytest.mark.parametrize("chosen", ["ask", "always", "never"])

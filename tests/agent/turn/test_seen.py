@@ -344,6 +344,24 @@ async def test_a_file_that_the_user_deletes_is_told_once(bench: Bench) -> None:
     assert told(bench) == [GONE]
 
 
+async def test_all_files_that_the_user_deletes_at_once_are_named(bench: Bench) -> None:
+    names = [f"{letter}.txt" for letter in "abcdefghijklm"]
+    lay_out(bench.root, dict.fromkeys(names, ROWS))
+
+    def remove() -> None:
+        for name in names:
+            (bench.root / name).unlink()
+
+    reads = [call("read_file", path=name) for name in names]
+    bench.says(answer("", *reads), answer("", call("list_files")), answer("Done."), acts={1: remove})
+    await bench.turn()
+    said = "\n".join(told(bench)).split("\n")
+    assert [line for line in said if "has been deleted since" in line] == [
+        GONE.replace("a.txt", name) for name in names[:10]
+    ]
+    assert "These have been deleted or renamed, too: k.txt, l.txt, m.txt." in said
+
+
 async def test_a_file_that_the_user_deletes_between_two_turns_is_told(bench: Bench) -> None:
     lay_out(bench.root, {"a.txt": ROWS})
     bench.says(answer("", READ), answer("Done."), answer("I see."))

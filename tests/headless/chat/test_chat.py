@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import signal
 import stat
 import sys
@@ -59,6 +60,26 @@ async def test_turns_are_taken_and_undone_and_the_end_says_how_to_continue(place
         assert await talk.leave() == 0
         assert "handrail chat --session s-" in talk.shown
         assert f"--workspace {place.root} --model scripted:" not in talk.shown, "it is in no option"
+
+
+async def test_only_a_session_that_could_be_stored_is_offered_for_continuing(
+    place: Place, tmp_path: Path
+) -> None:
+    async with place.chat(answer("One."), answer("Two."), columns=200) as talk:
+        await talk.say("first", "One.")
+        await talk.say("/new", "to continue the previous one: /sessions s-")
+        first = re.findall(r"/sessions (s-[\w-]+)", talk.shown)[-1]
+        (sessions,) = (tmp_path / "state").rglob("sessions")
+        apart = sessions.rename(sessions.with_name("apart"))
+        sessions.write_text("No folder.")  # as if it must not be written, which root always may
+        await talk.say("second", "could not be stored completely")
+        await talk.say("/new", "/sessions s-")
+        sessions.unlink()
+        apart.rename(sessions)
+        await talk.say(f"/sessions {first}", "turns: 1")
+        assert await talk.leave() == 0
+        assert f"handrail chat --session {first}" in talk.shown
+        assert "could not be stored, so it cannot" not in talk.shown
 
 
 async def test_a_turn_whose_changes_stay_is_not_said_to_be_undone(place: Place) -> None:

@@ -170,7 +170,7 @@ class Seen:
             list(self.known) if identities is None else [each for each in identities if each in self.known]
         )
         texts = await asyncio.gather(*(self._text(self.known[name].place) for name in names))
-        changed, gone = list[tuple[str, str | None, str]](), list[str]()
+        changed, gone = list[tuple[str, str | None, str]](), list[tuple[str, str]]()
         for name, now in zip(names, texts, strict=True):
             if name not in self.known:  # a call has changed it since
                 continue
@@ -189,17 +189,24 @@ class Seen:
         if others := [surfaces.line(path) for path, _, _ in changed[LIMIT_TOLD:]]:
             these = "These have" if others[1:] else "This one has"
             told.append(f"{these} changed, too: {', '.join(others)}.")
-        return told + sorted(gone)[:LIMIT_TOLD]
+        gone.sort()
+        told += [
+            f"{path} has been {what} since you last read or edited it. You did not make this change."
+            for path, what in gone[:LIMIT_TOLD]
+        ]
+        if lost := [path for path, _ in gone[LIMIT_TOLD:]]:
+            these = "These have" if lost[1:] else "This one has"
+            told.append(f"{these} been deleted or renamed, too: {', '.join(lost)}.")
+        return told
 
-    async def _describe_loss(self, place: Place) -> list[str]:
-        """Returns the message about a document that is gone; none if it is there, but cannot be read."""
+    async def _describe_loss(self, place: Place) -> list[tuple[str, str]]:
+        """Returns the name of a document that is gone, and how; nothing if it only cannot be read."""
         document = await self.ports.editor.read(place.uri)
         if isinstance(document, Document) or document.code is not Code.NO_SUCH_FILE:
             return []
         new = self.ports.renames.find(place.identity, self.ports.workspace.resolve)
         what = "deleted" if new is None else f"renamed to {surfaces.line(new.path)}"
-        path = surfaces.line(place.path)
-        return [f"{path} has been {what} since you last read or edited it. You did not make this change."]
+        return [(surfaces.line(place.path), what)]
 
     async def _text(self, place: Place) -> str | None:
         document = await self.ports.editor.read(place.uri)

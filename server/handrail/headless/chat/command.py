@@ -83,7 +83,7 @@ async def _chat(options: ChatOptions, stage: Stage) -> int:
             await stage.interrupts.guard(console.run())
         finally:
             await conversation.end()
-            if state.session is not None and state.is_unstored:
+            if state.session in state.unstored:
                 server.show.line(UNSTORED.format(session=state.session))
             elif state.session is not None:
                 server.show.session(state.session, _resume_options(options, state), "chat")

@@ -305,7 +305,8 @@ class Conversation:
             self._files.forget()
             self.show.unsaved_documents(await client.workspace.save_all())
         report = values.turn_report(json)
-        self.current.used, self.current.is_unstored = report.used_by_session, report.is_unstored
+        self.current.used = report.used_by_session
+        (self.current.unstored.add if report.is_unstored else self.current.unstored.discard)(report.session)
         self.show.report(report, in_chat=True)
         if report.state == "failed" and client.logged_error:
             self.show.note(client.logged_error)

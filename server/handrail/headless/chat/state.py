@@ -1,6 +1,6 @@
 """The state of a chat that changes with its session."""
 
-from handrail.values import dataclass
+from handrail.values import dataclass, field
 
 
 @dataclass(kw_only=True)
@@ -14,7 +14,7 @@ class ChatState:
         mode_of_session: What they may do when the session is continued without `--mode`.
         model: The model that they ask.
         used: What the session has used, as far as is known.
-        is_unstored: Whether nothing of the session could be stored.
+        unstored: The sessions of the chat of which nothing could be stored.
     """
 
     session: str | None
@@ -22,4 +22,4 @@ class ChatState:
     mode_of_session: str
     model: str
     used: str | None = None
-    is_unstored: bool = False
+    unstored: set[str] = field(default_factory=set)

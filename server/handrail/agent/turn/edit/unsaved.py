@@ -69,9 +69,22 @@ async def _begin(ports: Ports, was: Document | Failure, now: Document) -> AgentT
 async def has_only_agents_text(ports: Ports, document: Document) -> bool:
     """Whether all unsaved text of a document is the agent's."""
     known = ports.agent_texts.get(document.uri)
-    if known is None or not has_agents_text(ports, document):
+    if (
+        known is None
+        or not has_agents_text(ports, document)
+        or not await _is_first_on_disk(ports, known, document)
+    ):
         return False
     return await asyncio.to_thread(known.is_all_of, document.text.content)
+
+
+async def _is_first_on_disk(ports: Ports, known: AgentText, document: Document) -> bool:
+    """Whether the file still has the text before the edits; an editor may save without a message."""
+    raw = await ports.editor.read_bytes(document.uri)
+    if raw is None:
+        return True  # it was removed, and not saved since
+    text = Text.parse(raw, document.text.encoding)
+    return isinstance(text, Text) and bool(known.texts) and to_lf(text.content) == to_lf(known.texts[0])
 
 
 def has_agents_text(ports: Ports, document: Document) -> bool:
