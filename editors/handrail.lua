@@ -761,12 +761,13 @@ local function confirm_restore(client, checkpoint, diff)
   }))
   vim.bo[preview].syntax = "diff"
   vim.cmd.redraw()
-  vim.ui.select({ "No", "Yes, undo them" }, { prompt = "Undo these changes?", format_item = tostring }, function(answer)
+  local yes = one_line("Yes, undo: " .. checkpoint_name(checkpoint), vim.o.columns - 10)
+  vim.ui.select({ "No", yes }, { prompt = "Undo these changes?", format_item = tostring }, function(answer)
     pcall(vim.api.nvim_buf_delete, preview, { force = true })
     if vim.api.nvim_win_is_valid(window) then
       vim.api.nvim_set_current_win(window)
     end
-    if answer == "Yes, undo them" then
+    if answer == yes then
       request(client, "checkpoint/restore", { checkpoint = checkpoint.id }, tell_restored)
     end
   end)

@@ -304,7 +304,7 @@ async def test_the_latest_result_is_shortened_if_it_alone_is_too_large(bench: Be
     report = await turn(bench, model)
     assert report.state is State.FINISHED
     assert all(len(text_of(request)) <= 4 * model.window for request in model.asked)
-    assert "were removed here" in text_of(model.asked[1])
+    assert "removed here to make room" in text_of(model.asked[1])
 
 
 async def test_the_reserve_is_kept_for_the_answer(bench: Bench) -> None:

@@ -181,8 +181,8 @@ def ruled_out(bench: Bench, file: Path) -> None:
     [
         (to_a_file_outside, "outside the workspace"),
         (to_a_protected_file, "which leads to .env"),
-        (ignored, "ignore rules"),
-        (to_an_ignored_file, "ignore rules"),
+        (ignored, "another ignore file excludes it"),
+        (to_an_ignored_file, "another ignore file excludes it"),
         (not_utf8, "not in UTF-8"),
         (ruled_out, "neither read nor sent"),
     ],

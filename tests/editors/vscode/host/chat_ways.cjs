@@ -143,7 +143,7 @@ module.exports = {
     await user({ sees: "Handrail", does: [["look", false]] });
     await until("the window knows", () => !vscode.window.state.focused);
     await inView({ sees: "May this command run?", does: [["click", "button", "Allow once"]] });
-    await until("the end is told", async () => (await toasts()).includes("has finished in “Make it.”"));
+    await until("the end is told", async () => (await toasts()).includes("the turn in “Make it.” has finished"));
     await user({ sees: "Handrail", does: [["look", true], ["clickText", "Show"]] });
     await inView({ sees: "All made." });
     assert(fs.existsSync(uriOf("ran.txt").fsPath));
