@@ -152,7 +152,7 @@ export interface TurnReport {
   reason?: string;
   /** Ids of the turn's changes that are neither kept nor undone yet; see `review.list`. */
   pending?: string[];
-  /** Whether nothing of the session could be stored, and it ends with the server; null if not. */
+  /** True if nothing of the session could be stored: it ends with the server. Otherwise null. */
   unstored?: boolean;
 }
 
@@ -478,7 +478,7 @@ export interface CheckpointListParams {
 export interface CheckpointDiffParams {
   /** Id of a turn or a step; the diff starts from the state before it. */
   checkpoint: string;
-  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. Then changes that others made between its steps are left out, except in lines that the turn has changed too. */
+  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. Without it, the diff leaves out what others changed between the turn's steps, unless they changed lines of a document that the turn changed too, or the turn created or deleted the document. */
   against?: string;
   /** Compare only this document. */
   uri?: string;

@@ -9,13 +9,13 @@ WORKSPACE = (
 )
 EXIT_CODES = """\
 exit codes:
-  0  every edit was made, or there were no edits
+  0  every edit was made or was there already, or there were no edits
   1  an edit failed, was denied, or could not be saved; the output names it
   2  no edit failed, but the turn could not start or did not finish
 """
 EXIT_CODES_OF_APPLY = """\
 exit codes:
-  0  every edit was made
+  0  every edit was made or was there already
   1  an edit failed or was denied; the output names it
   2  the reply has no edits or cannot be read, or the run could not start or did not finish
 """

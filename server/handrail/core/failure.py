@@ -120,8 +120,8 @@ class Code(StrEnum):
         "The file, the search text or the number of changes is larger than the limit that the message names. "
         "For a search text or a number of changes, send a shorter search text or fewer changes. handrail "
         "cannot edit a file that is too large: change it by hand, or let the model run a command. In the "
-        "sandbox, files over 20 MB are read-only, so handrail first asks you whether the command may write "
-        "to the file. No checkpoint has such a file, so you cannot undo that change.",
+        "sandbox, files over 20 MB are read-only, except in ignored folders. If the model then asks to write "
+        "to the file, handrail asks you. No checkpoint has such a file, so you cannot undo that change.",
     )
     # The editor.
     EDIT_REJECTED = (

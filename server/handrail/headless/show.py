@@ -30,6 +30,7 @@ MESSAGE_KINDS = {
     1: ("error", RED),
     2: ("warning", YELLOW),
 }  # LSP's MessageType; the others are not for people
+NO_STATE = "did not end, or is still running"
 STATES = {"stopped": "ended early", "cancelled": "stopped"}  # how a turn ended, if in other words
 TIERS = {"normalised": "the search text differed slightly", "anchored": "placed by the lines around it"}
 
@@ -129,7 +130,8 @@ class Show:
         """Show the turns of a session, and what was asked in each."""
         for turn in turns:
             self.line(
-                f"{turn.turn}  {STATES.get(turn.state, turn.state) if turn.state else 'has not ended'}", BOLD
+                f"{turn.turn}  {STATES.get(turn.state, turn.state) if turn.state else NO_STATE}",
+                BOLD,
             )
             for line in turn.prompt.splitlines():
                 self.line(f"  {line}")
@@ -264,7 +266,7 @@ class Show:
                 self.line(f"  {question.how_it_ended(event)}: {hang(str(event.get('subject')))}", YELLOW)
             case "retry":
                 reason = hang(str(event.get("reason", "")).removesuffix("."))
-                self.line(f"  {reason}; trying again in {event.get('inSeconds')} s", YELLOW)
+                self.line(f"  {reason}; trying again{values.pause(event)}", YELLOW)
             case "notice" if not event.get("warning"):  # a warning comes as a message
                 self.line(f"  {hang(str(event.get('text')))}", DIM)
             case "compacted":

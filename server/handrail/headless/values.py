@@ -157,6 +157,12 @@ def turn_report(json: Any) -> TurnReport:
     )
 
 
+def pause(event: Mapping[str, object]) -> str:
+    """Returns in how many seconds a request is tried again; empty if it is less than one."""
+    seconds = event.get("inSeconds")
+    return f" in {seconds:.0f} s" if isinstance(seconds, int | float) and seconds >= 1 else ""
+
+
 def _describe_usage(json: Any) -> str:
     """Return the usage of turns, for people; empty if no model was asked."""
     if json is None:

@@ -146,7 +146,7 @@ def _parse(line: str, depth: int) -> ParsedCommand:
     unknown = next((node.type for node in nodes if not _is_known(node)), "")
     unclear = f"it has {UNKNOWN.get(unknown, 'syntax that handrail does not know')}." if unknown else ""
     if not unclear and not _is_all(raw, nodes):
-        unclear = "its parser skips a part of it."
+        unclear = "a part of it has unknown syntax."
     return ParsedCommand(
         line=line,
         parts=(*_find_torn_words(line), *(part for node in nodes for part in _parts(node, depth))),

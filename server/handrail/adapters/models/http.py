@@ -154,7 +154,7 @@ def _redirection(response: httpx2.Response) -> str:
     )
     return (
         f"The model's server redirects the request{other} (HTTP {response.status_code}), and handrail does "
-        "not follow. Check the address (handrail.baseUrl)."
+        "not follow redirects. Check the address (handrail.baseUrl)."
     )
 
 

@@ -42,7 +42,7 @@ NAMED = (
     "{path} has the project's own instructions for documents in {folder} and the folders below it. They are "
     "not given here because there are too many instructions. Read that file before you work there."
 )
-IGNORED = "is not sent to the model because git ignores it (.gitignore)."
+IGNORED = "is not sent to the model because a .gitignore or another ignore file excludes it."
 GONE = "{path} was removed or is empty now. You no longer need to follow its instructions."
 
 

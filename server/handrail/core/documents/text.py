@@ -42,8 +42,8 @@ NEW_TEXT = "the new text"  # what a message calls a text, unless the caller know
 LIMIT_BYTES = 50_000_000  # beyond this an editor does not sync the document either
 LARGEST = f"handrail reads and edits at most {LIMIT_BYTES:,}."
 IF_TOO_LARGE = (
-    "If you can run commands, read or change it with one, such as `sed 1d FILE > new; cat new > FILE`. In "
-    "the sandbox, the file is read-only unless the command names it in `needs`."
+    "If you can run commands, read or change it with one, such as `sed 1d FILE > new; cat new > FILE`. If it "
+    "is read-only in the sandbox, call the command again with the file in `needs`."
 )
 
 

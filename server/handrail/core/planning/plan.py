@@ -287,12 +287,18 @@ def _missing_header(text: Text, hunk: Hunk, lines: Sequence[int]) -> Failure:
     if outer and text.index.header_lines(plain(header)):
         where = f"is not in the scope of {outer[-1]!r}, which the patch names"
         if not lines:
-            where = f"cannot be found, because {outer[-1]!r} is not in the document exactly once"
+            where = f"cannot be found: {_scope_in_words(outer)} must be in the document exactly once"
     return Failure(
         code=Code.NO_MATCH,
         message=f"The line {header!r}, below which to insert, {where}.",
         steps=("Correct the @@ line, or add a line of context before or after the insertion.",),
     )
+
+
+def _scope_in_words(outer: Sequence[str]) -> str:
+    """Returns the headers around another one, the outermost first."""
+    first, *others = (repr(each) for each in outer)
+    return "".join((first, *(f", and in it {each}," for each in others)))
 
 
 def _endless_header(header: str) -> Failure:

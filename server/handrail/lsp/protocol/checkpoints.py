@@ -29,8 +29,9 @@ class CheckpointDiffParams:
     Attributes:
         checkpoint: Id of a turn or a step; the diff starts from the state before it.
         against: What the diff ends with: the state before this other turn or step, or `now`; by default what
-            the turn left. Then changes that others made between its steps are left out, except in lines that
-            the turn has changed too.
+            the turn left. Without it, the diff leaves out what others changed between the turn's steps,
+            unless they changed lines of a document that the turn changed too, or the turn created or deleted
+            the document.
         uri: Compare only this document.
     """
 

@@ -163,7 +163,7 @@ class TurnReport:
         session_usage: What all turns of the session have used so far, this one included.
         reason: Why the turn did not finish. null if it finished, or if it was cancelled while it was running.
         pending: Ids of the turn's changes that are neither kept nor undone yet; see `review.list`.
-        unstored: Whether nothing of the session could be stored, and it ends with the server; null if not.
+        unstored: True if nothing of the session could be stored: it ends with the server. Otherwise null.
     """
 
     session: str

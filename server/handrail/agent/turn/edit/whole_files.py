@@ -64,7 +64,10 @@ def check_is_there(patch: FilePatch, place: Place, readings: Known) -> Failure |
             f"{place.path} has been deleted or renamed since the agent last read or wrote it, so the new "
             "text was not written."
         ),
-        steps=("Find out where its text is now.", "Or write it again, if it is to be created again."),
+        steps=(
+            "Find out where its text is now.",
+            "Or, if you want to create the file again, send this call again.",
+        ),
         uri=place.uri,
     )
 
