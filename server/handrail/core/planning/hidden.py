@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -272,7 +272,7 @@ def _pair_alike(
     return result
 
 
-def _fill_changed(new: Sequence[tuple[str, int]], gone: list[Gone], shown: Shown) -> list[str] | None:
+def _fill_changed(new: Sequence[tuple[str, int]], gone: Sequence[Gone], shown: Shown) -> list[str] | None:
     """
     Returns rows with values in place of their placeholders; None if it is not certain which.
 
@@ -281,60 +281,69 @@ def _fill_changed(new: Sequence[tuple[str, int]], gone: list[Gone], shown: Shown
         gone: The rows that they replace.
         shown: The document.
     """
-    result: dict[int, str] = {}
-    left: dict[int, list[int]] = {}
+    result, unclear = dict[int, str](), dict[int, list[int]]()
+    counts = Counter(row.strip() for row, _ in new if REDACTED in row)
+    alike = dict[str, deque[Gone]]()
+    for each in gone:
+        alike.setdefault(each.row, deque()).append(each)
+    mixed = {row for row, same in alike.items() if len({each.values for each in same}) > 1}
+    unpaired = {row for row in mixed if len(alike[row]) != counts[row]}
     for at, (row, part) in enumerate(new):
-        values = _values_of_row(row, [each for each, _ in new], gone, shown) if REDACTED in row else ()
+        bare = row.strip()
+        values: Values | None = None
+        if REDACTED not in row:
+            values = ()
+        elif bare not in unpaired and alike.get(bare):
+            values = alike[bare].popleft().values
+        elif bare not in unpaired and len(options := shown.known.get(bare, set())) == 1:
+            (values,) = options
         if values is None:
-            left.setdefault(part, []).append(at)
+            unclear.setdefault(part, []).append(at)
         else:
             result[at] = _fill(row, values)
-    for part, places in left.items():
-        filled = _fill_by_name([new[at][0] for at in places], gone, part)
+    left = _Left([each for same in alike.values() for each in same])
+    for part, places in unclear.items():
+        filled = left.fill_by_name([new[at][0] for at in places], part)
         if filled is None:
             return None
         result |= zip(places, filled, strict=True)
     return [result[at] for at in range(len(new))]
 
 
-def _values_of_row(row: str, new: Sequence[str], gone: list[Gone], shown: Shown) -> Values | None:
-    """Returns the values of a row that was moved or copied; None if these are not certain."""
-    bare = row.strip()
-    same = [each for each in gone if each.row == bare]
-    if same:
-        is_one = len({each.values for each in same}) == 1
-        if not is_one and len(same) != sum(each.strip() == bare for each in new):
+class _Left:
+    """The values of the rows that are gone, by the names before them."""
+
+    def __init__(self, gone: Sequence[Gone]) -> None:
+        self._named = dict[str, set[str]]()
+        self._near = dict[int, Counter[tuple[str, str]]]()
+        for each in gone:
+            for name, value in zip(_names(each.row), each.values, strict=True):
+                self._named.setdefault(name, set()).add(value)
+                self._near.setdefault(each.part, Counter())[name, value] += 1
+
+    def fill_by_name(self, rows: Sequence[str], part: int) -> list[str] | None:
+        """
+        Returns *rows* with the values of the rows that they replace; None if these are not certain.
+
+        A value goes with the name before it, in any part. If no row that is gone has the name, and one value
+        of the same part remains, it is that one.
+        """
+        near = Counter(self._near.get(part, {}))
+        chosen = list[str | None]()
+        for name in (name for row in rows for name in _names(row)):
+            options = self._named.get(name, set())
+            if name and len(options) > 1:
+                return None
+            chosen.append(next(iter(options)) if len(options) == 1 else None)
+            if (mark := (name, chosen[-1] or "")) in near:
+                near[mark] -= 1
+                if not near[mark]:
+                    del near[mark]
+        rest, missing = {value for _, value in near}, chosen.count(None)
+        if missing and (len(rest) != 1 or missing > near.total()):
             return None
-        gone.remove(same[0])
-        return same[0].values
-    options = shown.known.get(bare, set())
-    return next(iter(options)) if len(options) == 1 else None
-
-
-def _fill_by_name(rows: Sequence[str], gone: Sequence[Gone], part: int) -> list[str] | None:
-    """
-    Returns *rows* with the values of the rows that they replace; None if these are not certain.
-
-    A value goes with the name before it, in any part. If no row that is gone has the name, and one value of
-    the same part remains, it is that one.
-    """
-    named = [(mark, each.part) for each in gone for mark in zip(_names(each.row), each.values, strict=True)]
-    near = [mark for mark, of in named if of == part]
-    chosen = list[str | None]()
-    for name in (name for row in rows for name in _names(row)):
-        options = {value for (other, value), _ in named if other == name}
-        if name and len(options) > 1:
-            return None
-        value = options.pop() if len(options) == 1 else None
-        chosen.append(value)
-        if value is not None and (name, value) in near:
-            near.remove((name, value))
-    rest = {value for _, value in near}
-    missing = chosen.count(None)
-    if missing and (len(rest) != 1 or missing > len(near)):
-        return None
-    values = iter([next(iter(rest)) if value is None else value for value in chosen])
-    return [_fill(row, _take(values, row)) for row in rows]
+        values = iter([next(iter(rest)) if value is None else value for value in chosen])
+        return [_fill(row, _take(values, row)) for row in rows]
 
 
 def _names(row: str) -> Iterator[str]:
