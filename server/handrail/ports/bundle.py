@@ -210,8 +210,9 @@ class Workspace(HasHeads, Protocol):
 
     async def search(self, wanted: Search, unsaved: Sequence[Document]) -> Lines | Failure:
         """
-        Searches the files that ignore rules do not leave out, and protected ones only if named. Files that
-        the user's rules block, or ask about without the user having been asked, are left out.
+        Searches the files that ignore rules do not leave out. Protected files are searched only if named, or
+        below a named folder that is protected for the same reason. Files that the user's rules block, or ask
+        about without the user having been asked, are left out.
 
         Args:
             wanted: The pattern, and where to search.

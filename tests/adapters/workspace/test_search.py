@@ -159,6 +159,65 @@ async def test_unsaved_text_is_searched_instead_of_the_disk(folders: Folders, pr
     assert places(found) == ["a.py:3"]
 
 
+GUARDED = {
+    ".github/workflows/ci.yml": b"needle\n",
+    ".github/workflows/parts/.env": b"needle\n",
+    ".github/workflows/parts/part.yml": b"needle\n",
+    ".github/workflows/parts/.gitignore": b"ignored.yml\n",
+    ".github/workflows/parts/ignored.yml": b"needle\n",
+    ".vscode/keys/server.pem": b"needle\n",
+    ".vscode/settings.json": b"needle\n",
+    ".ssh/config": b"needle\n",
+    ".ssh/id_rsa": b"needle\n",
+    "certs/server.key": b"needle\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        (".github/workflows", [".github/workflows/ci.yml:1", ".github/workflows/parts/part.yml:1"]),
+        (".github/workflows/parts", [".github/workflows/parts/part.yml:1"]),
+        (".vscode", [".vscode/settings.json:1"]),
+        (".ssh", [".ssh/config:1", ".ssh/id_rsa:1"]),
+        (".github", [".github/dependabot.yml:1"]),
+        ("certs", []),
+    ],
+)
+async def test_the_search_of_a_protected_folder_covers_what_its_question_said(
+    folders: Folders, program: str, path: str, expected: list[str]
+) -> None:
+    """Not the files below it that are protected for another reason: no one was asked about these."""
+    lay_out(folders.roots[0], GUARDED)
+    wanted = Search(pattern="needle", within=place(folders, path))
+    assert places(await folders.search(wanted, [])) == expected
+    texts = [unsaved(folders.roots[0] / name, "\nneedle\n") for name in GUARDED if "ignore" not in name]
+    typed = [f"{each[:-1]}2" if each[:-2] in GUARDED else each for each in expected]
+    assert places(await folders.search(wanted, texts)) == typed
+    assert not any(
+        each.startswith((".ssh", ".vscode", ".github/w", "certs"))
+        for each in places(await folders.search(Search(pattern="needle"), texts))
+    )
+
+
+async def test_unsaved_text_of_files_that_run_later_is_searched(folders: Folders, program: str) -> None:
+    lay_out(folders.roots[0], {"AGENTS.md": b"needle\n"})
+    wanted = Search(pattern="needle", glob="*.md")
+    assert places(await folders.search(wanted, [])) == ["AGENTS.md:1"]
+    held = [unsaved(folders.roots[0] / "AGENTS.md", "one\nneedle\n")]
+    assert places(await folders.search(wanted, held)) == ["AGENTS.md:2"]
+
+
+async def test_unsaved_text_outside_is_searched_if_its_folder_is_named(
+    folders: Folders, program: str, tmp_path: Path
+) -> None:
+    lay_out(tmp_path / "outside", {"a.txt": b"needle\n"})
+    wanted = Search(pattern="needle", within=place(folders, str(tmp_path / "outside")))
+    held = [unsaved(tmp_path / "outside" / "a.txt", "one\nneedle\n")]
+    assert places(await folders.search(wanted, held)) == [f"{tmp_path}/outside/a.txt:2"]
+    assert places(await folders.search(Search(pattern="needle"), held)) == FOUND
+
+
 async def test_links_are_not_followed(folders: Folders, program: str, tmp_path: Path) -> None:
     lay_out(tmp_path / "outside", {"secret.txt": b"needle\n"})
     root = folders.roots[0]

@@ -229,7 +229,9 @@ async def test_a_search_shows_each_document_once_above_its_lines(bench: Bench) -
     text = await result(bench, "search", pattern="one")
     assert text == "3 lines in 2 files.\na.txt\n  1|one\n  3|one\nb/c.txt\n  1|one"
     assert await result(bench, "search", pattern="one", path="b") == "1 line in 1 file.\nb/c.txt\n  1|one"
-    assert await result(bench, "search", pattern="ONE", glob="*.md") == "No lines match."
+    assert await result(bench, "search", pattern="ONE", glob="*.md") == (
+        "No lines match. Ignored and protected files were not searched."
+    )
 
 
 async def test_listing_and_searching_are_judged_by_their_path(bench: Bench) -> None:

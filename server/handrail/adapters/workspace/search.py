@@ -2,7 +2,8 @@
 Search and list the files of folders: with ripgrep if it is on PATH, otherwise without, with the same result.
 
 Documents with unsaved text are searched as they are in the editor. Protected files are searched only if they
-are named: what a search finds in a key would have been read without asking.
+are named, or a folder above them that is protected for the same reason: the user was asked about these. What
+a search finds in another key would have been read without asking.
 """
 
 from __future__ import annotations
@@ -19,10 +20,20 @@ from handrail.core.policy import rules
 from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
-from handrail.core.results.search import LIMIT_LINES, Line, Lines, Search
+from handrail.core.results.search import (
+    CLOSED,
+    CLOSED_FILE,
+    LIMIT_LINES,
+    OTHERWISE_PROTECTED,
+    UNNAMED,
+    Line,
+    Lines,
+    Search,
+)
 from handrail.ports import Document
 from handrail.values import dataclass
 
+READERS = ("read_file", "search")  # whose rules hold for searches
 LIMIT_FOUND = 2_000  # lines, before those of protected files are left out
 
 
@@ -45,15 +56,35 @@ class SearchScope:
 
     def is_closed(self, place: Place, within: Place | None) -> bool:
         """Whether the user's rules keep a file out of a search; they may have been asked about *within*."""
-        said = [
-            rules.decision_for_path(self.rules, tool, ToolKind.READ, place.path)
-            for tool in ("read_file", "search")
-        ]
+        said = [rules.decision_for_path(self.rules, tool, ToolKind.READ, place.path) for tool in READERS]
         if Decision.ASK in said and Decision.BLOCK not in said and within is not None:
             return (
                 rules.decision_for_path(self.rules, "search", ToolKind.READ, within.path) is not Decision.ASK
             )
         return Decision.BLOCK in said or Decision.ASK in said
+
+    def may_search(self, place: Place, within: Place | None) -> bool:
+        """
+        Whether a search of *within* may look into the file *place*.
+
+        A yes to a protected folder is one to the files below it that are protected for the same reason.
+        """
+        named = within is not None and within.identity == place.identity
+        covered = within is not None and within.kind is PlaceKind.PROTECTED and within.why == place.why
+        is_open = named or covered or place.kind is not PlaceKind.PROTECTED
+        return is_open and not self.is_closed(place, within)
+
+    def left_out(self, within: Place | None, starts: Sequence[Path]) -> str:
+        """Returns what a search does not look into, for the model."""
+        if within is not None and not starts[0].is_dir():
+            return CLOSED_FILE if self.is_closed(within, within) else ""
+        is_protected = within is not None and within.kind is PlaceKind.PROTECTED
+        closes = any(
+            rule.decision is not Decision.ALLOW and rule.is_for(tool, ToolKind.READ)
+            for rule in self.rules
+            for tool in READERS
+        )
+        return " ".join((OTHERWISE_PROTECTED if is_protected else UNNAMED, *([CLOSED] if closes else ())))
 
     def is_internal(self, name: str) -> bool:
         """Whether a folder of that name belongs to version control."""
@@ -113,7 +144,8 @@ async def find_lines(ground: SearchScope, wanted: Search, unsaved: Sequence[Docu
     except (scan.PatternError, scan.SlowError, OSError) as error:
         return failure.of_search(error)
     lines = sorted(found, key=lambda line: (line.path, line.line_number))
-    return Lines(lines=tuple(lines[:LIMIT_LINES]), more=more or len(lines) > LIMIT_LINES)
+    left_out = await in_thread(ground.left_out, wanted.within, starts)
+    return Lines(lines=tuple(lines[:LIMIT_LINES]), more=more or len(lines) > LIMIT_LINES, left_out=left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,10 +195,7 @@ class _Seeker:
         ]
 
     def _may_read(self, place: Place) -> bool:
-        named = self.wanted.within is not None and self.wanted.within.identity == place.identity
-        is_open = named or place.kind is not PlaceKind.PROTECTED
-        is_unsaved = place.identity in self.unsaved
-        return is_open and not is_unsaved and not self.ground.is_closed(place, self.wanted.within)
+        return place.identity not in self.unsaved and self.ground.may_search(place, self.wanted.within)
 
     async def _unsaved_texts(self, starts: Sequence[Path]) -> list[tuple[Place, str]]:
         """The unsaved documents that are meant."""
@@ -177,11 +206,8 @@ class _Seeker:
             if path is None:
                 is_meant = self.wanted.within is None and not self.wanted.glob
             else:
-                is_meant = named or (
-                    place.kind is PlaceKind.INSIDE
-                    and any([await in_thread(self._is_below, start, path) for start in starts])
-                )
-            if is_meant and not self.ground.is_closed(place, self.wanted.within):
+                is_meant = named or any([await in_thread(self._is_below, start, path) for start in starts])
+            if is_meant and self.ground.may_search(place, self.wanted.within):
                 result.append((place, text))
         return result
 

@@ -42,10 +42,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    """The lines that a search found, by path and number; `more` says that there are others."""
+    """
+    The lines that a search found, by path and number.
+
+    Attributes:
+        more: Whether there are others.
+        left_out: What was not searched, for the model: as sentences, if nothing was found.
+    """
 
     lines: tuple[Line, ...]
     more: bool = False
+    left_out: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,13 +73,21 @@ class Hit:
     row: str
 
 
+UNNAMED = "Ignored and protected files were not searched."
+OTHERWISE_PROTECTED = (
+    "Ignored files, and files that are protected for another reason than this folder, were not searched."
+)
+CLOSED = "Files that the user's settings close to you were not searched."
+CLOSED_FILE = "This file was not searched: the user's settings close it to searches."
 NARROWER = "there are more: narrow the pattern, or search fewer files"
 
 
 def show_lines(matching: Lines, if_more: str = NARROWER) -> str:
     """The lines, below one line that counts them; each document's path stands once, above its lines."""
+    if not matching.lines and matching.left_out == CLOSED_FILE:
+        return CLOSED_FILE
     if not matching.lines:
-        return "No lines match."
+        return " ".join(filter(None, ("No lines match.", matching.left_out)))
     parts = [""]
     for path, lines in groupby(matching.lines, key=lambda line: line.path):
         parts += [path, *(f"  {line.line_number}|{line.row}" for line in lines)]

@@ -1,0 +1,91 @@
+"""What a search leaves out, what the user's yes opens, and what the model is told of both."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench import Bench
+from handrail.core.policy.rules import read
+from handrail.ports import ALLOW, DENY, Terms
+from handrail.testing import answer, call, lay_out
+
+FILES = {
+    "a.txt": b"needle\n",
+    ".env": b"KEY=sk-very-secret needle\n",
+    ".github/workflows/ci.yml": b"run: needle\n",
+    ".vscode/settings.json": b"needle\n",
+    ".vscode/server.pem": b"needle: private\n",
+    "build/out.txt": b"needle: built\n",
+    ".gitignore": b"build/\n",
+}
+LEFT_OUT = "No lines match. Ignored and protected files were not searched."
+
+
+@pytest.fixture
+def ground(bench: Bench) -> Bench:
+    lay_out(bench.root, FILES)
+    return bench
+
+
+def terms(*rules: tuple[str, str, str]) -> Terms:
+    found = read([{"tool": tool, "match": match, "verdict": verdict} for tool, match, verdict in rules])
+    assert isinstance(found, tuple)
+    return Terms(rules=found)
+
+
+async def result(bench: Bench, tool: str, **arguments: object) -> str:
+    bench.approver.asked.clear()
+    bench.says(answer("", call(tool, **arguments)), answer("Done."))
+    report = await bench.turn()
+    return bench.texts(report.session)[-1]
+
+
+async def test_no_lines_match_says_what_was_not_searched(ground: Bench) -> None:
+    assert await result(ground, "search", pattern="run: needle") == LEFT_OUT
+    assert await result(ground, "search", pattern="built") == LEFT_OUT
+    assert await result(ground, "search", pattern="needle", path=".github") == LEFT_OUT
+    assert await result(ground, "search", pattern="nowhere", path="a.txt") == "No lines match."
+    assert not ground.approver.asked
+
+
+@pytest.mark.parametrize("path", [".github/workflows", ".github/workflows/ci.yml"])
+async def test_after_a_yes_the_search_looks_into_what_it_was_for(ground: Bench, path: str) -> None:
+    text = await result(ground, "search", pattern="needle", path=path)
+    assert [question.subject for question in ground.approver.asked] == [path]
+    assert text == "1 line in 1 file.\n.github/workflows/ci.yml\n  1|run: needle"
+    ground.approver.says = DENY
+    assert "needle" not in await result(ground, "search", pattern="needle", path=path)
+
+
+async def test_a_yes_for_a_folder_is_not_one_for_keys_below_it(ground: Bench) -> None:
+    text = await result(ground, "search", pattern="needle", path=".vscode")
+    assert text == "1 line in 1 file.\n.vscode/settings.json\n  1|needle"
+    text = await result(ground, "search", pattern="private", path=".vscode")
+    assert text == (
+        "No lines match. Ignored files, and files that are protected for another reason than this folder, "
+        "were not searched."
+    )
+
+
+async def test_a_search_shows_of_a_key_what_reading_shows(ground: Bench) -> None:
+    ground.secrets = ("sk-very-secret",)
+    row = "1|KEY=[key removed by handrail] needle"
+    assert (await result(ground, "read_file", path=".env")).endswith(row)
+    assert (await result(ground, "search", pattern="needle", path=".env")).endswith(row)
+    assert (await result(ground, "search", pattern="sk-very", path=".env")).endswith(row)
+
+
+async def test_files_that_rules_close_stay_closed(ground: Bench) -> None:
+    ground.approver.says = ALLOW
+    for verdict in ("ask", "block"):
+        ground.terms = terms(("read_file", ".github/workflows/ci.yml", verdict))
+        text = await result(ground, "search", pattern="needle", path=".github/workflows")
+        assert "needle" not in text
+        assert text.endswith("Files that the user's settings close to you were not searched.")
+        text = await result(ground, "search", pattern="needle", path=".github/workflows/ci.yml")
+        assert text == "This file was not searched: the user's settings close it to searches."
+
+
+async def test_settings_that_close_nothing_are_not_named(ground: Bench) -> None:
+    ground.terms = terms(("terminal", "*", "ask"), ("read", "src/**", "allow"))
+    assert await result(ground, "search", pattern="nowhere") == LEFT_OUT
