@@ -86,6 +86,27 @@ async def test_a_command_runs_on_and_is_read_piece_by_piece(closing: Bench) -> N
     assert not bench.host.background.list_commands()[0].is_running
 
 
+@pytest.mark.parametrize("more", [{"pattern": "one"}, {"offset": 3}, {"pattern": "(", "ignore_case": True}])
+async def test_a_part_of_new_output_is_refused_and_nothing_is_lost(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, more: dict[str, object]
+) -> None:
+    monkeypatch.setattr(background, "FIRST_S", LONG_S)
+    await turn(bench, begin("true"))
+    command = bench.host.background.list_commands()[0]
+    command.unread.add("one\ntwo\n")
+    (refused, text, plain) = await turn(
+        bench,
+        call("read_output", output="b1", **more),
+        call("read_output", output="b1", offset=0, pattern="", ignore_case=True),
+        call("read_output", output="b1"),
+        session="s-1",
+    )
+    assert "b1 is a background command: its new output can only be read as a whole." in refused
+    assert "Call `read_output` again, without offset and pattern." in refused
+    assert text.endswith("New output:\none\ntwo\n")
+    assert plain.endswith("It has printed nothing new.")
+
+
 async def test_what_ends_at_once_is_told_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "FIRST_S", LONG_S)
     (text,) = await turn(bench, begin("echo bad; touch made; exit 3"))

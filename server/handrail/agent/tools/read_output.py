@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from handrail.agent.tools import call
 from handrail.agent.tools.call import CommandInspection
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import truncate
@@ -80,10 +80,10 @@ def parse(arguments: call.Arguments) -> ReadOutput | CommandInspection | Failure
     if all(value is None for value in arguments.values()):
         return CommandInspection(command="")
     spill = call.text(arguments, "output")
-    if isinstance(spill, str) and BACKGROUND.fullmatch(spill):
-        return CommandInspection(command=spill)
     offset = call.count(arguments, "offset")
     pattern = call.text(arguments, "pattern") if arguments.get("pattern") is not None else None
+    if isinstance(spill, str) and BACKGROUND.fullmatch(spill):
+        return _inspection(spill, offset, pattern)
     ignore_case = call.flag(arguments, "ignore_case")
     for value in (spill, offset, pattern, ignore_case):
         if isinstance(value, Failure):
@@ -93,6 +93,19 @@ def parse(arguments: call.Arguments) -> ReadOutput | CommandInspection | Failure
     assert not isinstance(pattern, Failure)
     assert not isinstance(ignore_case, Failure)
     return ReadOutput(spill=spill, offset=offset or 0, pattern=pattern, ignore_case=ignore_case)
+
+
+def _inspection(
+    command: str, offset: int | Failure | None, pattern: str | Failure | None
+) -> CommandInspection | Failure:
+    """Returns what a call for a background command does: its new output is read once, and as a whole."""
+    if offset or pattern:
+        return Failure(
+            code=Code.BAD_ARGUMENTS,
+            message=f"{command} is a background command: its new output can only be read as a whole.",
+            steps=("Call `read_output` again, without offset and pattern.",),
+        )
+    return CommandInspection(command=command)
 
 
 TOOL = call.Tool(
@@ -113,7 +126,7 @@ TOOL = call.Tool(
             },
             "pattern": {
                 "type": "string",
-                "description": "A regular expression: show only lines that match it.",
+                "description": "A regular expression: show only matching lines.",
             },
             "ignore_case": {"type": "boolean", "default": False},
         },

@@ -69,7 +69,8 @@ TOOL = call.Tool(
     offer=call.offer(
         "search",
         "Search files line by line for a regular expression, including unsaved text. Ignored files "
-        "(.gitignore) are left out, and so are files that may contain keys, unless path names them.",
+        "(.gitignore) and protected ones (keys, CI, settings of editors and agents) are left out, "
+        "unless path names them.",
         {
             "pattern": {"type": "string", "description": "A regular expression."},
             "path": {"type": "string", "description": "Only this folder or file."},

@@ -251,21 +251,21 @@ TOOL = call.Tool(
     kind=ToolKind.COMMAND,
     offer=call.offer(
         "terminal",
-        "Run a command line with bash and read what it prints, such as "
+        "Run a command line with bash (sh if there is none) and read what it prints, such as "
         '{"command": "pytest -q tests/test_a.py", "timeout_s": 300}. It gets no input, so do '
         "not run anything that waits for input. When it ends or times out, everything that it started is "
-        "stopped; anything that must keep running, such as a server, needs `background`. The user may be "
-        "asked about it, and may refuse. Use the other tools to read, search and edit files.",
+        "stopped; a server that must keep running needs `background`. The user may be asked about it, and "
+        "may refuse. Use the other tools to read, search and edit files.",
         {
             "command": {"type": "string"},
             "folder": {
                 "type": "string",
-                "description": "The folder to run it in. Default: the workspace folder.",
+                "description": "Where to run it. Default: the workspace folder.",
             },
             "timeout_s": {
                 "type": "integer",
                 "minimum": 1,
-                "description": "The time limit in seconds, for long builds and tests.",
+                "description": "Time limit, for long builds and tests.",
             },
             "background": {
                 "type": "boolean",
