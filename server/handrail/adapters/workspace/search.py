@@ -74,7 +74,7 @@ class SearchScope:
         is_open = named or covered or place.kind is not PlaceKind.PROTECTED
         return is_open and not self.is_closed(place, within)
 
-    def left_out(self, within: Place | None, starts: Sequence[Path]) -> str:
+    def unsearched_note(self, within: Place | None, starts: Sequence[Path]) -> str:
         """Returns what a search does not look into, for the model."""
         if within is not None and not starts[0].is_dir():
             return CLOSED_FILE if self.is_closed(within, within) else ""
@@ -144,7 +144,7 @@ async def find_lines(ground: SearchScope, wanted: Search, unsaved: Sequence[Docu
     except (scan.PatternError, scan.SlowError, OSError) as error:
         return failure.of_search(error)
     lines = sorted(found, key=lambda line: (line.path, line.line_number))
-    left_out = await in_thread(ground.left_out, wanted.within, starts)
+    left_out = await in_thread(ground.unsearched_note, wanted.within, starts)
     return Lines(lines=tuple(lines[:LIMIT_LINES]), more=more or len(lines) > LIMIT_LINES, left_out=left_out)
 
 
