@@ -389,9 +389,9 @@ ends. Several questions can be open at once.
 ## Commands that edit
 
 `handrail.failure.apply`, `handrail.checkpoint.restore`, `handrail.chat.send` and the other commands that
-change documents answer within half a second: with their result, or with `null` if they are not done yet,
-because some editors block until a command is answered. As custom requests they always answer with their
-result.
+change documents, except `handrail.turn.apply`, answer within half a second: with their result, or with `null`
+if they are not done yet, because some editors block until a command is answered. As custom requests they
+always answer with their result.
 
 ## Cancelling
 

@@ -726,6 +726,21 @@ async def test_a_changed_message_is_restored(stage: Stage, habits: Habits) -> No
     await editor.until(lambda: editor.desk[uri] == before)
 
 
+@vscode
+async def test_a_message_is_restored_while_the_editor_stands_still(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer("One.")), timeout_s=600, command_s=0)
+    uri = await opened(editor)
+    await says(editor, uri, "First.\nWith more.\n")
+    before = await shows(editor, uri, "One.")
+    editor.desk.type(uri, "Last.\nAnd more", instead="First.\nWith more")
+    restore = (await actions(editor, uri, "Last."))["Restore this message"]
+    gate = asyncio.Event()
+    editor.behaviours = [behaviours.wait_for(gate)]
+    assert await editor.choose(restore) is None
+    gate.set()
+    await editor.until(lambda: editor.desk[uri] == before)
+
+
 @every_editor
 async def test_what_to_do_with_a_changed_message_is_asked_on_sending(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits, settings=stage.script(answer("One."), answer("Two.")))

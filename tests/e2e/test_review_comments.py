@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from e2e.client import Editor, expect_error
@@ -9,7 +11,7 @@ from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opt_in
 from e2e.test_chat import killed
 from e2e.test_review_page import FIVE, LABEL, PATCH, asked, opened
-from handrail.testing import answer, call
+from handrail.testing import answer, behaviours, call
 from handrail.testing.texts import Json
 
 FAILED = -32803
@@ -21,8 +23,9 @@ def habits() -> Habits:
     return VSCODE
 
 
-async def started(stage: Stage, habits: Habits) -> Editor:
-    return await stage.start(habits, settings=stage.script(*SETTINGS), options=opt_in("review", "save"))
+async def started(stage: Stage, habits: Habits, **patience: float) -> Editor:
+    options = opt_in("review", "save")
+    return await stage.start(habits, settings=stage.script(*SETTINGS), options=options, **patience)
 
 
 @pytest.fixture
@@ -100,6 +103,28 @@ async def test_a_comment_is_changed_and_deleted(editor: Editor, stage: Stage) ->
     await editor.request("turn.wait", turn=sent["turn"])
     assert await comments(editor) == []
     await editor.until(lambda: editor.reviewed and editor.reviewed[-1]["comments"] == 0)
+
+
+@pytest.mark.parametrize("request_name", ["edit", "send"])
+async def test_comments_are_changed_and_sent_while_the_editor_stands_still(
+    stage: Stage, habits: Habits, request_name: str
+) -> None:
+    stage.put("a.txt", FIVE)
+    editor = await started(stage, habits, timeout_s=600, command_s=0)
+    editor.desk.open(stage.root / "a.txt")
+    await editor.turn(LABEL)
+    first, _ = await editor.request("review.list")
+    await editor.request("review.comment", hunk=first["id"], text="Why?")
+    review = await opened(editor)
+    (why,) = await comments(editor)
+    params = {"edit": {"comment": why["id"], "text": "Why so?"}, "send": {}}[request_name]
+    gate = asyncio.Event()
+    editor.behaviours = [behaviours.wait_for(gate)]
+    assert await editor.command(f"handrail.review.{request_name}", params) is None
+    await editor.until(lambda: not editor.behaviours)
+    gate.set()
+    shown = {"edit": "Why so?", "send": "answered in the turn"}[request_name]
+    await editor.until(lambda: shown in editor.desk[review])
 
 
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])

@@ -143,7 +143,16 @@ SHOW_RESULT: Mapping[protocol.Request, Callable[[State, Any], None]] = {
 
 # Commands that edit are answered soon: some editors block until then, and show the edit only afterwards.
 EDITING = frozenset(
-    {*SHOW_RESULT, protocol.CHAT_SEND, protocol.CHAT_RETRY, protocol.CHAT_SAY, protocol.CHAT_CHOOSE}
+    {
+        *SHOW_RESULT,
+        protocol.CHAT_SEND,
+        protocol.CHAT_RESTORE,
+        protocol.CHAT_RETRY,
+        protocol.CHAT_SAY,
+        protocol.CHAT_CHOOSE,
+        protocol.REVIEW_EDIT,
+        protocol.REVIEW_SEND,
+    }
 )
 
 SHOWN = lsp.TextDocumentContentOptions(schemes=[virtual.SCHEME])
