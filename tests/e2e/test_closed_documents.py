@@ -55,6 +55,7 @@ async def test_half_an_edit_is_taken_back(stage: Stage, opened: bool, closed: st
         assert message == (
             "The editor applied only 1 of 2 changes of this edit. The part that landed was reverted."
         )
+        assert outcome["failure"]["steps"] == ["Read the document again.", "Then send the whole edit again."]
     assert (editor.desk[path.as_uri()], path.read_text()) == (TEXT, TEXT)
 
 

@@ -18,7 +18,8 @@ from handrail.core.engine import engine
 from handrail.core.failure import Code
 from handrail.core.ledger.report import Ended, State, Superseded
 from handrail.core.patches import notations
-from handrail.ports import DENY, CheckpointError
+from handrail.core.policy import rules
+from handrail.ports import DENY, CheckpointError, Terms
 from handrail.testing import answer, call, lay_out, snapshot
 
 
@@ -254,15 +255,15 @@ def test_a_script_that_is_no_script_is_a_provider_error(tmp_path: Path) -> None:
 
 
 async def test_what_landed_of_a_call_that_fails_half_way_is_taken_back(bench: Bench) -> None:
-    files = {"a.txt": b"one\r\ntwo\r\n", "gone.txt": b"\xef\xbb\xbfto go\n", "last.txt": b"x\n"}
+    files = {"a.txt": b"one\r\ntwo\r\n", "gone.txt": b"\xef\xbb\xbfto go\n", "my folder/last.txt": b"x\n"}
     lay_out(bench.root, files)
     (bench.root / "gone.txt").chmod(0o750)
-    (bench.root / "last.txt").chmod(0o444)  # planned well, refused when it is to be written
+    (bench.root / "my folder/last.txt").chmod(0o444)  # planned well, refused when it is to be written
     sections = (
         "*** Update File: a.txt\n one\n-two\n+TWO\n",
         "*** Add File: new/made.txt\n+made\n",
         "*** Delete File: gone.txt\n",
-        "*** Update File: last.txt\n-x\n+y\n",
+        "*** Update File: my folder/last.txt\n-x\n+y\n",
     )
     patch = f"*** Begin Patch\n{''.join(sections)}*** End Patch\n"
     bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
@@ -270,7 +271,12 @@ async def test_what_landed_of_a_call_that_fails_half_way_is_taken_back(bench: Be
     report = await bench.turn()
     codes = [outcome.failure.code for outcome in report.outcomes if outcome.failure is not None]
     assert codes == [Code.BAD_PATCH] * 3 + [Code.EDIT_REJECTED]
-    assert "reverted" in str(report.outcomes[0].failure)
+    for outcome in report.outcomes[:3]:
+        assert outcome.failure is not None
+        assert outcome.failure.message == (
+            "This edit landed, but the edit of my folder/last.txt, which was sent with it, did not, so this "
+            "one was reverted."
+        )
     assert snapshot(bench.root) == before
     assert not (bench.root / "new").exists()
     assert (bench.root / "gone.txt").stat().st_mode & 0o777 == 0o750
@@ -336,6 +342,23 @@ async def test_the_model_is_told_where_a_document_was_moved_to(bench: Bench, hun
     report = await bench.turn()
     assert [each.document.path for each in report.outcomes] == ["b/c.txt"]
     assert bench.texts() == [f"Landed: {name}."]
+
+
+async def test_a_question_about_a_move_shows_paths(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\n"})
+    bench.terms = asking_about_edits()
+    patch = "*** Begin Patch\n*** Update File: a.txt\n*** Move to: my b/é.txt\n-one\n+two\n*** End Patch\n"
+    bench.says(answer("", call("patch", mode="v4a", patch=patch)), answer("Done."))
+    await bench.turn()
+    (asked,) = bench.approver.asked
+    assert "+++ b/my b/é.txt" in asked.diff
+    assert "file:" not in asked.diff
+
+
+def asking_about_edits() -> Terms:
+    found = rules.read([{"tool": "edit", "match": "**", "verdict": "ask"}])
+    assert isinstance(found, tuple)
+    return Terms(rules=found)
 
 
 async def test_a_turn_finds_the_file_that_a_patch_means(bench: Bench) -> None:

@@ -33,6 +33,7 @@ from handrail.ports import CheckpointError, Document, Ports
 from handrail.values import dataclass, replace
 
 LABEL = "handrail: revert a partial edit"
+WHOLE_EDIT = ("Read the document again.", "Then send the whole edit again.")  # none of it is left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,30 +81,37 @@ async def revert_partial_call(
     bad = next((at for at, landing in enumerate(landings) if not isinstance(landing, Applied)), None)
     if bad is None:
         return RevertedCall(landings=tuple(left))
+    place = ports.workspace.resolve(changes[bad].uri)
+    path = changes[bad].uri if isinstance(place, Failure) else place.path
     for at in reversed(range(len(changes))):
         landing = landings[at]
         if isinstance(landing, Rejected):
             continue
         if isinstance(change := changes[at], Update):
-            left[at], reverts = await _undo(ports, change, landing, changes[bad])
+            left[at], reverts = await _undo(ports, change, landing, path)
             waiting += reverts
         elif await _is_undone(ports, step, change):
-            left[at] = Rejected(failure=_reverted_failure(change, landing, changes[bad]))
+            left[at] = Rejected(failure=_reverted_failure(change, landing, path))
     return RevertedCall(landings=tuple(left), waiting=tuple(waiting))
 
 
-def _reverted_failure(change: Change, landing: Landing, bad: Change, *, is_whole: bool = True) -> Failure:
+def _reverted_failure(change: Change, landing: Landing, bad: str, *, is_whole: bool = True) -> Failure:
     """
-    Returns the failure for edits that landed and were reverted; *is_whole* if none of the change is left.
+    Returns the failure for edits that landed and were reverted.
+
+    Args:
+        bad: The path of the document whose edit did not land.
+        is_whole: Whether none of the change is left.
     """
     if isinstance(landing, Partial):
         what = "The part that landed was reverted" if is_whole else "Only some of what landed was reverted"
-        return replace(landing.failure, message=f"{landing.failure.message} {what}.")
-    name = bad.uri.rpartition("/")[2]
+        is_missing = is_whole and landing.failure.code is Code.NOT_AS_WRITTEN
+        steps = WHOLE_EDIT if is_missing else landing.failure.steps
+        return replace(landing.failure, message=f"{landing.failure.message} {what}.", steps=steps)
     return Failure(
         code=Code.BAD_PATCH,
         uri=change.uri,
-        message=f"This edit landed, but the edit of {name}, which was sent with it, did not, so this one was "
+        message=f"This edit landed, but the edit of {bad}, which was sent with it, did not, so this one was "
         f"reverted.",
         steps=("Fix the edit that did not land, then send the call again.", "Or send this edit alone."),
     )
@@ -121,7 +129,7 @@ async def _is_undone(ports: Ports, step: StepId, change: Create | Delete) -> boo
 
 
 async def _undo(
-    ports: Ports, change: Update, landing: Landing, bad: Change
+    ports: Ports, change: Update, landing: Landing, bad: str
 ) -> tuple[Landing, list[PendingRevert]]:
     """
     Reverts what landed of *change* in each document of its file, and checks what is left of it.
@@ -287,13 +295,13 @@ def _revert_hunks(
 
 
 def _landing_of_rest(
-    change: Update, landing: Landing, left: Set[TextEdit], why: tuple[Change, Sequence[Landing]]
+    change: Update, landing: Landing, left: Set[TextEdit], why: tuple[str, Sequence[Landing]]
 ) -> Landing:
     """
     Returns the landing of *change* if only the edits *left* remain of what had landed.
 
     Args:
-        why: The change that did not land, and the results of the reverts.
+        why: The path of the document whose edit did not land, and the results of the reverts.
     """
     if left == _landed_edits(change, landing):
         return landing

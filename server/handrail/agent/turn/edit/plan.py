@@ -350,7 +350,8 @@ def preview(files: Sequence[PlannedFile]) -> str:
             why = next((each.message for each in failed), "the document already has this change")
             result.append(f"# {file.path}: nothing would be written: {why}\n")
         for change in file.changes:
-            path = file.path if change.uri == file.parts[0].mutation.uri else change.uri
+            is_source = change.uri == file.parts[0].mutation.uri
+            path = file.path if is_source or file.moved_to is None else file.moved_to.path
             match change:
                 case Create(text=text):
                     result.append(diff.creation_diff(path, text))
