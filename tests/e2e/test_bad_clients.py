@@ -61,6 +61,34 @@ async def test_nothing_is_applied(
     assert editor.shown_diagnostics(uri) == []
 
 
+@pytest.mark.parametrize(
+    ("behaviour", "message", "steps"),
+    [
+        (
+            behaviours.refuse,
+            "The editor refused the edit: a dialog is open.",
+            [
+                "Read the document again, then send the edit again.",
+                "If it is refused again for the same reason, tell the user the reason.",
+            ],
+        ),
+        (
+            behaviours.refuse_silently,
+            "The editor refused the edit.",
+            ["Ask the user whether the document is read-only or a dialog is open.", "Send the edit again."],
+        ),
+    ],
+    ids=["with-a-reason", "without"],
+)
+async def test_the_user_is_asked_for_a_reason_only_if_none_is_known(
+    editor: Editor, uri: str, behaviour: behaviours.Behaviour, message: str, steps: list[str]
+) -> None:
+    editor.behaviours = [behaviour]
+    report = await editor.turn(PROMPT)
+    failure = report["outcomes"][0]["failure"]
+    assert (failure["message"], failure["steps"]) == (message, steps)
+
+
 async def test_what_was_refused_lands_when_it_is_sent_again(editor: Editor, uri: str) -> None:
     editor.behaviours = [behaviours.refuse]
     await editor.turn(PROMPT)

@@ -180,6 +180,11 @@ async def refuse(editor: ScriptedEditor, given: Json) -> Json | None:
     return {"applied": False, "failure_reason": "a dialog is open"}
 
 
+async def refuse_silently(editor: ScriptedEditor, given: Json) -> Json | None:
+    """Answer that it is not applied, but not why."""
+    return {"applied": False}
+
+
 half = Reaction(only=1)  # of each document the first text edit only, and claim all
 
 

@@ -57,15 +57,13 @@ def refusal(uri: str, answer: Answer, waited_s: float) -> Failure:
         message = f"The editor {answer.reason}, and the document is unchanged."
     else:
         message = f"The editor refused the edit{': ' + answer.reason if answer.reason else ''}."
-    return Failure(
-        code=Code.EDIT_REJECTED,
-        uri=uri,
-        message=message,
-        steps=(
-            "Ask the user whether the document is read-only or a dialog is open.",
-            "Send the edit again.",
-        ),
+    asks = ("Ask the user whether the document is read-only or a dialog is open.", "Send the edit again.")
+    repeats = (
+        "Read the document again, then send the edit again.",
+        "If it is refused again for the same reason, tell the user the reason.",
     )
+    is_explained = answer.applied is False and bool(answer.reason)
+    return Failure(code=Code.EDIT_REJECTED, uri=uri, message=message, steps=repeats if is_explained else asks)
 
 
 def offer(uri: str) -> Failure:
