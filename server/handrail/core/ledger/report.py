@@ -25,8 +25,12 @@ LIMIT_ROW = 1000  # characters of a row that are shown
 # What another search text can correct; of other failures, something else is the cause.
 OF_THE_TEXT = frozenset({Code.BAD_PATCH, Code.EMPTY_SEARCH, Code.NO_MATCH, Code.AMBIGUOUS_MATCH})
 OTHER_TEXT = (
-    "Do not send the same edit again: read the document, then use a longer search text that occurs only "
-    "once, or write the whole file with write_file."
+    "Do not send the same edit again: read the document and copy its exact lines as the search text, or "
+    "write the whole file with write_file."
+)
+LONGER_TEXT = (
+    "Do not send the same edit again: read the document and copy more of its exact lines, so that the search "
+    "text occurs only once, or write the whole file with write_file."
 )
 NO_MORE = "Do not send the same edit again until the cause of the failure is removed."
 LIMIT_DIAGNOSTICS = 200  # for each document; more would not help, and slow the editor
@@ -311,6 +315,7 @@ def _advice_after_misses(outcome: Outcome, count: int) -> str:
     path, text = outcome.mutation.path, outcome.text
     assert outcome.failure is not None
     way_on = OTHER_TEXT if outcome.failure.code in OF_THE_TEXT else NO_MORE
+    way_on = LONGER_TEXT if outcome.failure.code is Code.AMBIGUOUS_MATCH else way_on
     advice = f"{count} calls in a row have failed to edit {path}. {way_on}"
     if text is None or not text.rows:
         return advice
