@@ -98,7 +98,8 @@ def test_a_value_is_json_or_else_text(name: str, value: str, found: object) -> N
         (
             "approvals",
             json.dumps([ALLOW, {**ALLOW, "tool": "terminl"}]),
-            "rule 2 has no effect, because no tool is named `terminl`. Did",
+            "rule 2 has no effect, because no tool is named `terminl`. Did you mean `terminal`. "
+            "Tools are: .*list_files, .*terminal",
         ),
         ("windoww", "1", "has no setting `windoww`.* Did you mean `context.window`"),
         ("handrail.sandbx", "1", "Did you mean `sandbox`"),

@@ -144,10 +144,11 @@ def ineffective_rules(value: Value) -> list[str]:
 
 
 def unknown_tool(tool: str) -> str:
-    """Returns what may have been meant by the *tool* of a rule; empty if it exists."""
+    """Returns what may have been meant by the *tool* of a rule, and all names; empty if it exists."""
     from handrail.agent.tools import TOOLS  # noqa: PLC0415  # slow to import, and rarely needed
 
     if tool in (known := ["*", *RULE_GROUPS, *TOOLS]):
         return ""
     near = difflib.get_close_matches(tool, known, 1, LIKE)
-    return f"Did you mean `{near[0]}`?" if near else f"Tools are: {', '.join(sorted(known))}."
+    hint = f"Did you mean `{near[0]}`? " if near else ""
+    return f"{hint}Tools are: {', '.join(sorted(known))}."
