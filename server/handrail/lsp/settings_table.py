@@ -55,10 +55,11 @@ MODEL = Setting(
         "The model that answers: `anthropic:NAME`, `openai:NAME`, `openai-chat:NAME`, "
         "`openai-responses:NAME` or `ollama:NAME`. OpenAI has two APIs: `openai-chat` uses Chat "
         "Completions, and `openai-responses` uses Responses. `openai` uses Chat Completions if "
-        "`handrail.baseUrl` is set, otherwise Responses. `editor` or `editor:NAME` uses the editor's own "
-        "models, if the editor offers them (in VS Code, those of other extensions). `paste` uses no model: "
-        "the prompt is a reply that you copied from a chat, and its edits are applied. `scripted:FILE` "
-        "reads answers from a JSON file, for tests and demos; `record:FILE.json:MODEL` writes such a file."
+        "`handrail.baseUrl` or OPENAI_BASE_URL is set, otherwise Responses. `editor` or `editor:NAME` uses "
+        "the editor's own models, if the editor offers them (in VS Code, those of other extensions). `paste` "
+        "uses no model: the prompt is a reply that you copied from a chat, and its edits are applied. "
+        "`scripted:FILE` reads answers from a JSON file, for tests and demos; `record:FILE.json:MODEL` "
+        "writes such a file."
     ),
 )
 BASE_URL = Setting(
@@ -181,10 +182,12 @@ TERMINAL_SAVE = Setting(
     scope=Scope.WINDOW,
     choices=("ask", "always", "never"),
     does=(
-        "Whether handrail saves documents with your unsaved changes before a command that may change files, "
-        "even if the agent has changed them too. `ask`: it asks you first. `always`: it saves them. `never`: "
-        "it does not save them, and tells the model which documents are not saved. Documents in which all "
-        "unsaved changes are the agent's are always saved. Before a read-only command it saves nothing."
+        "Whether handrail saves documents with your unsaved changes before a command that may change "
+        "files, whether or not the agent has changed them too. `ask`: it asks you first. `always`: it saves "
+        "them. `never`: it does not save them, and tells the model which documents are not saved. Documents "
+        "in which all unsaved changes are the agent's are always saved. Before a read-only command it saves "
+        "nothing. Some editors cannot save documents for handrail (all except VS Code, and Emacs with "
+        "`handrail.el`): there, nothing is saved, and the model is told."
     ),
 )
 CONTEXT_WINDOW = Setting(

@@ -30,8 +30,8 @@ class CheckpointDiffParams:
         checkpoint: Id of a turn or a step; the diff starts from the state before it.
         against: What the diff ends with: the state before this other turn or step, or `now`; by default what
             the turn left. Without it, the diff leaves out what others changed between the turn's steps,
-            unless they changed lines of a document that the turn changed too, or the turn created or deleted
-            the document.
+            except in a document that the turn created or deleted, or in which they changed the same lines as
+            the turn.
         uri: Compare only this document.
     """
 
