@@ -244,6 +244,10 @@ async def test_another_session_sees_nothing_of_it(closing: Bench) -> None:
     first, second, third = bench.texts(report.session)
     assert "This session has no background command 'b1'. There are no background commands." in first
     assert "This session has no background command 'b1'." in second
+    assert (
+        "If you started it earlier, it has ended: only the last 8 commands that ended are remembered, and a "
+        "restart of handrail ends all commands." in second
+    )
     assert third == "There are no background commands."
     assert bench.host.background.list_commands()[0].is_running
 

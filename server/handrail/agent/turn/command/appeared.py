@@ -85,14 +85,19 @@ async def put_back_saved(printed: CommandReport, began: Sequence[Document], port
     return replace(printed, appeared=tuple(left))
 
 
+def unsearched_note(why: str) -> str:
+    """Says what could not be searched for files that run later, for the model and the user."""
+    return (
+        "handrail could not check whether files appeared that other programs run by themselves, such as git "
+        f"hooks: {why}. Before you use git, look for new files in .git/hooks, .husky and .vscode."
+    )
+
+
 def remarks(printed: CommandReport, ports: Ports, console: Console) -> list[str]:
     """Returns notes about what a command wrote that need no question, and shows them to the user."""
     notes = []
     if printed.unsearched:
-        notes.append(
-            "handrail could not check whether files appeared that other programs run by themselves, such as "
-            f"git hooks: {printed.unsearched}. Check this before you use git or open the folder in an editor."
-        )
+        notes.append(unsearched_note(printed.unsearched))
     if stuck := [_path(each.uri, ports) for each in printed.appeared if not each.lies_in]:
         these, they, them = ("These files", "They", "them") if stuck[1:] else ("This file", "It", "it")
         notes.append(
@@ -147,7 +152,7 @@ async def ask(
         paths = ", ".join(_path(each.uri, ports) for each in away)
         stay, them = ("These files stay", "them") if away[1:] else ("This file stays", "it")
         notes.append(
-            f"{stay} moved away: {paths}. Other programs may run such files later, or they may hold keys. "
+            f"{stay} moved away: {paths}. Such files may hold keys, or other programs may run them later. "
             f"The user did not allow {them}, or handrail could not put {them} back."
         )
     return effects, tuple(notes)

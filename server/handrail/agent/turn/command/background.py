@@ -187,7 +187,7 @@ class Background:
         for lost in command.notes:
             console.notice(lost, True)
         command.notes.append(notes.stale_text_note(typed, ports))
-        command.notes.append(notes.own_network_note(contained))
+        command.notes.append(notes.own_network_note(contained, await ports.process.available()))
         action = replace(action, contained=contained)
         return await self._begin(command, ready.places, action, ports, console, starter.is_over)
 
@@ -353,11 +353,8 @@ class Background:
             await self.end(command)
         if layer.is_over:  # only its result says whether its output may be read
             await self._wait(command, None)
-        said = (
-            f"handrail could not check for new files that run later, such as git hooks: {layer.unsearched}."
-        )
-        if layer.unsearched and said not in command.notes:
-            command.notes.append(said)
+        if layer.unsearched and (note := appeared.unsearched_note(layer.unsearched)) not in command.notes:
+            command.notes.append(note)
 
 
 def _owner(command: BackgroundCommand, ports: Ports, starter: Starter) -> Owner:
@@ -392,7 +389,10 @@ def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
         message=f"This session has no background command {name!r}. {_known_ids(known)}",
-        steps=("If you started it before handrail was restarted, it has ended.",),
+        steps=(
+            f"If you started it earlier, it has ended: only the last {LIMIT_ENDED} commands that ended are "
+            "remembered, and a restart of handrail ends all commands.",
+        ),
     )
 
 
