@@ -90,7 +90,11 @@ async def test_what_is_left_out_is_told_once(bench: Bench) -> None:
         await bench.turn()
     (notice,) = [event for event in bench.events if isinstance(event, Notice)]
     assert notice.is_warning
-    assert notice.text.startswith("AGENTS.md, which leads to .env, is neither read nor sent to the model.")
+    assert notice.text == (
+        "AGENTS.md, which leads to .env, is neither read nor sent to the model. Such files may hold secrets "
+        "such as passwords, which programs read when they start in this folder. handrail asks before it "
+        "reads such a file, and reads instructions only without a question."
+    )
 
 
 async def test_a_link_to_another_file_of_the_workspace_is_read(bench: Bench) -> None:
@@ -108,10 +112,12 @@ async def test_a_rule_holds_for_instructions_as_well(decision: Decision, bench: 
     bench.terms = replace(bench.terms, rules=(rule,))
     told = await instructions_for(Mode.EDIT, bench.ports())
     assert "verse" not in told.text
-    if decision is Decision.BLOCK:
-        blocks = "Your setting handrail.approvals blocks reading it."
-        assert told.left_out == (f"AGENTS.md is neither read nor sent to the model. {blocks}",)
-    assert len(told.left_out) == 1
+    why = {
+        Decision.BLOCK: "Your setting handrail.approvals blocks reading it.",
+        Decision.ASK: "Your setting handrail.approvals asks before it is read, and handrail reads "
+        "instructions only without a question.",
+    }
+    assert told.left_out == (f"AGENTS.md is neither read nor sent to the model. {why[decision]}",)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "device", "nothing"])

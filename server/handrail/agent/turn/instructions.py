@@ -18,7 +18,7 @@ from handrail.core.failure import Code, Failure
 from handrail.core.ledger.report import Event, Notice
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.grants import Rights
-from handrail.core.policy.place import Place, PlaceKind
+from handrail.core.policy.place import Place, PlaceKind, is_asked
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Block, Request, verdict
 from handrail.ports import Ports
@@ -144,6 +144,7 @@ BLOCKED = {
     PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
     PlaceKind.OWN: "It belongs to handrail's own files.",
 }
+NOT_ASKED = "reads instructions only without a question."
 UNREADABLE = {
     Code.BAD_ENCODING: "is not in UTF-8. Save it in UTF-8.",
     Code.TOO_LARGE: f"is too large. Shorten it to {LIMIT_INSTRUCTIONS:,} characters.",
@@ -151,8 +152,10 @@ UNREADABLE = {
 
 
 def _why_not(name: str, place: Place, judged: Ask | Block) -> str:
-    if isinstance(judged, Ask):
-        why = judged.detail
+    if isinstance(judged, Ask) and is_asked(place, is_written=False):
+        why = f"{judged.detail} handrail asks before it reads such a file, and {NOT_ASKED}"
+    elif isinstance(judged, Ask):
+        why = f"Your setting handrail.approvals asks before it is read, and handrail {NOT_ASKED}"
     else:
         why = BLOCKED.get(place.kind, "Your setting handrail.approvals blocks reading it.")
     leads = f", which leads to {place.path}" if place.path != name else ""
