@@ -143,7 +143,8 @@ FAULTY = {
     "cat blob": "printed something other than problems (",
     "printf 'poem.txt:1:1: error: Bad.\\n%.0s' $(seq 1001)": "reports more than 1,000 problems in one",
     "ask-about-me": "was not run: a rule of handrail.approvals asks about it, and a check cannot ask; add",
-    "block-me {files}": "was not run: The user's settings ",
+    "block-me {files}": "was not run: the setting handrail.approvals blocks it.",
+    "cat </dev/null >.git/config": "was not run: .git/config belongs to version control's own files",
 }
 RULES = [
     {"tool": "terminal", "match": "ask-about-me", "verdict": "ask"},

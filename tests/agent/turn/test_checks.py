@@ -90,6 +90,23 @@ async def test_a_contained_check_reads_the_new_text_and_nothing_else(
     assert bench.approver.asked == []
 
 
+async def test_a_check_that_cannot_be_contained_is_said_once(
+    bench: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hold(*_: object) -> None:  # what was possible just before no longer is
+        raise containment.CannotContainError("the state folder cannot be used: no space left on the disk")
+
+    monkeypatch.setattr(containment.Containment, "hold", hold)
+    checking(bench, Check(command="true {files}", format=Format.LINES))
+    bench.says(answer("", call("patch", path="a.txt", old_string="old", new_string="new")), answer("Done."))
+    await bench.turn()
+    (said,) = {event.text for event in bench.events if isinstance(event, Notice) and "check" in event.text}
+    assert said == (
+        "handrail.checks: The check `true` gave no result: the command was not run because it could not be "
+        "contained: the state folder cannot be used: no space left on the disk."
+    )
+
+
 async def test_each_workspace_folder_is_checked_by_itself(bench: Checked) -> None:
     roots = [bench.root / name for name in ("one", "two", "three")]
     for root in roots:

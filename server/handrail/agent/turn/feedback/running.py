@@ -22,7 +22,7 @@ from handrail.core.policy import rules, verdict
 from handrail.core.policy.checks import Check, Format
 from handrail.core.policy.containment import NOTHING_AVAILABLE, Available, Contained, Profile, Sandbox, needs
 from handrail.core.policy.grants import Rights
-from handrail.core.policy.place import Place, is_asked
+from handrail.core.policy.place import Place, PlaceKind, is_asked
 from handrail.core.policy.rules import Decision
 from handrail.core.policy.shell import End, Run, RunResult
 from handrail.core.policy.tool_kind import ToolKind
@@ -32,6 +32,7 @@ from handrail.ports.languages import Unknown
 from handrail.values import dataclass
 
 TOOL = "terminal"  # the tool whose rules apply to checks
+CLOSED = (PlaceKind.VERSION_CONTROL, PlaceKind.OWN)  # blocked whatever the settings say
 LIMIT_S = 30.0
 LIMIT_CHARS = 2_000_000  # that are read of what a check prints
 LIMIT_PROBLEMS = 1_000  # of a document; with more, finding the new ones takes too long
@@ -209,7 +210,8 @@ class _Once:
                 f"printed more than {LIMIT_CHARS:,} characters and was stopped", is_final=True
             )
         if not isinstance(ran, RunResult):
-            return self.unknown(f"was not run: {ran.message.rstrip('.')}", is_final=True)
+            why = ran.message[:1].lower() + ran.message[1:].rstrip(".")
+            return self.unknown(f"gave no result: {why}", is_final=True)
         return await self._read(ran, targets, is_stdin=bool(given))
 
     async def _why_not(self, line: str, folder: Place) -> str:
@@ -231,7 +233,9 @@ class _Once:
         rights = Rights(rules=self.ports.rules(), grants=await self.ports.grants.load())
         judged = verdict.verdict(request, rights)
         if isinstance(judged, verdict.Block):
-            return f"was not run: {judged.failure.message.rstrip('.')}"
+            is_by_place = any(each.kind in CLOSED for each in (*request.written, *request.opened))
+            by_setting = "the setting handrail.approvals blocks it"
+            return f"was not run: {judged.failure.message.rstrip('.') if is_by_place else by_setting}"
         if isinstance(judged, verdict.Allow):
             return ""
         example = f'such as {{"tool": "terminal", "match": "{self.check.program} *", "verdict": "allow"}}'
