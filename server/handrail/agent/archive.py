@@ -349,7 +349,7 @@ async def _find_result(call: ToolCall, ports: Ports) -> ToolResult:
         elif open_still:
             lines.append(f"{file.path}: the edit did not land, or landed only in part.")
         else:
-            lines.append(f"{file.path}: the document has changed since; read it.")
+            lines.append(f"{file.path}: it is unknown whether the edit landed. Read the document.")
     return ToolResult(call=call.id, text="\n".join(lines))
 
 

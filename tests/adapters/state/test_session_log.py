@@ -441,7 +441,7 @@ async def test_lost_results_are_looked_for_in_the_documents(kept: Bench) -> None
     there, not_there, changed, unknown = kept.texts("s-1")
     assert "a.txt: the edit landed." in there
     assert "b.txt: the edit did not land" in not_there
-    assert "c.txt: the document has changed" in changed
+    assert "c.txt: it is unknown whether the edit landed. Read the document." in changed
     assert "unknown whether the call had any effect" in unknown
     assert is_well_formed(kept.history("s-1"))
 
