@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from handrail.ports.errors import CheckpointError as CheckpointError
     from handrail.ports.errors import EditorGone as EditorGone
     from handrail.ports.errors import HandrailError as HandrailError
+    from handrail.ports.errors import LostCheckpointError as LostCheckpointError
     from handrail.ports.errors import ProviderDown as ProviderDown
     from handrail.ports.errors import ProviderError as ProviderError
     from handrail.ports.models import KnownModel as KnownModel

@@ -31,6 +31,10 @@ class CheckpointError(HandrailError):
     """A checkpoint could not be taken, read or found."""
 
 
+class LostCheckpointError(CheckpointError):
+    """A checkpoint was removed or is damaged: it can never be read again."""
+
+
 class EditorGone(HandrailError):
     """The client's connection is lost."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import shutil
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 from agent.review.test_reviews import BOTH, EDITED, FIVE, PATCH, edited, ids, told
 from bench import Bench
 from handrail.adapters.files.disk import Disk
+from handrail.adapters.state import lock
 from handrail.adapters.state.review_folder import ReviewFolder
 from handrail.agent.review.selection import HunkSelection
 from handrail.agent.review.undoing import undo
+from handrail.core.checkpoint import Limits
 from handrail.core.documents.change import Change, Landing
 from handrail.core.policy.rules import Decision, Rule
 from handrail.ports import Terms
@@ -275,3 +278,59 @@ async def test_a_restore_stands_though_what_is_pending_cannot_be_written(bench: 
     bench.host.reviews.store = Full(lambda: bench.root.parent / "full")
     await bench.restore(turn)
     assert snapshot(bench.root) == {"a": FIVE}
+
+
+# ---- Checkpoints that cannot be used, now or ever ----------------------------------------------------
+
+
+async def deleted(bench: Bench) -> str:
+    """A document that a turn has deleted; the turn's id."""
+    lay_out(bench.root, {"a": FIVE})
+    turn = await edited(bench, DELETE)
+    assert [each[1] for each in await told(bench)] == ["deleted"]
+    return turn
+
+
+async def test_while_the_checkpoints_are_in_use_a_change_stays_to_review(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await deleted(bench)
+    (held,) = bench.state.rglob("lock")
+    monkeypatch.setattr(lock, "WAIT_S", 0.05)
+    with lock.hold(held, writes=True):
+        done = await undo(bench.host.reviews, HunkSelection())
+    (conflict,) = done.conflicts
+    assert conflict.reason.startswith("The checkpoints in ")
+    assert conflict.reason.endswith(" Try again. The change was not undone, and is still to review.")
+    assert snapshot(bench.root) == {}
+    await undo(bench.host.reviews, HunkSelection())
+    assert (snapshot(bench.root), await told(bench)) == ({"a": FIVE}, [])
+
+
+async def test_where_an_undo_has_no_room_it_is_told_whether_it_can_be_tried_again(bench: Bench) -> None:
+    turn = await deleted(bench)
+    bench.repo.set_limits(Limits(max_bytes=1))  # so that all checkpoints of turns are removed
+    done = await undo(bench.host.reviews, HunkSelection())
+    (conflict,) = done.conflicts
+    assert "Raise handrail.checkpoints.maxSize." in conflict.reason
+    assert conflict.reason.endswith(" handrail can no longer undo this change, so it counts as kept.")
+    assert turn not in [each.id for each in await bench.repo.list()]
+
+
+@pytest.mark.damage
+@pytest.mark.parametrize("lost", ["removed", "damaged", "without its folder"])
+async def test_a_change_whose_checkpoint_is_lost_counts_as_kept(bench: Bench, lost: str) -> None:
+    turn = await deleted(bench)
+    if lost == "removed":
+        await bench.repo.prune([turn])
+    elif lost == "damaged":
+        for path in (each for each in bench.state.rglob("objects/*/*") if each.is_file()):
+            path.chmod(0o600)
+            path.write_bytes(b"damaged")
+    else:
+        shutil.rmtree(bench.state)
+    done = await undo(bench.host.reviews, HunkSelection())
+    (conflict,) = done.conflicts
+    assert conflict.reason.endswith(" handrail can no longer undo this change, so it counts as kept.")
+    assert await told(bench) == []
+    assert snapshot(bench.root) == {}

@@ -18,7 +18,7 @@ from dulwich.objects import Blob, ShaFile
 
 from handrail.core.checkpoint import LINK, CheckpointPath, Image, Kind, StepId, Unsaved
 from handrail.core.documents.text import Text
-from handrail.ports import CheckpointError
+from handrail.ports import CheckpointError, LostCheckpointError
 from handrail.values import dataclass, replace
 
 SCHEMA = 3  # of a record with a file that a command shared; 2 if it says what was intended, else 1
@@ -352,7 +352,7 @@ def from_json(raw: bytes) -> Step:
             entries=tuple(_entry(each) for each in given["entries"]),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise CheckpointError("The checkpoint is damaged: its record cannot be read.") from error
+        raise LostCheckpointError("The checkpoint is damaged: its record cannot be read.") from error
 
 
 def _entry(given: dict[str, Any]) -> Entry:

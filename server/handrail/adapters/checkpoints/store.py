@@ -32,7 +32,7 @@ from handrail.adapters.checkpoints.pack import DAMAGE, Held
 from handrail.adapters.checkpoints.packs import Packs, remove_caches
 from handrail.adapters.files import files
 from handrail.adapters.git import program
-from handrail.ports import CheckpointError
+from handrail.ports import CheckpointError, LostCheckpointError
 from handrail.values import dataclass
 
 logger = logging.getLogger(__name__)
@@ -305,11 +305,11 @@ class Store:
         except NotADirectoryError:
             return None
         except (FileFormatException, ValueError) as error:
-            raise CheckpointError(
+            raise LostCheckpointError(
                 f"The checkpoint is damaged: the refs of {self.folder} cannot be read."
             ) from error
         if found is not None and not OBJECT_ID.fullmatch(found):
-            raise CheckpointError(
+            raise LostCheckpointError(
                 f"The checkpoint is damaged: {ref} of {self.folder} does not name a commit."
             )
         return None if found is None else ObjectID(found)
@@ -328,9 +328,11 @@ class Store:
             number, raw = self._raw(name)
             found = ShaFile.from_raw_string(number, raw, name)
         except DAMAGE as error:
-            raise self._damage_error(name) from error
+            is_lost = not isinstance(error, OSError)  # which may pass
+            error_class = LostCheckpointError if is_lost else CheckpointError
+            raise error_class(self._describe_damage(name)) from error
         if not isinstance(found, kind):
-            raise self._damage_error(name)
+            raise LostCheckpointError(self._describe_damage(name))
         return found
 
     def _raw(self, name: ObjectID) -> tuple[int, bytes]:
@@ -347,9 +349,9 @@ class Store:
                 raise
             return pack.genuine(name, loose.type_num, loose.as_raw_string())
 
-    def _damage_error(self, name: bytes) -> CheckpointError:
+    def _describe_damage(self, name: bytes) -> str:
         shown = name.decode("ascii", "replace")
-        return CheckpointError(f"The checkpoint is damaged: object {shown} of {self.folder} cannot be read.")
+        return f"The checkpoint is damaged: object {shown} of {self.folder} cannot be read."
 
     def close(self) -> None:
         """Lets go of the packs that were read."""

@@ -18,7 +18,7 @@ from handrail.adapters.checkpoints.record import Step, change, from_json, join_s
 from handrail.adapters.checkpoints.store import NEWEST, RefChange, Store
 from handrail.adapters.checkpoints.tree import RECORD, commit
 from handrail.core.checkpoint import Checkpoint, CheckpointStep
-from handrail.ports import CheckpointError
+from handrail.ports import CheckpointError, LostCheckpointError
 from handrail.values import dataclass
 
 logger = logging.getLogger(__name__)
@@ -217,7 +217,7 @@ class Turns:
             made = self.store.read(Commit, at)
             tree = self.store.read(Tree, made.tree)
             if RECORD.encode() not in tree:
-                raise CheckpointError(f"The checkpoint is damaged: commit {at.decode()} has no {RECORD}.")
+                raise LostCheckpointError(f"The checkpoint is damaged: commit {at.decode()} has no {RECORD}.")
             _, record = tree[RECORD.encode()]
             steps.append(from_json(self.store.read(Blob, record).data))
             commits.append(at)
@@ -260,9 +260,9 @@ def add_later(turns: Turns, steps: tuple[Step, ...]) -> tuple[Step, ...]:
     return tuple(sorted(chain, key=lambda step: step.serial))
 
 
-def unknown(known: Sequence[str], name: str) -> CheckpointError:
+def unknown(known: Sequence[str], name: str) -> LostCheckpointError:
     """The error for an id that means nothing; *known* are those that do, the newest first."""
     some = ", ".join(known[:KNOWN_SHOWN])
     newest = "It has" if len(known) == 1 else "The newest are:"
     those = f"{newest} {some}." if known else "It has no checkpoints yet."
-    return CheckpointError(f"This workspace has no checkpoint {name}. {those}")
+    return LostCheckpointError(f"This workspace has no checkpoint {name}. {those}")

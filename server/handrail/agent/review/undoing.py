@@ -26,12 +26,13 @@ from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending
-from handrail.ports import CheckpointError, Document, NoReview, Ports
+from handrail.ports import CheckpointError, Document, LostCheckpointError, NoReview, Ports
 from handrail.values import dataclass, field, replace
 
 TYPED = "You edited lines that the agent wrote, so handrail cannot separate your text from the agent's."
 CHANGED = "The document changed just before the undo. Try again."
-UNREADABLE = "{} handrail can no longer undo this change, so it counts as kept."
+LOST = "{} handrail can no longer undo this change, so it counts as kept."
+PENDING = "{} The change was not undone, and is still to review."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,8 +225,10 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
             return False
         report = await restore.restore(ports, step, request)
     except CheckpointError as error:
-        await reviews.keep(HunkSelection(hunks=[hunk.id]))
-        undone.conflicts.append(_conflict(pending, hunk, UNREADABLE.format(error)))
+        is_lost = await _is_lost(ports, pending)
+        if is_lost:
+            await reviews.keep(HunkSelection(hunks=[hunk.id]))
+        undone.conflicts.append(_conflict(pending, hunk, (LOST if is_lost else PENDING).format(error)))
         return False
     undone.checkpoint = report.checkpoint or undone.checkpoint
     reasons = [each.reason for each in report.conflicts] + [each.reason for each in report.partial]
@@ -235,6 +238,17 @@ async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pen
     await reviews.reinstate(pending)
     undone.hunks.append(hunk.id)
     return pending.earlier is not None
+
+
+async def _is_lost(ports: Ports, pending: Pending) -> bool:
+    """Whether the checkpoint of a change can never be read again; what else went wrong may pass."""
+    try:
+        await ports.checkpoints.restore_plan(pending.checkpoint, following=True)
+    except LostCheckpointError:
+        return True
+    except CheckpointError:
+        return False
+    return False
 
 
 def _conflict(pending: Pending, hunk: Hunk, reason: str) -> Conflict:
