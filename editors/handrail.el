@@ -1748,11 +1748,17 @@ CHECKPOINT is the id of the turn."
   (cl-flet ((left (said documents)
               (mapconcat (lambda (each) (format said (handrail--file-name each) (plist-get each :reason)))
                          documents "")))
-    (handrail--say "handrail: %s restored%s%s"
-                   (handrail--number (+ (length (plist-get report :restored)) (length (plist-get report :deleted)))
-                                     "document")
+    (handrail--say "handrail: %s%s%s"
+                   (handrail--count-restored (length (plist-get report :restored))
+                                             (length (plist-get report :deleted)))
                    (left "\n%s was not restored: %s" (plist-get report :conflicts))
                    (left "\nOnly a part of %s was restored: %s" (plist-get report :partial)))))
+
+(defun handrail--count-restored (restored deleted)
+  "What a restore did: how many documents it RESTORED and DELETED."
+  (cond ((and (> deleted 0) (= restored 0)) (format "%s deleted" (handrail--number deleted "document")))
+        ((> deleted 0) (format "%s restored, %d deleted" (handrail--number restored "document") deleted))
+        (t (format "%s restored" (handrail--number restored "document")))))
 
 (defun handrail--file-name (document)
   "The name of the file of DOCUMENT, which a report lists."
@@ -1906,8 +1912,12 @@ Returns whether the answer is yes."
 What is left is listed anew."
   (handrail--say "handrail: %s%s" (format said (length (plist-get result :hunks)))
                  (mapconcat (lambda (each)
-                              (format "\nA change in %s was not undone: %s" (handrail--file-name each)
-                                      (plist-get each :reason)))
+                              (format "\nA change in %s was not undone: %s%s" (handrail--file-name each)
+                                      (plist-get each :reason)
+                                      (if (eq (plist-get each :editedByUser) t)
+                                          (concat " M-x handrail-actions offers “Undo all of it, including what"
+                                                  " you typed” there.")
+                                        "")))
                             (plist-get result :conflicts) ""))
   (handrail--count-pending server)
   (when-let ((window (get-buffer-window "*handrail review*" t)))

@@ -677,6 +677,9 @@ local function undone(found)
   local told = counted(#found.hunks, "change") .. " undone"
   for _, conflict in ipairs(found.conflicts) do
     told = ("%s; one in %s was not: %s"):format(told, path_of(conflict.uri), conflict.reason)
+    if conflict.editedByUser then
+      told = told .. " The code action “Undo all of it, including what you typed” undoes both."
+    end
   end
   say(told, #found.conflicts > 0 and vim.log.levels.WARN or nil)
 end
@@ -730,7 +733,12 @@ local function tell_restored(report)
   for _, each in ipairs(report.partial) do
     table.insert(left, ("only a part of %s was restored: %s"):format(path_of(each.uri), each.reason))
   end
-  local told = counted(#report.restored + #report.deleted, "document") .. " restored"
+  local told = counted(#report.restored, "document") .. " restored"
+  if #report.restored == 0 and #report.deleted > 0 then
+    told = counted(#report.deleted, "document") .. " deleted"
+  elseif #report.deleted > 0 then
+    told = ("%s, %d deleted"):format(told, #report.deleted)
+  end
   if #left == 0 then
     return say(told)
   end

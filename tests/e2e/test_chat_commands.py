@@ -292,6 +292,26 @@ async def test_a_last_turn_of_which_not_all_can_be_undone(stage: Stage, habits: 
     assert "Done." not in text
 
 
+@vscode
+@pytest.mark.parametrize(
+    ("changed", "said"), [(True, "1 document restored, 2 deleted."), (False, "2 documents deleted.")]
+)
+async def test_documents_that_an_undo_removes_are_counted_apart(
+    stage: Stage, habits: Habits, changed: bool, said: str
+) -> None:
+    stage.put("a.txt", "one\n")
+    rows = ("*** Add File: b.txt", "+b", "*** Add File: c.txt", "+c")
+    rows += ("*** Update File: a.txt", "@@", "-one", "+ONE") if changed else ()
+    model = stage.script(answer("", call("patch", mode="v4a", patch=v4a(*rows))), answer("Done."))
+    editor = await stage.start(habits, settings=model)
+    uri = await opened(editor)
+    await says(editor, uri, "Shout.\n")
+    await shows(editor, uri, "Done.")
+    await command(editor, uri, "/undo\n")
+    await shows(editor, uri, f"The last turn was undone: {said}")
+    assert sorted(each.name for each in stage.root.glob("*.txt")) == ["a.txt"]
+
+
 @every_editor
 async def test_the_last_turn_is_taken_back(stage: Stage, habits: Habits) -> None:
     stage.put("a.txt", "one\n")

@@ -112,6 +112,21 @@ def test_an_edit_asks_nothing_about_files_that_were_changed_elsewhere(emacs: Ema
     assert "is being edited in another Emacs" in failure["text"]
 
 
+def test_an_undo_and_a_restore_say_what_they_left_and_why(emacs: Emacs) -> None:
+    emacs.workspace.mkdir()
+    (emacs.workspace / "poem.txt").write_bytes(POEM)
+    made = {"name": "write_file", "arguments": {"path": "made.txt", "content": "made\n"}}
+    steps = [{"calls": [replace("poem.txt", "three\n", "THREE\n"), made]}, {"text": "Done."}]
+    seen = emacs.run("conflict", steps)
+    assert (
+        "handrail: 0 undone\nA change in poem.txt was not undone: You edited lines that the agent wrote, so "
+        "handrail cannot separate your text from the agent's. M-x handrail-actions offers “Undo all of it, "
+        "including what you typed” there."
+    ) in seen["shown"]
+    assert "handrail: 1 document deleted\npoem.txt was not restored: " in seen["shown"]
+    assert files(seen["after"], "disk") == {"poem.txt": POEM}
+
+
 @pytest.mark.parametrize("client", ["handrail", "eglot", "lsp-mode"])
 def test_a_document_has_what_a_command_wrote_before_it_is_edited(emacs: Emacs, client: str) -> None:
     emacs.workspace.mkdir()

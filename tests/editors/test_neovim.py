@@ -624,11 +624,18 @@ def test_the_same_by_the_commands_of_our_file(neovim: Neovim) -> None:
 
 def test_a_restore_says_what_it_left_and_why(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
-    seen = neovim.run("conflict", replace("poem.txt", "three\n", "THREE\n"))
-    assert seen["messages"][-1].startswith("handrail: 0 documents restored; poem.txt was not restored: ")
+    made = {"name": "write_file", "arguments": {"path": "made.txt", "content": "made\n"}}
+    seen = neovim.run("conflict", replace("poem.txt", "three\n", "THREE\n"), made)
+    assert seen["undo"].endswith(
+        "0 changes undone; one in poem.txt was not: You edited lines that the agent wrote, so handrail "
+        "cannot separate your text from the agent's. The code action “Undo all of it, including what you "
+        "typed” undoes both."
+    )
+    assert seen["messages"][-1].startswith("handrail: 1 document deleted; poem.txt was not restored: ")
     reason = seen["window"].splitlines()[2]
     assert reason.startswith("poem.txt was not restored: ")
-    assert seen["in_full"].endswith(f"0 documents restored; {reason}")
+    assert seen["in_full"].endswith(f"1 document deleted; {reason}")
+    assert set(disk(seen["after"])) == {"poem.txt"}
     assert buffers(seen["after"])["poem.txt"] == POEM.replace(b"three", b"THREE!")
 
 

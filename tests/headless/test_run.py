@@ -425,10 +425,7 @@ def test_a_checkpoint_is_restored_and_conflicts_end_with_1(stage: Stage) -> None
     assert "conflict   a.txt: edited since" in ended.out
     assert "The change below was not made" not in ended.out, "it has no diff"
     report["conflicts"][0]["diff"] = "--- a\n+++ b\n@@ -1 +1 @@\n-4\n+four\n"
-    assert (
-        "The change below was not made; it would bring back the earlier text:\n"
-        in stage.run([INITIALIZE, restored], checkpoint="t-1").out
-    )
+    assert "The change below was not made:\n" in stage.run([INITIALIZE, restored], checkpoint="t-1").out
     part = {"uri": uri, "reason": "only 1 of 2", "diff": "--- a\n+++ b\n@@ -1 +1 @@\n-4\n+four\n"}
     report |= {"restored": [], "conflicts": [], "partial": [part]}
     ended = stage.run([INITIALIZE, restored], checkpoint="t-1")

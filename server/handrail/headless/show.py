@@ -170,7 +170,7 @@ class Show:
         for uri, reason, diff in report.conflicts:
             self.line(f"conflict   {self.name(uri)}: {hang(reason)}", YELLOW)
             if diff:
-                self.line("The change below was not made; it would bring back the earlier text:", DIM)
+                self.line("The change below was not made:", DIM)
             self._diff(diff)
         undo: tuple[str, ...] = ()
         if report.conversation is not None:

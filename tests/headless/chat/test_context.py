@@ -228,9 +228,12 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         rows = re.sub(r"\x1b\[[0-9;]*m", "", talk.shown)
         first, second = re.findall(r"(h-\w+)  a\.txt:\d  \+1 -1  t-\w+\n-(?:one|two)\n\+(?:ONE|TWO)\n", rows)
         await talk.say(f"/review undo {first}", f"undone     {first}")
+        (place.root / "a.txt").write_text("one\nTWO, typed\n")
+        typed = f"`handrail review undo {second} --typed` undoes the text that you typed too."
+        await talk.say(f"/review undo {second}", typed)
         await talk.say(f"/review keep {second}", f"kept       {second}")
         await talk.say("/review", "No changes are pending.")
-        assert place.file("a.txt") == "one\nTWO\n"
+        assert place.file("a.txt") == "one\nTWO, typed\n"
         await talk.say("/review keep h-none", "handrail: error: Change 'h-none' is not pending")
 
 

@@ -110,7 +110,12 @@ async def review_changes(client: Client, words: Sequence[str], show: Show) -> No
         if wish == "keep":
             review.tell_kept(show, await review.ask(client, "keep", asked))
         else:
-            review.tell_undone(show, await review.ask(client, "undo", asked))
+            undone = await review.ask(client, "undo", asked)
+            review.tell_undone(show, undone)
+            typed = [each["hunk"] for each in undone.get("conflicts", []) if each.get("editedByUser")]
+            if typed:
+                command = f"handrail review undo {' '.join(typed)} --typed"
+                show.line(f"`{command}` undoes the text that you typed too.")
 
 
 async def _show_changes(client: Client, show: Show) -> None:

@@ -27,6 +27,7 @@ from handrail.lsp.state import State
 from handrail.lsp.wire import InvalidParams
 
 CONFLICTS_SHOWN = 10  # one by one; no one reads more messages
+WITH_TYPED = "Undo all of it, including what you typed"
 TEXT_CHARS = 400  # of the texts of a conflict, in a message
 PATH_CHARS = 60  # of the old path of a renamed document, in a title
 
@@ -99,11 +100,21 @@ def tell_undone(state: State, undone: protocol.ReviewUndone) -> None:
     for each in undone.conflicts[:CONFLICTS_SHOWN]:
         path = state.show_path(each.uri)
         texts = f"Now: {_short(each.now)}\nWithout the change: {_short(each.before)}"
-        state.say(f"A change in {path} was not undone. {each.reason}\n{texts}")
+        state.say(f"A change in {path} was not undone. {each.reason}{_way_on(state, each)}\n{texts}")
     if more := len(undone.conflicts[CONFLICTS_SHOWN:]):
         state.say(f"{count_of(more, 'more change')} {'was' if more == 1 else 'were'} not undone.")
     if undone.why is not None:
         review_page.show_comment_line(state, undone.why)
+
+
+def _way_on(state: State, conflict: protocol.ReviewConflict) -> str:
+    """Returns how to undo what was typed too, as a sentence after a space; empty if that is not offered."""
+    known = _find_pending(state, conflict.uri) if conflict.edited_by_user else None
+    hunks = known.document.hunks if known is not None else ()
+    is_offered = known is not None and any(
+        each.id == conflict.hunk and _can_undo_typed(known, each) for each in hunks
+    )
+    return f" The code action “{WITH_TYPED}” undoes both." if is_offered else ""
 
 
 def _short(text: str) -> str:
@@ -171,9 +182,8 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         result.append(action(f"Keep this change ({size})", protocol.REVIEW_KEEP, one))
         result.append(action(f"Undo this change ({size})", protocol.REVIEW_UNDO, one))
         result.append(action("Undo this change and say why…", protocol.REVIEW_UNDO, {**one, "sayWhy": True}))
-        if hunk.is_typed_in and not known.is_whole:  # a document that was typed in is never removed
-            title = "Undo all of it, including what you typed"
-            result.append(action(title, protocol.REVIEW_UNDO, {**one, "typed": True}))
+        if _can_undo_typed(known, hunk):
+            result.append(action(WITH_TYPED, protocol.REVIEW_UNDO, {**one, "typed": True}))
     count = len(known.document.hunks)
     if count > 1 or not result:
         what = "the change" if count == 1 else f"all {count} changes"
@@ -187,6 +197,12 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     result.append(action("Previous change", protocol.REVIEW_PREVIOUS, at))
     result.append(action("Open the review document", protocol.REVIEW_OPEN, {}))
     return result
+
+
+def _can_undo_typed(known: Pending, hunk: Hunk) -> bool:
+    """Whether text typed in a hunk can be undone too; a document that has such text is not removed."""
+    is_document = known.is_whole and (not known.is_new or hunk is known.document.hunks[0])
+    return hunk.is_typed_in and not is_document
 
 
 def _hunks_at(known: Pending, first: int, last: int) -> Sequence[Hunk]:

@@ -157,14 +157,20 @@ async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     request = protocol.CheckpointRestoreParams(checkpoint=turns[-1].turn, conversation=True)
     report = await checkpoint.restore(state, request)
     checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that
-    count = len(report.restored) + len(report.deleted)
-    documents = count_of(count, "document")
+    came_to = _count_restored(len(report.restored), len(report.deleted))
     if report.conflicts or report.partial:
         return [
             "The last turn was removed from the conversation, but not all of its changes could be undone: "
-            f"{documents} restored."
+            f"{came_to}."
         ]
-    return [f"The last turn was undone: {documents} restored."]
+    return [f"The last turn was undone: {came_to}."]
+
+
+def _count_restored(restored: int, deleted: int) -> str:
+    """Returns what a restore did, such as `1 document restored, 2 deleted`."""
+    if deleted and not restored:
+        return f"{count_of(deleted, 'document')} deleted"
+    return f"{count_of(restored, 'document')} restored" + (f", {deleted:,} deleted" if deleted else "")
 
 
 COMMANDS: Mapping[str, Callable[[State, ChatPage, str], Awaitable[Sequence[str | Answer]]]] = {

@@ -1,0 +1,23 @@
+;;; conflict.el --- Type in what a turn changed, try to undo that, and restore the turn -*- lexical-binding: t; -*-
+
+(iter-defun conflict ()
+  (let ((poem (drive-open "poem.txt")))
+    (drive-connect)
+    (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
+    (handrail-ask "go")
+    (drive-await "the report" (drive-said "handrail: finished"))
+    (switch-to-buffer poem)
+    (goto-char (point-min))
+    (search-forward "THREE")
+    (drive-type "!")
+    (drive-await "the typed text" (string-search "THREE!" (drive-text poem)))
+    (drive-keys "M-x handrail-undo RET")
+    (drive-await "the undo" (drive-said "was not undone"))
+    (drive-choose "go")
+    (drive-keys "M-x handrail-restore RET")
+    (drive-await "the question whether to take it back" (> (minibuffer-depth) 0))
+    (drive-keys "y e s RET")
+    (drive-await "the restore" (drive-said "was not restored"))
+    (drive-snapshot 'after)))
+
+(drive-begin (conflict))
