@@ -3,7 +3,8 @@ Server processes for the tests: real ones, over real pipes, and cheap enough to 
 
 Most of a server's start is Python importing modules, and cattrs writing a function for each kind of message.
 On Linux one process does that once, without running anything, and every server is forked from it; elsewhere
-each server is started afresh.
+each server is started afresh. A server that starts the process that talks to models forks it too: importing
+the SDKs takes longer than most tests. That it can be started by itself is tested in adapters/models.
 """
 
 from __future__ import annotations
@@ -22,18 +23,61 @@ from typing import Protocol
 FORKS = sys.platform == "linux"
 
 NURSERY = """
-import contextlib, gc, importlib, json, os, pkgutil, signal, socket, sys
+import asyncio, contextlib, dataclasses, gc, importlib, json, logging, os, pkgutil, signal, socket, sys, typing
 import attrs, cattrs, dulwich.repo, handrail, lsprotocol.types
 
 for module in pkgutil.walk_packages(handrail.__path__, "handrail."):
     if not module.name.startswith("handrail.testing") and not module.name.endswith("__main__"):
         importlib.import_module(module.name)
 converter = handrail.lsp.connection._converter()
-for kind in filter(attrs.has, lsprotocol.types.ALL_TYPES_MAP.values()):
-    with contextlib.suppress(cattrs.StructureHandlerNotFoundError):
-        converter.get_structure_hook(kind)
-        converter.get_unstructure_hook(kind)
+warmed = set()
+
+def warm(converter, hint):  # what a server does at the first value of each kind
+    if (converter, str(hint)) in warmed:
+        return
+    warmed.add((converter, str(hint)))
+    parts = list(typing.get_args(hint))
+    with contextlib.suppress(Exception):  # not every kind can be read
+        converter.get_unstructure_hook(hint)
+        converter.get_structure_hook(hint)
+        parts += typing.get_type_hints(hint).values()
+    for part in parts:
+        warm(converter, part)
+
+kinds = [kind for name, module in list(sys.modules.items()) if name.startswith("handrail.")
+    for kind in vars(module).values() if isinstance(kind, type) and dataclasses.is_dataclass(kind)]
+for kind in kinds:
+    with contextlib.suppress(TypeError):
+        kind.__init__(object.__new__(kind))  # `handrail.values` compiles it now
+for again in range(2):  # what is prepared for some kinds is forgotten when others are
+    warmed.clear()
+    for kind in (str, int, float, bool, type(None), list, tuple, dict):
+        warm(converter, kind)
+        warm(handrail.lsp.wire.CONVERTER, kind)
+    for kind in lsprotocol.types.ALL_TYPES_MAP.values():
+        warm(converter, kind)
+    for kind in kinds:
+        if kind.__module__.startswith("handrail.lsp.protocol."):
+            warm(handrail.lsp.wire.CONVERTER, kind)
 handrail.lsp.connection._converter = lambda: converter
+parent, child = handrail.adapters.models.worker.parent, handrail.adapters.models.worker.child
+start_process = asyncio.create_subprocess_exec
+
+def serve_models():
+    gc.freeze()  # what the server has open is not closed once more when other files have its numbers
+    for fd in map(int, os.listdir("/proc/self/fd")):
+        if fd > 2:
+            with contextlib.suppress(OSError):
+                os.close(fd)
+    logging.root.handlers.clear()
+    child.main()  # does not return, so that no program is run
+
+def fork_model_worker(*argv, **options):
+    if parent.BEGIN in argv:
+        options["preexec_fn"] = serve_models
+    return start_process(*argv, **options)
+
+asyncio.create_subprocess_exec = fork_model_worker
 gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 orders = socket.socket(fileno=int(sys.argv[1]))
@@ -89,7 +133,10 @@ class Servers:
             else:
                 order = json.dumps([list(argv), dict(environment)]).encode()
                 socket.send_fds(self._orders, [order], [theirs.fileno(), errors.fileno()])
-                pid = int.from_bytes(self._orders.recv(4), "big")
+                said = self._orders.recv(4)
+                if not said:
+                    raise RuntimeError("The process that servers are forked from has ended; see above.")
+                pid = int.from_bytes(said, "big")
         return Server(pid, ours)
 
     def close(self) -> None:

@@ -76,8 +76,7 @@ async def instructions_for(mode: Mode, ports: Ports) -> SystemPrompt:
 async def _of_commands(ports: Ports) -> list[str]:
     """Returns the rules about commands here."""
     sandbox = ports.terms.sandbox
-    available = await ports.process.available()
-    if sandbox is Sandbox.OFF or not available.works:
+    if sandbox is Sandbox.OFF or not (available := await ports.process.available()).works:
         return ["asked"]
     return ["contained", "asked"] if sandbox is Sandbox.ASK or available.is_weak else ["contained"]
 
