@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from e2e.servers import run_handrail
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Desk:
 
     def run(self, *arguments: str, stdin: bytes = b"") -> Ended:
         environment = {**os.environ, "XDG_STATE_HOME": str(self.home), "NO_COLOR": "1"}
-        command = [sys.executable, "-P", "-m", "handrail", *arguments, "--workspace", str(self.root)]
-        done = subprocess.run(command, input=stdin, env=environment, capture_output=True, check=False)
+        command = [*arguments, "--workspace", str(self.root)]
+        done = run_handrail(command, environment=environment, given=stdin)
         return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def apply(self, reply: str, *arguments: str) -> Ended:

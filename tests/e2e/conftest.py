@@ -13,7 +13,7 @@ import pytest
 from e2e import variants
 from e2e.client import UNKNOWN, Editor
 from e2e.habits import EDITORS, Habits
-from e2e.servers import Server, Servers, Starter
+from e2e.servers import Server, Servers, Starter, shared_servers
 from handrail.testing import script, variations
 from handrail.testing.texts import Json
 from handrail.testing.variations import PLAIN, Variation
@@ -25,10 +25,8 @@ LOG_LIMIT = 400  # characters of one message that are shown of a failed test
 
 
 @pytest.fixture(scope="session")
-def servers() -> Iterator[Servers]:
-    found = Servers()
-    yield found
-    found.close()
+def servers() -> Servers:
+    return shared_servers()
 
 
 @pytest.fixture(params=EDITORS, ids=lambda habits: habits.name)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -17,6 +16,7 @@ import pytest
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, opt_in
 from e2e.prompts import patch
+from e2e.servers import run_handrail
 from e2e.shadow import Shadow
 from handrail.testing import answer, call, script
 from handrail.testing.texts import Json
@@ -36,14 +36,9 @@ def run(request: pytest.FixtureRequest, stage: Stage) -> Run:
     async def headless(answers: list[Json]) -> Json:
         model = script(stage.folder / "script.json", *answers)
         command = ("run", "Do it.", "--json", "--model", model, "--workspace", str(stage.root))
-        running = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "handrail", *command),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            env={**os.environ, "XDG_STATE_HOME": str(stage.state)},
-        )
-        said, _ = await running.communicate()
-        found: Json = json.loads(said)
+        environment = {**os.environ, "XDG_STATE_HOME": str(stage.state)}
+        ended = await asyncio.to_thread(run_handrail, command, environment=environment)
+        found: Json = json.loads(ended.stdout)
         return found
 
     return in_editor if request.param == "editor" else headless

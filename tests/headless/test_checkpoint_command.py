@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 import subprocess
-import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e.servers import run_handrail
 from handrail.testing import answer, call, lay_out, script, snapshot
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -28,20 +29,18 @@ class Shell:
     state: Path
 
     def run(self, *argv: str, given: str = "", code: int = 0) -> str:
-        environment = {**os.environ, "XDG_STATE_HOME": str(self.state)}
-        command = [sys.executable, "-m", "handrail", *argv, "--workspace", str(self.root)]
-        ended = subprocess.run(
-            command, input=given, capture_output=True, text=True, env=environment, check=False
-        )
+        ended = self._ended(argv, given.encode())
         assert ended.returncode == code, (ended.stdout, ended.stderr)
-        return ended.stdout if code == 0 else ended.stdout + ended.stderr
+        return ended.stdout.decode() if code == 0 else (ended.stdout + ended.stderr).decode()
 
     def both(self, *argv: str) -> str:
         """All that is shown, whatever the exit code."""
-        environment = {**os.environ, "XDG_STATE_HOME": str(self.state)}
-        command = [sys.executable, "-m", "handrail", *argv, "--workspace", str(self.root)]
-        ended = subprocess.run(command, input=b"", capture_output=True, env=environment, check=False)
+        ended = self._ended(argv)
         return (ended.stdout + ended.stderr).decode()
+
+    def _ended(self, argv: Sequence[str], given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.state)}
+        return run_handrail([*argv, "--workspace", str(self.root)], environment=environment, given=given)
 
     def json(self, *argv: str) -> Any:
         return json.loads(self.run("checkpoint", *argv, "--json"))

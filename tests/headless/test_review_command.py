@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from e2e.servers import run_handrail
 from handrail.headless.commands import review
 from handrail.testing import lay_out
 
@@ -33,10 +32,9 @@ class Shell:
         return {**os.environ, "XDG_STATE_HOME": str(self.state)}
 
     def handrail(self, *argv: str, code: int = 0) -> str:
-        command = [sys.executable, "-m", "handrail", *argv, "--workspace", str(self.root)]
-        ended = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
+        ended = run_handrail([*argv, "--workspace", str(self.root)], environment=self.environment)
         assert ended.returncode == code, (ended.stdout, ended.stderr)
-        return ended.stdout if code == 0 else ended.stdout + ended.stderr
+        return ended.stdout.decode() if code == 0 else (ended.stdout + ended.stderr).decode()
 
     def listed(self, *argv: str) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self.handrail("review", "list", "--json", *argv))

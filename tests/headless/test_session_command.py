@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e.servers import run_handrail
 from handrail.testing import answer, call, lay_out, script
 
 pytestmark = pytest.mark.usefixtures("either_way")
@@ -29,17 +28,10 @@ class Shell:
     def run(self, *argv: str, code: int = 0) -> str:
         places = {"XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"}
         places = {name: str(self.folder / each) for name, each in places.items()}
-        ended = subprocess.run(
-            (sys.executable, "-m", "handrail", *argv),
-            cwd=self.folder / "work" / "sub",
-            env={**os.environ, **places, **HERE},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        environment = {**os.environ, **places, **HERE}
+        ended = run_handrail(argv, environment=environment, folder=self.folder / "work" / "sub")
         assert ended.returncode == code, (ended.stdout, ended.stderr)
-        return ended.stdout if code == 0 else ended.stderr
+        return (ended.stdout if code == 0 else ended.stderr).decode()
 
     def sessions(self, *argv: str) -> Any:
         return json.loads(self.run("session", *argv, "--json"))

@@ -3,13 +3,12 @@
 import codecs
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from e2e.servers import run_handrail
 from stand_in import Ended
 
 pytestmark = pytest.mark.usefixtures("both_ways")
@@ -103,17 +102,13 @@ class Folder:
 
     def handrail(self, *argv: str, prompt: str = "") -> Ended:
         """Run a command on the folder; a hang is a failure."""
-        command = [sys.executable, "-P", "-m", "handrail", *argv, "--workspace", str(self.root)]
         environment = {**os.environ, "XDG_STATE_HOME": str(self._state), "NO_COLOR": "1"}
         return Ended(
-            subprocess.run(
-                command,
-                input=prompt.encode(),
-                capture_output=True,
-                timeout=60,
-                check=False,
-                cwd=self.root,
-                env=environment,
+            run_handrail(
+                [*argv, "--workspace", str(self.root)],
+                environment=environment,
+                folder=self.root,
+                given=prompt.encode(),
             )
         )
 
