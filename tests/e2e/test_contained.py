@@ -49,6 +49,12 @@ async def test_a_command_that_writes_runs_unasked_and_is_taken_back(stage: Stage
     assert not (stage.root / "new").exists()
 
 
+async def test_a_turn_without_a_sandbox_tries_none(stage: Stage) -> None:
+    editor = await stage.start(VSCODE, settings=stage.script(answer("One.")))
+    await editor.turn("Say one.")
+    assert list(stage.state.glob("handrail/contained/*")) == []
+
+
 async def test_what_git_ignores_is_changed_only_in_a_layer_that_later_commands_see(stage: Stage) -> None:
     repository(stage)
     stage.put(".gitignore", "data/\n")
