@@ -117,6 +117,9 @@ async def test_what_is_named_is_sent_to_the_model(stage: Stage, door: Door) -> N
         assert here.told == []
 
 
+NO_CHANGES = "matches nothing: no text file that the model may see has pending or uncommitted changes."
+
+
 @every_door
 async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stage, door: Door) -> None:
     """As the editor holds the documents, and without those that no prompt may name."""
@@ -125,15 +128,17 @@ async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stag
     git(stage.root, "init", "--quiet")
     git(stage.root, "add", ".")
     git(stage.root, "commit", "--quiet", "-m", "first")
-    async with model_server(Say(text="Seen."), Say(text="Seen.")) as server:
+    async with model_server(*[Say(text="Seen.")] * 3) as server:
         settings = {"model": "openai:m", "baseUrl": server.url("openai-chat")}
         editor = await stage.start(VSCODE, settings=settings)
         here = Scene(editor=editor, model=server, session="")
         await door(editor, "See @diff now.")
         assert here.sent == "See @diff now."
-        assert here.told == ["handrail: @diff matches nothing: no changes are pending or uncommitted."]
-        stage.put("a.txt", "ONE\r\ntwo\r\n")
+        assert here.told == [f"handrail: @diff {NO_CHANGES}"]
         stage.put(".env", "KEY=hush-hush\n")
+        await door(editor, "See @diff now.")
+        assert here.told[1:] == [f"handrail: @diff {NO_CHANGES}"]
+        stage.put("a.txt", "ONE\r\ntwo\r\n")
         stage.put("new.txt", "new\n")
         git(stage.root, "add", "new.txt")
         (stage.root / "gone.txt").unlink()
@@ -148,6 +153,39 @@ async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stag
             "--- a/gone.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n"
             "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1,1 @@\n+new\n```"
         )
+
+
+@pytest.mark.parametrize("wrong", ["index", "blob", "SHA-256"])
+async def test_changes_that_git_does_not_show_are_not_said_to_be_none(stage: Stage, wrong: str) -> None:
+    stage.put("a.txt", "one\n")
+    git(stage.root, "init", "--quiet", *(["--object-format=sha256"] if wrong == "SHA-256" else []))
+    git(stage.root, "add", ".")
+    git(stage.root, "commit", "--quiet", "-m", "first")
+    stage.put("a.txt", "ONE\n")
+    unread = str(stage.root)
+    if wrong == "index":
+        (stage.root / ".git/index").write_bytes(b"DIRC damaged")
+    elif wrong == "blob":
+        name = git(stage.root, "rev-parse", "HEAD:a.txt").strip()
+        (stage.root / ".git/objects" / name[:2] / name[2:]).unlink()
+        unread = "a.txt"
+    async with model_server(Say(text="Seen."), Say(text="Seen.")) as server:
+        settings = {"model": "openai:m", "baseUrl": server.url("openai-chat")}
+        editor = await stage.start(VSCODE, settings=settings)
+        here = Scene(editor=editor, model=server, session="")
+        await turn_start(editor, "See @diff now.")
+        assert here.sent == "See @diff now."
+        why = f"handrail: @diff was not sent: git's record of {unread} cannot be read."
+        assert why in here.told
+        if wrong == "blob":
+            stage.put("b.txt", "b\n")
+            git(stage.root, "add", "b.txt")
+            await turn_start(editor, "See @diff now.")
+            assert "+++ b/b.txt" in here.sent
+            assert here.told[-1] == (
+                "handrail: @diff is not complete: git's record of a.txt cannot be read, so its changes were "
+                "not sent."
+            )
 
 
 BAD = {
@@ -236,8 +274,8 @@ UNKNOWN = {
         f"@n{number}" for number in range(9)
     ): "@n0, @n1, @n2, @n3, @n4 and 4 more: no such files exist, so only their names were sent to the model.",
     "/usr is full, why?": "`/usr` is not a command, so the message was sent to the model unchanged.",
-    "/undo\nand try again": "`/undo` was sent to the model as text. To run the command, write it alone on "
-    "one line.",
+    "/undo\nand try again": "`/undo` was sent to the model as text. It is a command only in a conversation, "
+    "alone on one line.",
     "/modle m\nand try again": "`/modle` is not a command, so the message was sent to the model unchanged. "
     "Did you mean `/mode` or `/model`?",
 }

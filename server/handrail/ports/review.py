@@ -113,6 +113,20 @@ class NoReviewStore:
         """Nothing is that old."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uncommitted:
+    """
+    The files that may differ from the last commit.
+
+    Attributes:
+        files: The ids of their contents in the commit, by URI; empty ids for new files.
+        unread: The paths of work trees of which git's files cannot be read.
+    """
+
+    files: Mapping[str, str]
+    unread: tuple[str, ...] = ()
+
+
 class Records(Protocol):
     """
     Reads what the user's version control has recorded of files: git's index and HEAD.
@@ -134,13 +148,10 @@ class Records(Protocol):
         """
         ...
 
-    async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
+    async def uncommitted_files(self, folders: Sequence[str]) -> Uncommitted:
         """
-        Returns the tracked files below folders that may differ from the last commit.
-
-        Returns:
-            The ids of their contents in the commit, by URI; empty ids for new files. If there are very many,
-            only some of them.
+        Returns the tracked files below folders that may differ from the last commit; if there are very many,
+        only some of them.
         """
         ...
 
@@ -164,9 +175,9 @@ class NoRecords:
         """Nothing is on record."""
         return {}
 
-    async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
+    async def uncommitted_files(self, folders: Sequence[str]) -> Uncommitted:
         """Nothing is on record."""
-        return {}
+        return Uncommitted(files={})
 
     async def content(self, uri: str, blob: str) -> bytes | None:
         """Nothing is on record."""

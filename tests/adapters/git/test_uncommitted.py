@@ -91,12 +91,20 @@ async def test_a_program_that_the_repository_names_is_not_run(top: Path) -> None
     git(top, "config", "filter.bad.clean", f"touch {top}/ran")
     (top / "edited.txt").write_text("EDITED\n")
     found = await GitRecords().uncommitted_files([top.as_uri(), (top / "nowhere").as_uri()])
-    assert [*found] == [(top / "edited.txt").as_uri()]
+    assert [*found.files] == [(top / "edited.txt").as_uri()]
+    assert found.unread == ()
     assert not (top / "ran").exists()
 
 
-async def test_what_git_left_damaged_is_as_if_nothing_had_changed(top: Path) -> None:
+@pytest.mark.parametrize("wrong", ["damaged", "a pipe"])
+async def test_what_git_left_damaged_is_told_as_unread(top: Path, wrong: str) -> None:
     change(top)
-    (top / ".git/index").write_bytes(b"DIRC damaged")
-    assert await GitRecords().uncommitted_files([top.as_uri()]) == {}
-    assert await GitRecords().uncommitted_files([top.parent.as_uri(), "untitled:x"]) == {}
+    if wrong == "damaged":
+        (top / ".git/index").write_bytes(b"DIRC damaged")
+    else:
+        (top / ".git/index").unlink()
+        os.mkfifo(top / ".git/index")
+    found = await GitRecords().uncommitted_files([top.as_uri(), (top / "below").as_uri()])
+    assert (found.files, found.unread) == ({}, (str(top),))
+    found = await GitRecords().uncommitted_files([top.parent.as_uri(), "untitled:x"])
+    assert (found.files, found.unread) == ({}, ())

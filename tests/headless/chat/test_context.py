@@ -33,10 +33,12 @@ SAID = {
     "@raw.bin now": "@raw.bin is not shown to the model: The file is not valid utf-8",
     "@dot.png now": "@dot.png is not shown to the model: it is an image (PNG), and handrail",
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
-    "@diff now": "@diff matches nothing: no changes are pending or uncommitted.",
+    "@diff now": "@diff matches nothing: no text file that the model may see has pending or uncommitted "
+    "changes.",
     "@problems now": "@problems was not sent: handrail shows no problems.",
-    "@selection now": "@selection was not sent: the editor has not reported a selection.",
-    "@session:none now": "@session:none was not sent: no other conversation has this ID or title.",
+    "@selection now": "@selection was not sent: there is no editor. Name the lines of a file: @path:10-20.",
+    "@session:none now": "@session:none was not sent: no other conversation has this ID or title. `handrail "
+    "session list` lists them.",
 }
 
 
@@ -162,7 +164,10 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
 async def test_a_line_that_only_looks_like_a_command_is_sent_and_that_is_said(place: Place) -> None:
     async with model_server(Say(text="One.")) as server, chatting(place, server) as talk:
         talk.type("/undo\x1b\rand more")
-        await talk.say("", "`/undo` was sent to the model as text")
+        said = (
+            "`/undo` was sent to the model as text. `handrail chat` runs its commands only if they are alone"
+        )
+        await talk.say("", said)
         await talk.until("One.")
         assert users(server)[-1] == "/undo\nand more"
 

@@ -21,6 +21,7 @@ from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.git import layout
 from handrail.adapters.git.layout import UNREADABLE
 from handrail.adapters.git.uncommitted import find_uncommitted
+from handrail.ports.review import Uncommitted
 
 LIMIT_BYTES = 200_000_000  # of an index; a larger one would hold others up
 UNREAD = (
@@ -52,7 +53,7 @@ class GitRecords:
                 self.unreadable(UNREAD.format(top=top, why=why))
         return ids
 
-    async def uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
+    async def uncommitted_files(self, folders: Sequence[str]) -> Uncommitted:
         """The tracked files below folders that differ on the disk from the last commit, with its ids."""
         return await in_thread(self._uncommitted_files, folders)
 
@@ -81,17 +82,20 @@ class GitRecords:
                     logger.warning("Git's index or HEAD in %s cannot be read: %r", top, error)
         return result
 
-    def _uncommitted_files(self, folders: Sequence[str]) -> Mapping[str, str]:
-        result = dict[str, str]()
+    def _uncommitted_files(self, folders: Sequence[str]) -> Uncommitted:
+        result, unread = dict[str, str](), dict[str, None]()
         for folder in filter(None, map(path_of, folders)):
-            top = self._top(folder)
+            if (top := self._top(folder)) is None:
+                continue
             try:
-                files = find_uncommitted(top, folder) if top is not None else {}
+                files = {} if (why := layout.obstacle(top)) else find_uncommitted(top, folder)
             except UNREADABLE as error:
-                logger.warning("The uncommitted changes in %s cannot be read: %r", top, error)
-            else:
-                result |= {path.as_uri(): blob for path, blob in files.items()}
-        return result
+                files, why = {}, repr(error)
+            if why:
+                logger.warning("The uncommitted changes in %s cannot be read: %s", top, why)
+                unread[os.fspath(top)] = None
+            result |= {path.as_uri(): blob for path, blob in files.items()}
+        return Uncommitted(files=result, unread=tuple(unread))
 
     def _top(self, folder: Path) -> Path | None:
         if folder not in self._tops and (found := _top(folder)) is not None:

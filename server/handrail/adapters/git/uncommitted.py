@@ -19,8 +19,6 @@ from dulwich.object_store import iter_tree_contents
 from dulwich.objects import Blob, Commit, ObjectID
 from dulwich.repo import Repo
 
-from handrail.adapters.git import layout
-
 LIMIT_FILES = 500
 LIMIT_BYTES = 10_000_000  # a larger file is taken for changed; no difference of it is shown anyway
 Blobs = Mapping[bytes, bytes]
@@ -33,10 +31,8 @@ def find_uncommitted(top: Path, folder: Path) -> dict[Path, str]:
 
     Returns:
         The ids of what the commit holds of them; empty ids for new files. At most `LIMIT_FILES`.
-        Raises what reading git's files raises.
+        Raises what reading git's files raises; `layout.obstacle` must have found none.
     """
-    if layout.obstacle(top):
-        return {}
     with Repo(os.fspath(top)) as repository:
         committed, index = _committed_ids(repository), Path(repository.index_path())
         entries: Mapping[bytes, Entry] = dict(Index(os.fspath(index)).items()) if index.exists() else {}

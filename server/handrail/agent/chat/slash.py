@@ -88,19 +88,25 @@ def why_not_prompt(text: str, own: Sequence[str]) -> str:
     )
 
 
-def why_sent(text: str) -> str:
+def why_sent(text: str, *, in_terminal: bool = False) -> str:
     """
     Returns why a message goes to the model although it begins like a command; empty if it does not.
 
     Args:
         text: A message for which `parse` gives None, and which is not a command of the project's.
+        in_terminal: Whether it comes from `handrail run` or `handrail chat`.
     """
     found = _BEGUN.match(text.strip())
     if found is None:
         return ""
     name = found[1].lower()
     if name in NAMES:
-        return f"`/{name}` was sent to the model as text. To run the command, write it alone on one line."
+        where = (
+            "`handrail chat` runs its commands only if they are alone on one line."
+            if in_terminal
+            else "It is a command only in a conversation, alone on one line."
+        )
+        return f"`/{name}` was sent to the model as text. {where}"
     near = _near(name)
     hint = f" {_hint(near)}" if near else ""
     return f"`/{name}` is not a command, so the message was sent to the model unchanged.{hint}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+from handrail.core import surfaces
 from handrail.core.conversation.message import Excerpt
 from handrail.core.documents.diff import creation_diff, deletion_diff, unified_diff
 from handrail.core.documents.edit import edits_between
@@ -17,10 +18,14 @@ from handrail.lsp.state import State
 from handrail.ports import Document
 
 PENDING, UNCOMMITTED = "Changes that are pending", "Changes that are not committed"
+LIMIT_UNREAD = 5  # paths that are named
+NOTHING = "matches nothing: no text file that the model may see has pending or uncommitted changes."
 
 
-async def show_changes(state: State) -> Excerpt | None:
-    """Returns the text for the model; None if nothing has changed."""
+async def show_changes(state: State) -> tuple[Excerpt | None, str]:
+    """
+    Returns the text for the model, None if there is none; and why it is not complete, ending a sentence.
+    """
     await state.host.reviews.refresh()
     texts = [
         f"{each.path}:{each.line_numbers}\n{each.diff}\n"
@@ -28,15 +33,25 @@ async def show_changes(state: State) -> Excerpt | None:
         if each.has_text
     ]
     if texts:
-        return Excerpt(path=PENDING, first_line=1, text="\n".join(texts))
-    text = await _uncommitted_diff(state)
-    return Excerpt(path=UNCOMMITTED, first_line=1, text=text) if text else None
+        return Excerpt(path=PENDING, first_line=1, text="\n".join(texts)), ""
+    text, unread = await _uncommitted_diff(state)
+    named = ", ".join(map(surfaces.line, unread[:LIMIT_UNREAD]))
+    named += f" and {len(unread) - LIMIT_UNREAD} more" if unread[LIMIT_UNREAD:] else ""
+    if not text:
+        return None, f"was not sent: git's record of {named} cannot be read." if unread else NOTHING
+    its = "their" if unread[1:] else "its"
+    why = f"is not complete: git's record of {named} cannot be read, so {its} changes were not sent."
+    return Excerpt(path=UNCOMMITTED, first_line=1, text=text), why if unread else ""
 
 
-async def _uncommitted_diff(state: State) -> str:
-    """The differences between the last commits and what the editor holds, of files that prompts may name."""
+async def _uncommitted_diff(state: State) -> tuple[str, list[str]]:
+    """
+    Returns the differences between the last commits and what the editor holds, of files that prompts may
+    name; and the paths of which git's files cannot be read.
+    """
     records = state.backend.records
-    files = dict(await records.uncommitted_files(state.folders))
+    known = await records.uncommitted_files(state.folders)
+    files, unread = dict(known.files), list(known.unread)
     files |= await _open(state, files)
     shown, room = list[str](), LIMIT_EXCERPTS_CHARS
     for uri, blob in sorted(files.items()):
@@ -44,10 +59,13 @@ async def _uncommitted_diff(state: State) -> str:
         if room <= 0 or not isinstance(place, Place) or place.kind not in prompts.SENT_FROM:
             continue
         raw = await records.content(uri, blob) if blob else b""
-        text = "" if raw is None else await _difference(state, place, raw, is_new=not blob)
+        if raw is None:
+            unread.append(place.path)
+            continue
+        text = await _difference(state, place, raw, is_new=not blob)
         shown.append(text)
         room -= len(text)
-    return "".join(shown)
+    return "".join(shown), unread
 
 
 async def _open(state: State, files: Mapping[str, str]) -> dict[str, str]:

@@ -60,7 +60,7 @@ async def resolve_mentions(state: State, text: str, session: str | None = None) 
     if (command := await own_commands.find_command(state, text)) is not None:
         pointed.excerpts.append(command.excerpt)
         body = command.text
-    elif why := slash.why_sent(text):
+    elif why := slash.why_sent(text, in_terminal=state.client.is_headless):
         pointed.problems.append(why)
     unknown = list[str]()
     for each in dict.fromkeys((*mentions.mentions(text), *mentions.mentions(body))):
@@ -156,6 +156,8 @@ async def _why(state: State, path: str) -> str:
 
 async def _selection(state: State, pointed: ResolvedMentions) -> str:
     selected = state.documents.selected
+    if selected is None and state.client.is_headless:
+        return "was not sent: there is no editor. Name the lines of a file: @path:10-20."
     if selected is None:
         return (
             "was not sent: the editor has not reported a selection. Use a code action on the selection "
@@ -184,11 +186,9 @@ async def _problems(state: State, pointed: ResolvedMentions) -> str:
 
 
 async def _diff(state: State, pointed: ResolvedMentions) -> str:
-    excerpt = await changed.show_changes(state)
-    if excerpt is None:
-        return "matches nothing: no changes are pending or uncommitted."
-    pointed.excerpts.append(excerpt)
-    return ""
+    excerpt, why = await changed.show_changes(state)
+    pointed.excerpts += () if excerpt is None else (excerpt,)
+    return why
 
 
 async def _session(state: State, name: str, current: str | None, pointed: ResolvedMentions) -> str:
