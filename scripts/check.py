@@ -66,9 +66,9 @@ def main() -> int:
 
 
 def _parallel() -> tuple[str, ...]:
-    """Options for more workers than processors: a test waits for half of its time."""
+    """Options for more workers than processors: a test waits for a third of its time."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return "--numprocesses", str(min(2 * cores, WORKERS)), "--dist", "loadgroup"
+    return "--numprocesses", str(min(cores + (cores + 1) // 2, WORKERS)), "--dist", "loadgroup"
 
 
 def _parser() -> argparse.ArgumentParser:
