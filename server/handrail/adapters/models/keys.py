@@ -18,6 +18,7 @@ class Keys:
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._environment = environment
+        self._at_start = dict(environment)  # what goes to users and models is searched for these all the time
         self._kept: set[str] = set()
         self._ask: Callable[[str], str] = lambda name: ""
 
@@ -44,7 +45,7 @@ class Keys:
 
     def secrets(self, also: str = "") -> tuple[str, ...]:
         """The values of the environment's keys, of the variable *also*, and of what was found elsewhere."""
-        return (*key_names.secrets(self._environment, also), *self._kept)
+        return (*key_names.secrets(self._at_start, also), *self._kept)
 
 
 def _read_keyring(name: str) -> str | None:
