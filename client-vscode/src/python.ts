@@ -84,7 +84,7 @@ function whatIsMissing(found: Probe[]): UserError {
     const [major = 3, minor = 11] = capable.version;
     return new UserError(
       l10n.t(
-        "{0} cannot create virtual environments: its modules venv and ensurepip are missing. On Debian or Ubuntu, install the package {1}, then run “Handrail: Restart Server”.",
+        "{0} cannot create virtual environments: its module venv or ensurepip is missing. On Debian or Ubuntu, install the package {1}; elsewhere, install a complete Python. Then run “Handrail: Restart Server”.",
         capable.executable,
         `python${major}.${minor}-venv`,
       ),
