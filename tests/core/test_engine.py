@@ -543,6 +543,11 @@ def test_a_line_that_is_no_request_is_told_so(line: bytes) -> None:
     assert json.loads(jsonl.encode(reply)) == reply
 
 
+def test_a_byte_that_is_not_utf_8_is_named_with_its_offset() -> None:
+    message = jsonl.answer(b'{"id": "\xff"}')["message"]
+    assert message == "The line is not UTF-8: it has the byte 0xFF at offset 8."
+
+
 @pytest.mark.parametrize(
     ("line", "why"),
     [
