@@ -295,4 +295,8 @@ def test_the_doctor_tries_whether_the_state_folder_can_be_written(
     """Even the administrator, whom the system permits everything, cannot make a file in /proc."""
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/state")
     assert main(["doctor"]) == 1
-    assert "state folder: /proc/state/handrail (not writable" in capsys.readouterr().out
+    said = (
+        "state folder: /proc/state/handrail (not writable, so handrail takes no checkpoints, and refuses edits "
+        "and most commands unless handrail.checkpoints.required is false; make it writable, or set "
+    )
+    assert said in capsys.readouterr().out

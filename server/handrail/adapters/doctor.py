@@ -130,5 +130,8 @@ def _state_folder(state: Callable[[], Path]) -> tuple[str, bool]:
         there = there.parent
     with contextlib.suppress(OSError), tempfile.TemporaryFile(dir=there):
         return str(folder), True
-    wrong = "not writable, so handrail takes no checkpoints and refuses edits"
+    wrong = (
+        "not writable, so handrail takes no checkpoints, and refuses edits and most commands unless "
+        "handrail.checkpoints.required is false"
+    )
     return f"{folder} ({wrong}; make it writable, or set XDG_STATE_HOME to another folder)", False
