@@ -57,8 +57,6 @@ from handrail.ports import HandrailError, Ports
 from handrail.ports.sessions import NoSessions, Release, Sessions
 from handrail.values import dataclass, field, replace
 
-NO_ROOM = "Check the free space and the permissions of the state folder (see `handrail doctor`)."
-
 
 class UnknownSession(HandrailError):
     """A client named a session or turn that no journal holds."""
@@ -209,7 +207,7 @@ class Archive:
             if wanted not in await self._entries(session):
                 raise UnknownSession(
                     f"The conversation (session {session}) was not rewound, because the change cannot be "
-                    f"stored. {NO_ROOM}"
+                    f"stored. {self._what_to_check}"
                 )
         return await self.resume(session, ports)
 
@@ -234,8 +232,14 @@ class Archive:
         self.end(name, TurnEnded(turn=last.turn, state=last.state or "stopped"))
         if await self.is_unstored(name):
             await self.journals.remove(name)
-            raise UnknownSession(f"The conversation (session {session}) could not be forked. {NO_ROOM}")
+            raise UnknownSession(
+                f"The conversation (session {session}) could not be forked. {self._what_to_check}"
+            )
         return forked
+
+    @property
+    def _what_to_check(self) -> str:
+        return f"Check the free space and the permissions of {self.journals.folder}."
 
     async def rename(self, session: str, title: str) -> None:
         """Gives a session another title. Raises UnknownSession."""
@@ -244,7 +248,8 @@ class Archive:
         await self.journals.wait_until_written()
         if self.journals.lacks_entries(session):
             raise UnknownSession(
-                f"The new title of the conversation (session {session}) could not be stored. {NO_ROOM}"
+                f"The new title of the conversation (session {session}) could not be stored. "
+                f"{self._what_to_check}"
             )
 
     async def delete(self, session: str) -> None:
@@ -255,7 +260,7 @@ class Archive:
             if not await self.journals.remove(session):
                 raise UnknownSession(
                     f"The conversation (session {session}) was not deleted, because its file cannot be "
-                    "removed. Check the permissions of the state folder (see `handrail doctor`)."
+                    f"removed. Check the permissions of {self.journals.folder}."
                 )
             self._written.pop(session, None)
             self._known.pop(session, None)

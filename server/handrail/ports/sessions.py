@@ -58,6 +58,11 @@ class Sessions(Protocol):
         """
         ...
 
+    @property
+    def folder(self) -> str:
+        """The path of the folder of the journals, for people."""
+        ...
+
     def uri(self, session: str) -> str | None:
         """Returns the URI of a session's journal; None if it has none."""
         ...
@@ -102,6 +107,11 @@ class NoSessions:
 
     async def read(self, session: str, since: int = -1) -> None:
         """There is no session."""
+
+    @property
+    def folder(self) -> str:
+        """Nowhere."""
+        return ""
 
     def uri(self, session: str) -> None:
         """There is no session."""

@@ -94,7 +94,7 @@ async def test_what_cannot_fit_is_refused_and_nothing_pinned_is_lost(repo: Shado
     ) as full:
         await keep(repo, root, step(turn="t-1"), 1000)
     assert str(full.value).endswith(
-        "Or remove checkpoints of restores and undos with `handrail checkpoint prune ID`; "
+        "Or remove checkpoints of restores and undos in a terminal, with `handrail checkpoint prune ID`; "
         "`handrail checkpoint list` shows their IDs."
     )
     with pytest.raises(CheckpointError, match="the limit is 400,000"):

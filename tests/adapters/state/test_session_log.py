@@ -17,7 +17,6 @@ from bench import Bench
 from core.test_loop_properties import is_well_formed
 from handrail.adapters.state.session_log import SessionLog
 from handrail.agent.archive import Archive, Busy, UnknownSession
-from handrail.agent.turn.ending import NOT_STORED
 from handrail.agent.turns import UnknownId
 from handrail.core.conversation import as_json, journal
 from handrail.core.conversation.journal import (
@@ -236,7 +235,11 @@ async def test_a_conversation_that_cannot_be_stored_is_told(kept: Bench) -> None
     kept.says(answer("Yes."), answer("Yes."))
     assert (await kept.turn()).state is State.FINISHED
     notices = [event.text for event in kept.events if isinstance(event, Notice)]
-    assert notices == [NOT_STORED]
+    assert notices == [
+        "This conversation could not be stored completely. Check the free space and the permissions of "
+        f"{folder}. If this server is still running, send another message: that stores the rest too. When "
+        "the server ends (with `handrail run`: now), the rest is lost."
+    ]
     folder.unlink()
     await kept.turn("s-1")
     assert len([event for event in kept.events if isinstance(event, Notice)]) == 1

@@ -28,7 +28,7 @@ LARGE_SHARE = 100  # a hundredth of the limit is large: what may be left out is 
 ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
 # Those of turns have all been removed by then, except those of the current turn.
 OR_PRUNE = (
-    " Or remove checkpoints of restores and undos with `handrail checkpoint prune ID`; "
+    " Or remove checkpoints of restores and undos in a terminal, with `handrail checkpoint prune ID`; "
     "`handrail checkpoint list` shows their IDs."
 )
 

@@ -125,9 +125,8 @@ class Turns:
             none = "The only checkpoint" if len(names) == 1 else f"None of the {len(names)} checkpoints"
             damaged = "cannot be read: it is" if len(names) == 1 else "can be read: they are"
             raise CheckpointError(
-                f"{none} in {self.store.folder} {damaged} damaged. "
-                "`handrail checkpoint verify` shows the damage; restore the folder from a backup, or remove "
-                "it."
+                f"{none} in {self.store.folder} {damaged} damaged. Restore the folder from a backup, or "
+                "remove it. In a terminal, `handrail checkpoint verify` shows the damage."
             )
         return found
 

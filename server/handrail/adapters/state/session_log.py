@@ -69,6 +69,11 @@ class SessionLog:
         self._latest: _Read | None = None
         self._left: dict[Path, list[bytes]] = {}  # what could not be written yet; the next entry tries again
 
+    @property
+    def folder(self) -> str:
+        """The path of the folder of the journals."""
+        return os.fspath(self._folder())
+
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Have entries written at the end."""
         file = self._file(session)

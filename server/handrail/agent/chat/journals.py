@@ -24,6 +24,11 @@ class WatchedSessions:
     on_append: Callable[[str, Sequence[Entry]], None]
     on_load: Callable[[str, Sequence[Entry]], None]
 
+    @property
+    def folder(self) -> str:
+        """The path of the folder of the journals."""
+        return self.journals.folder
+
     def append(self, session: str, entries: Sequence[Entry]) -> None:
         """Has entries written, and tells of them."""
         self.journals.append(session, entries)

@@ -14,9 +14,9 @@ from handrail.ports.sessions import Sessions
 from handrail.values import dataclass
 
 NOT_STORED = (
-    "This conversation could not be stored completely. Check the free space and the permissions of the state "
-    "folder (see `handrail doctor`). If this server is still running, send another message: that stores the "
-    "rest too. When the server ends (with `handrail run`: now), the rest is lost."
+    "This conversation could not be stored completely. Check the free space and the permissions of {folder}. "
+    "If this server is still running, send another message: that stores the rest too. When the server ends "
+    "(with `handrail run`: now), the rest is lost."
 )
 logger = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ async def finish(executor: Executor, journals: Sessions) -> None:
     await executor.end(asks=True)
     await journals.wait_until_written()
     if journals.lacks_entries(executor.step.session):
-        executor.observe(Notice(call="", text=NOT_STORED, is_warning=False))
+        executor.observe(Notice(call="", text=NOT_STORED.format(folder=journals.folder), is_warning=False))
 
 
 async def report(executor: Executor | None, session: Session, turn: str, end: End) -> TurnReport:

@@ -27,6 +27,10 @@ HOW = "The code actions at a line show what was changed then, and undo it; your 
 CHOOSE = (
     "The code action at a line selects that model from the next turn on; `/model NAME` selects any other one."
 )
+ALL_CHECKPOINTS = (
+    "the view Checkpoints (VS Code), `:HandrailRestore` (Neovim), `M-x handrail-restore` (Emacs) and "
+    "`handrail checkpoint list` (in a terminal) show all"
+)
 GO_ON = "The code action at a line opens that conversation."
 LIMIT_SESSIONS = 20
 LIMIT_MODELS = 40
@@ -107,7 +111,7 @@ async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
             answers += [Answer(text=""), Answer(text=title), Answer(text="")]
         answers += [Answer(text=_row(each), checkpoint=each.id) for each in checkpoints[:LIMIT_CHECKPOINTS]]
         if more := len(checkpoints[LIMIT_CHECKPOINTS:]):
-            answers.append(Answer(text=f"- … and {more} older: `handrail checkpoint list` shows all"))
+            answers.append(Answer(text=f"- … and {more} older: {ALL_CHECKPOINTS}"))
     return answers
 
 
