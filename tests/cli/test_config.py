@@ -296,7 +296,7 @@ def test_the_doctor_tries_whether_the_state_folder_can_be_written(
     monkeypatch.setenv("XDG_STATE_HOME", "/proc/state")
     assert main(["doctor"]) == 1
     said = (
-        "state folder: /proc/state/handrail (not writable, so handrail takes no checkpoints, and refuses edits "
-        "and most commands unless handrail.checkpoints.required is false; make it writable, or set "
+        "state folder: /proc/state/handrail (not writable, so handrail takes no checkpoints, and refuses "
+        "edits and most commands unless handrail.checkpoints.required is false; make it writable, or set "
     )
     assert said in capsys.readouterr().out

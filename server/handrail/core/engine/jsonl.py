@@ -89,8 +89,7 @@ def _object(line: bytes) -> Fields:
         value = json.loads(line.decode("utf-8"), parse_constant=_not_json)
     except UnicodeDecodeError as error:
         raise BadRequest(
-            f"The line is not UTF-8: it has the byte 0x{line[error.start]:02X} at offset "
-            f"{error.start:,}."
+            f"The line is not UTF-8: it has the byte 0x{line[error.start]:02X} at offset {error.start:,}."
         ) from error
     except (ValueError, RecursionError) as error:
         raise BadRequest(f"The line is not JSON: {why_not_json(error)}.") from error
