@@ -49,9 +49,14 @@ async def test_a_command_that_writes_runs_unasked_and_is_taken_back(stage: Stage
     assert not (stage.root / "new").exists()
 
 
-async def test_a_turn_without_a_sandbox_tries_none(stage: Stage) -> None:
-    editor = await stage.start(VSCODE, settings=stage.script(answer("One.")))
+@pytest.mark.parametrize("more", [None, {}, {"background": True}], ids=["no command", "one", "background"])
+async def test_a_turn_without_a_sandbox_tries_none(stage: Stage, more: Json | None) -> None:
+    calls = [] if more is None else [call("terminal", command="echo one > made", **more)]
+    settings = stage.script(answer("One.", *calls), *([answer("Done.")] if calls else []))
+    editor = await stage.start(VSCODE, settings=settings, options=opted(VSCODE, approvals=True))
+    editor.answers = ["allow"]
     await editor.turn("Say one.")
+    assert (stage.root / "made").exists() is bool(calls)
     assert list(stage.state.glob("handrail/contained/*")) == []
 
 

@@ -187,7 +187,7 @@ class Background:
         for lost in command.notes:
             console.notice(lost, True)
         command.notes.append(notes.stale_text_note(typed, ports))
-        command.notes.append(notes.own_network_note(contained, await ports.process.available()))
+        command.notes.append(await notes.own_network_note(contained, ports))
         action = replace(action, contained=contained)
         return await self._begin(command, ready.places, action, ports, console, starter.is_over)
 

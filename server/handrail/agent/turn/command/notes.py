@@ -9,7 +9,7 @@ from handrail.agent.tools.call import CommandReport
 from handrail.agent.turn.command import saving
 from handrail.core.checkpoint import CommandChange, NotCovered
 from handrail.core.failure import Failure
-from handrail.core.policy.containment import Available, Contained, Need, Profile
+from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.ports import Ports
 
 SHOWN = 10  # of each list
@@ -25,11 +25,11 @@ def stale_text_note(left: Sequence[str], ports: Ports) -> str:
     )
 
 
-def own_network_note(contained: Contained, available: Available) -> str:
+async def own_network_note(contained: Contained, ports: Ports) -> str:
     """Says that a background command cannot start a server that other commands reach."""
     if contained.profile is not Profile.WORK or Need.NETWORK in contained.needs:
         return ""
-    if available.is_weak:  # Landlock closes the network, and gives none in its place
+    if (await ports.process.available()).is_weak:  # Landlock closes the network, and gives none in its place
         return "This command has no network, so it cannot start a server. A server needs `needs: network`."
     return (
         "This command has a network of its own. Other commands can reach a server that it starts only if it "
