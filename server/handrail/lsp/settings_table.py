@@ -257,8 +257,8 @@ TERMINAL_LONGEST = Setting(
     scope=Scope.WINDOW,
     bounds=(1, 86_400),
     does=(
-        "The maximum number of seconds that the model may ask for when it runs a command. Commands in the "
-        "background have no such limit."
+        "The maximum number of seconds that the model may ask for when it runs a command, unless "
+        "`handrail.terminal.timeout` is longer. Commands in the background have no such limit."
     ),
 )
 TERMINAL_ENVIRONMENT = Setting(
@@ -344,8 +344,8 @@ DOCUMENTS = Setting(
     does=(
         "Where handrail writes the documents that it shows, such as conversations and questions. "
         "`workspace`: in the folder `.handrail`, which git ignores and the agent cannot use. `state`: in "
-        "the state folder, which is outside the workspace (`handrail doctor` shows it). Some editors do not "
-        "connect documents there to the server, so that their code actions are missing."
+        "handrail's state folder, which is outside the workspace (on Linux `~/.local/state/handrail`). Some "
+        "editors do not connect documents there to the server, so that their code actions are missing."
     ),
 )
 
