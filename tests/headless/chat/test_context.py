@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from adapters.model_server import Call, ModelServer, Say, model_server
+from e2e.servers import run_handrail
 from e2e.test_models import PNG
 from handrail.cli.folder import readable_files
 from handrail.testing import lay_out
@@ -213,11 +214,12 @@ async def test_a_summary_that_takes_long_is_stopped_and_the_conversation_stays(p
         assert "Question 0?" in "\n".join(users(server))
 
 
-async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
-    def edit(old: str, new: str) -> Call:
-        arguments = {"path": "a.txt", "old_string": old, "new_string": new}
-        return Call(name="patch", arguments=json.dumps(arguments), id=f"call_{old}")
+def edit(old: str, new: str) -> Call:
+    arguments = {"path": "a.txt", "old_string": old, "new_string": new}
+    return Call(name="patch", arguments=json.dumps(arguments), id=f"call_{old}")
 
+
+async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
     said = Say(text="Done."), Say(text="Seen.")
     edits = Say(calls=(edit("one", "ONE"), edit("two", "TWO")), finish="tools")
     async with model_server(edits, *said) as server, chatting(place, server) as talk:
@@ -240,6 +242,22 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         await talk.say("/review", "No changes are pending.")
         assert place.file("a.txt") == "one\nTWO, typed\n"
         await talk.say("/review keep h-none", "handrail: error: Change 'h-none' is not pending")
+
+
+async def test_what_was_typed_too_is_undone_by_the_command_that_a_chat_names(place: Place) -> None:
+    """It is run elsewhere while the chat runs, and the chat notices."""
+    edits = Say(calls=(edit("two", "TWO"),), finish="tools")
+    async with model_server(edits, Say(text="Done.")) as server, chatting(place, server) as talk:
+        await talk.say("Shout.", "Done.")
+        await talk.until("/help")
+        (place.root / "a.txt").write_text("one\nTWO, typed\n")
+        await talk.say("/review undo all", "undoes the text that you typed too.")
+        (named,) = re.findall(r"`handrail (review undo h-\w+ --typed)`", talk.shown)
+        command = [*named.split(), "--workspace", str(place.root)]
+        ended = await asyncio.to_thread(run_handrail, command, environment=os.environ)
+        assert ended.returncode == 0, ended
+        assert place.file("a.txt") == "one\ntwo\n"
+        await talk.say("/review", "No changes are pending.")
 
 
 async def test_an_earlier_conversation_is_sent(place: Place) -> None:
