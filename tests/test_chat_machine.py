@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -23,7 +22,7 @@ import pytest
 
 from e2e.client import Editor
 from e2e.habits import EVERY_EDITOR, Habits, opt_in
-from e2e.servers import Servers
+from e2e.servers import shared_servers
 from handrail.testing import answer, script
 from handrail.testing.texts import Json
 
@@ -52,11 +51,6 @@ async def ignore(editor: Editor, given: Json) -> Json | None:
     return None
 
 
-@cache
-def servers() -> Servers:
-    return Servers()
-
-
 class Player:
     """A user who types, sends and goes on typing, in one editor."""
 
@@ -77,7 +71,7 @@ class Player:
         answers = [answer(f"Answer {number}.\n\n- of\n- some lines\n") for number in range(TURNS)]
         model = script(self.base / "script.json", *answers)
         environment = {**os.environ, "XDG_STATE_HOME": str(self.base / "state"), "HANDRAIL_SANDBOX": "off"}
-        self.server = servers().start(["serve"], environment, self.base / "log")
+        self.server = shared_servers().start(["serve"], environment, self.base / "log")
         self.editor = Editor(self.habits, self.root)
         await self.editor.connect(self.server)
         await self.editor.greet(options=opt_in(approvals=True, settings={"model": model}))
@@ -257,7 +251,6 @@ def main() -> int:
         for habits in EVERY_EDITOR:
             if done >= wanted.steps:
                 print(f"{done} steps, nothing is lost")
-                servers().close()
                 return 0
             asyncio.run(play(habits, 50, seed))
             done += 50

@@ -16,7 +16,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ from checkpoint_model import NAMES, PLACES, Change, Content, Image, Model, raw
 from e2e.client import Editor
 from e2e.habits import VSCODE, opt_in
 from e2e.prompts import patch
-from e2e.servers import Servers
+from e2e.servers import shared_servers
 from e2e.shadow import Shadow
 from handrail.testing import answer, call, script
 from handrail.testing.texts import Json
@@ -49,11 +48,6 @@ names = st.sampled_from(NAMES)
 places = st.integers(0, PLACES - 1)
 edits = st.lists(st.tuples(names, places, st.booleans()), min_size=1, max_size=3)
 Edits = Sequence[tuple[str, int, bool]]
-
-
-@cache
-def servers() -> Servers:
-    return Servers()
 
 
 class Machine(RuleBasedStateMachine):
@@ -95,7 +89,7 @@ class Machine(RuleBasedStateMachine):
         """A server that knows nothing but what is on the disk, and an editor with the same documents."""
         self.is_killed = False
         environment = {**os.environ, "XDG_STATE_HOME": str(self.state), "HANDRAIL_SANDBOX": "off"}
-        self.server = servers().start(["serve"], environment, self.base / "log")
+        self.server = shared_servers().start(["serve"], environment, self.base / "log")
         self.editor = Editor(VSCODE, self.root)
         own = {
             "model": f"scripted:{self.base / 'script.json'}",
@@ -429,4 +423,3 @@ if __name__ == "__main__":
     began = time.monotonic()
     done = run(seconds=float("inf"), steps=wanted)
     print(f"{done} steps in {time.monotonic() - began:.0f} s, no difference")
-    servers().close()

@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ from hypothesis.stateful import (
 from e2e.client import Editor
 from e2e.habits import EVERY_EDITOR, Habits, opt_in
 from e2e.prompts import patch, statuses, v4a
-from e2e.servers import Servers
+from e2e.servers import shared_servers
 from git_user import git
 from handrail.testing import answer, call, script
 from review_model import Paper, Place, Words, without
@@ -51,11 +50,6 @@ ENDS = {"b.txt": "\r\n"}
 names = st.sampled_from(NAMES)
 opened = st.sampled_from(NAMES[:2])
 picks = st.integers(0, 1000)
-
-
-@cache
-def servers() -> Servers:
-    return Servers()
 
 
 class Machine(RuleBasedStateMachine):
@@ -99,7 +93,7 @@ class Machine(RuleBasedStateMachine):
     async def start(self) -> None:
         """A server that knows nothing but what is on the disk, and an editor with the same documents."""
         environment = {**os.environ, "XDG_STATE_HOME": str(self.base / "state"), "HANDRAIL_SANDBOX": "off"}
-        self.server = servers().start(["serve"], environment, self.base / "log")
+        self.server = shared_servers().start(["serve"], environment, self.base / "log")
         self.editor = Editor(self.habits, self.root)
         own = {
             "model": f"scripted:{self.base / 'script.json'}",
@@ -613,8 +607,6 @@ if __name__ == "__main__":
             undo_all(1, 200 // len(EVERY_EDITOR), habits, chance, inside=False)
             undo_all(wanted.undo_all // len(EVERY_EDITOR), 3, habits, chance, inside=True)
             print(f"{habits.name}: {time.monotonic() - began:.0f} s, nothing is lost")
-        servers().close()
         sys.exit()
     done = run(seconds=float("inf"), steps=wanted.steps, first=wanted.seed)
     print(f"{done} steps in {time.monotonic() - began:.0f} s, no difference")
-    servers().close()

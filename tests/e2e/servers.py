@@ -75,12 +75,6 @@ class Servers:
             raise RuntimeError("The process that servers are forked from has ended; its error is above.")
         return int.from_bytes(answer, "big")
 
-    def close(self) -> None:
-        """No more servers are wanted."""
-        self._orders.close()
-        if self._nursery is not None:
-            self._nursery.wait(10)
-
 
 @cache
 def shared_servers() -> Servers:

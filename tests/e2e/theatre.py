@@ -11,7 +11,7 @@ from e2e.client import Editor
 from e2e.habits import Habits, opt_in
 from e2e.scenarios import Play
 from e2e.scenes import Scene
-from e2e.servers import Servers
+from e2e.servers import shared_servers
 
 TIME_LIMIT_S = 0.3  # for an answer; half of it for a change to show
 
@@ -20,7 +20,6 @@ class Theatre:
     """The editors; every play has documents of its own."""
 
     def __init__(self) -> None:
-        self.servers = Servers()
         self.temporary = tempfile.TemporaryDirectory(prefix="handrail-scenes-")
         self.base = Path(self.temporary.name)
         self.numbers = count(1)
@@ -33,7 +32,7 @@ class Theatre:
             root.mkdir(parents=True)
             environment = {**os.environ, "XDG_STATE_HOME": str(state), "HANDRAIL_SANDBOX": "off"}
             argv = ["serve", f"--answer-timeout={TIME_LIMIT_S}", "--command-timeout=10"]
-            server = self.servers.start(argv, environment, self.base / habits.name / "log")
+            server = shared_servers().start(argv, environment, self.base / habits.name / "log")
             editor = Editor(habits, root)
             own = {"model": f"scripted:{self.base / habits.name / 'script.json'}"}
             await editor.connect(server)
@@ -58,5 +57,4 @@ class Theatre:
         for editor in self._editors.values():
             await editor.leave()
             editor.hang_up()
-        self.servers.close()
         self.temporary.cleanup()
