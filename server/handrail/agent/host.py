@@ -354,9 +354,8 @@ class Host:
         if observed == self.ledger:
             return
         before, self.ledger = self.ledger, observed
-        running = [turn for turn in self.turns.values() if not turn.task.done()]
         for failure in ledger.closed_ids(before, observed):
-            for turn in running:
+            for turn in self.turns.running:
                 self.on_event(turn.session, turn.id, Superseded(failure=failure))
         self.on_ledger(observed)
 

@@ -91,9 +91,14 @@ class Turns(dict[str, Turn]):
             raise UnknownId(f"This server has no turn {turn!r}; {kept}.")
         return self[turn]
 
+    @property
+    def running(self) -> list[Turn]:
+        """The turns that have not ended, in the order in which they start."""
+        return [turn for turn in self.values() if not turn.task.done()]
+
     def running_turns(self, session: str | None) -> list[Turn]:
-        """Returns the turns of a session that have not ended, in the order in which they start."""
-        return [turn for turn in self.values() if turn.session == session and not turn.task.done()]
+        """Returns those of a session."""
+        return [turn for turn in self.running if turn.session == session]
 
     def keep(self, turn: Turn) -> Turn:
         """Keeps a turn and, once it has ended, its report, until it is too old."""

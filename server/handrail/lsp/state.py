@@ -24,8 +24,8 @@ from handrail.agent.questions import Questions
 from handrail.agent.review.discussion import Discussion
 from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
-from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import Outcome
+from handrail.core.ledger.report import Ended
 from handrail.core.policy.rules import UNTIL_SETTINGS, Rule
 from handrail.core.results.redact import redact
 from handrail.lsp import convert, model_settings, settings
@@ -43,6 +43,7 @@ from handrail.lsp.documents import Documents
 from handrail.lsp.edits.stale import WatchfulEditor
 from handrail.lsp.follow import Follow
 from handrail.lsp.model_settings import ProviderSettings
+from handrail.lsp.pacing import Paced
 from handrail.lsp.progress import Progress, Slow
 from handrail.lsp.questions import words
 from handrail.lsp.questions.documents import QuestionDocuments
@@ -64,7 +65,7 @@ EDITOR = "editor"  # in the setting `model` it means the client's own, and may b
 class Hooks:
     """The handlers that the state itself calls; they stand above it in the imports."""
 
-    publish: Callable[[State, Ledger], None]
+    publish: Callable[[State], None]
     recheck_file: Callable[[State, str], Coroutine[object, object, None]]
     settled: Callable[[State], Coroutine[object, object, None]]  # awaited by each turn
 
@@ -73,8 +74,7 @@ class State:
     """Everything behind the handlers."""
 
     def __init__(self, server: Server, backend: Backend, hooks: Hooks) -> None:
-        self.server, self.backend = server, backend
-        self._hooks = hooks
+        self.server, self.backend, self._hooks = server, backend, hooks
         self.workspace, self.checkpoints = backend.workspace, backend.checkpoints
         self.workspace.set_rules(self.rules)
         self.client = Client()
@@ -119,7 +119,7 @@ class State:
             ports=self._ports,
             new_id=lambda kind: f"{kind}-{uuid.uuid4().hex[:12]}",
             on_event=self.progress_of,
-            on_ledger=self.publish,
+            on_ledger=lambda _: self._publishing.soon(),
             ready=lambda: hooks.settled(self),
             archive=Archive(journals=self.chats.watch(backend.sessions)),
             reviews=self.review.ledger(reviews, backend.records, lambda: self.settings.text(REVIEW_MODE)),
@@ -127,6 +127,7 @@ class State:
         )
         self.running: dict[str, Slow] = {}
         self.published: set[str] = set()
+        self._publishing = Paced(act=partial(hooks.publish, self), may_wait=lambda: self.host.turns.running)
         self.has_settled = False  # whether the client has ever told its settings
         self.pulls = self.pulled = 0  # how often the settings were asked for; the latest answer's number
         self.settled = asyncio.Event()
@@ -203,7 +204,7 @@ class State:
             reviews=lambda: self.host.reviews,
             spelled=self.client_uri,
             begin=self.begin,
-            publish=lambda: self.publish(self.host.ledger),
+            publish=self.publish,
             say=self.say,
             page=self.review_page,
         )
@@ -297,7 +298,7 @@ class State:
                 max_age_days=self.settings.number(settings.CHECKPOINTS_AGE),
             )
         )
-        self.publish(self.host.ledger)
+        self.publish()
 
     def shows_diagnostics(self) -> bool:
         """Whether failures are shown; the environment wins both ways."""
@@ -324,9 +325,9 @@ class State:
 
     # ---- Telling ----------------------------------------------------------------------------------
 
-    def publish(self, ledger: Ledger) -> None:
+    def publish(self) -> None:
         """Tell the client of the open failures."""
-        self._hooks.publish(self, ledger)
+        self._publishing.now()
 
     def recheck_file(self, uri: str) -> None:
         """Look at a document whose file has changed."""
@@ -339,6 +340,8 @@ class State:
         self.progress.on_event(session, turn, event)  # type: ignore[arg-type]  # the host's event is the report's
         self.chats.on_event(session, turn, event)  # type: ignore[arg-type]  # the same
         self.following.note(event)
+        if isinstance(event, Ended):
+            self._publishing.finish()
 
     def say(self, message: str) -> None:
         """Tell the user something that needs a person."""
@@ -393,8 +396,3 @@ class State:
     def is_watched(self, identity: str) -> bool:
         """Whether a document has failures, or quick fixes that may be undone, so that its text matters."""
         return any(mutation.identity == identity for mutation in self.host.ledger.mutations)
-
-    def follow_closed(self, ledger: Ledger) -> None:
-        """Watch the files of documents with failures that the editor does not hold."""
-        uris = {each.uri for each in ledger.mutations if self.documents.find(each.uri) is None}
-        self.backend.watch.follow(sorted(uri for uri in uris if uri), self.recheck_file)

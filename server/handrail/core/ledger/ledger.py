@@ -105,7 +105,8 @@ def record_outcomes(ledger: Ledger, outcomes: Sequence[Outcome], calls: Calls = 
     # Failures first: their places refer to the text before, and move with the edits that landed.
     for outcome in sorted(outcomes, key=lambda outcome: outcome.status is not Status.FAILED):
         before, ledger = ledger.open, record(ledger, outcome)
-        spent = {known.mutation.order for known in before if ledger.find(known.id) is None}
+        there = {known.id for known in ledger.open}
+        spent = {known.mutation.order for known in before if known.id not in there}
         if good := retry.retried_failures(ledger.open, outcome, spent, guessed):
             ledger = ledger.drop(good)
     passed = tuple(retry.pass_over(known, outcomes, guessed) for known in ledger.open)
@@ -235,8 +236,8 @@ def observe(ledger: Ledger, identity: str, now: Text | None) -> Ledger:
 
 def closed_ids(before: Ledger, after: Ledger) -> list[str]:
     """Returns the ids of failures that were open *before* and no longer are, and of their repeats."""
-    gone = [known for known in before.open if after.find(known.id) is None]
-    return [name for known in gone for name in (known.id, *known.repeats)]
+    there = {known.id for known in after.open}
+    return [name for known in before.open if known.id not in there for name in (known.id, *known.repeats)]
 
 
 def _enter(ledger: Ledger, outcome: Outcome) -> Ledger:

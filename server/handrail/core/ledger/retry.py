@@ -92,7 +92,10 @@ def pass_over(known: OpenFailure, outcomes: Sequence[Outcome], guessed: Collecti
     order = outcomes[0].mutation.order if known.id in guessed else known.retried_in
     landed = (each.mutation.tool for each in outcomes if each.status is Status.LANDED and _waits(known, each))
     is_passed = _has_no_document(known) and known.mutation.tool in landed
-    return replace(known, lowered=known.lowered or is_passed, retried_in=order)
+    is_lowered = known.lowered or is_passed
+    if (is_lowered, order) == (known.lowered, known.retried_in):
+        return known
+    return replace(known, lowered=is_lowered, retried_in=order)
 
 
 def _may_follow(known: OpenFailure, outcome: Outcome) -> bool:

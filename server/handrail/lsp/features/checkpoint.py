@@ -120,7 +120,7 @@ def tidy_later(state: State) -> None:
 
 
 async def _tidy_if_idle(state: State) -> None:
-    if all(turn.task.done() for turn in state.host.turns.values()):
+    if not state.host.turns.running:
         await tidy(state)
 
 

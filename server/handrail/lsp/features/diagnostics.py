@@ -14,7 +14,6 @@ from lsprotocol import types as lsp
 from handrail.core import surfaces
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger import offer, report
-from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure
 from handrail.lsp import protocol
 from handrail.lsp.features import actions, review
@@ -24,10 +23,10 @@ TITLE_CHARS = 200
 LABELLED = "handrail: "  # how the labels of edits begin
 
 
-def publish(state: State, ledger: Ledger) -> None:
-    """Show *ledger*; nothing is shown while the setting is off."""
-    state.follow_closed(ledger)
-    shown = _by_uri(state, ledger) if state.shows_diagnostics() else {}
+def publish(state: State) -> None:
+    """Show the open failures; nothing is shown while the setting is off."""
+    _follow_closed(state)
+    shown = _by_uri(state) if state.shows_diagnostics() else {}
     marks = review.marks(state)
     uris = {uri for uri in (*shown, *marks) if uri}
     for uri in state.published - uris:
@@ -38,10 +37,16 @@ def publish(state: State, ledger: Ledger) -> None:
     state.chats.on_change()
 
 
-def _by_uri(state: State, ledger: Ledger) -> dict[str, tuple[report.Diagnostic, ...]]:
+def _follow_closed(state: State) -> None:
+    """Watch the files of documents with failures that the editor does not hold."""
+    uris = {each.uri for each in state.host.ledger.mutations if state.documents.find(each.uri) is None}
+    state.backend.watch.follow(sorted(uri for uri in uris if uri), state.recheck_file)
+
+
+def _by_uri(state: State) -> dict[str, tuple[report.Diagnostic, ...]]:
     """The open failures by the URI by which the client knows their document now."""
     result: dict[str, tuple[report.Diagnostic, ...]] = {}
-    for uri, known in report.diagnostics(ledger).items():
+    for uri, known in report.diagnostics(state.host.ledger).items():
         spelled = state.client_uri(uri)
         result[spelled] = (*result.get(spelled, ()), *known)
     return result
@@ -65,7 +70,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
     if not actions.wants_fixes(params) or not state.shows_diagnostics():
         return []
     uri = state.client_uri(params.text_document.uri)
-    shown = {each.failure: each for each in _by_uri(state, state.host.ledger).get(uri, ())}
+    shown = {each.failure: each for each in _by_uri(state).get(uri, ())}
     result: list[lsp.CodeAction] = []
     for known in state.host.ledger.open:
         if known.id in shown:

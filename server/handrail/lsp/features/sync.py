@@ -84,7 +84,7 @@ async def _find_renamed(state: State, uri: str, text: Text) -> None:
     if isinstance(place, Place) and await renaming.find_renamed(state.host, place, text):
         document = state.documents.find(uri)
         state.host.observe_text(place.identity, text if document is None else document.text)
-        state.publish(state.host.ledger)
+        state.publish()
 
 
 def did_rename(state: State, params: lsp.RenameFilesParams) -> None:
@@ -108,13 +108,13 @@ def did_rename(state: State, params: lsp.RenameFilesParams) -> None:
 async def _show_renamed(state: State, uris: list[str]) -> None:
     for uri in uris:
         await recheck_file(state, uri)
-    state.publish(state.host.ledger)
+    state.publish()
 
 
 def _show_anew(state: State, identity: str) -> None:
     """Show the failures of a document by the URI that the client has for it now."""
     if state.is_watched(identity):
-        state.publish(state.host.ledger)
+        state.publish()
 
 
 async def recheck_file(state: State, uri: str) -> None:
