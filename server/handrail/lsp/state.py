@@ -337,11 +337,11 @@ class State:
         """Tell the client what happens in a turn."""
         if isinstance(event, Outcome) and (document := self.documents.find(event.mutation.uri)) is not None:
             document.on_disk = None  # what differs on the disk from now on may be ours
+        if isinstance(event, Ended):
+            self._publishing.finish()
         self.progress.on_event(session, turn, event)  # type: ignore[arg-type]  # the host's event is the report's
         self.chats.on_event(session, turn, event)  # type: ignore[arg-type]  # the same
         self.following.note(event)
-        if isinstance(event, Ended):
-            self._publishing.finish()
 
     def say(self, message: str) -> None:
         """Tell the user something that needs a person."""
