@@ -29,7 +29,7 @@ async function until(what, ask) {
 
 /**
  * Has the browser wait until the text is on the page, take a picture, and then do what a user does: a list of
- * `["press", key]`, `["clickInRow", text, title]`, `["clickInComment", text, title]`, `["type", text]`, `["click", role, name, which]`, `["clickTitle", title, which]`, `["select", name, value]`, `["mark"]` and `["clickText", text]`. A text that the page must lack may be given.
+ * `["press", key]`, `["clickInRow", text, title]`, `["clickInComment", text, title, brings]`, `["type", text]`, `["click", role, name, which]`, `["clickTitle", title, which]`, `["select", name, value]`, `["mark"]` and `["clickText", text]`. A text that the page must lack may be given.
  * `["drop", name, addresses]`, `["paste", name, file]`, `["look", isHere]`, `["post", messages]`, `["texts", selector]`, `["html", selector]` `["axe"]` and `["tabs"]`; what they return is `returned`.
  * Returns the texts of the visible elements of each CSS selector in `reads`, by its name; those of `behind` are what style sheets
  * put behind elements. `["openWindow"]` opens another window of the workspace; `window` is the number of the one that is looked at,

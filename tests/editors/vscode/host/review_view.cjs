@@ -137,9 +137,9 @@ module.exports = {
   },
   "the comment stays at its lines and is edited there": async () => {
     await show("list.txt");
-    await user({ sees: "Please say one.", does: [["clickInComment", "Please say one.", titleOf("handrail.client.editComment")]], picture: "thread" });
+    await user({ sees: "Please say one.", does: [["clickInComment", "Please say one.", titleOf("handrail.client.editComment"), "Save Comment"]], picture: "thread" });
     await user({ sees: "Save Comment", does: [["press", "Control+End"], ["type", " Never."], ["clickText", titleOf("handrail.client.cancelComment")]] });
-    await user({ sees: "Please say one.", lacks: "Save Comment", does: [["clickInComment", "Please say one.", titleOf("handrail.client.editComment")]] });
+    await user({ sees: "Please say one.", lacks: "Save Comment", does: [["clickInComment", "Please say one.", titleOf("handrail.client.editComment"), "Save Comment"]] });
     await user({ sees: "Save Comment", does: [["press", "Control+End"], ["type", " Loudly."], ["clickText", titleOf("handrail.client.saveComment")]], picture: "edit" });
     await until("it is edited", async () => (await said())[0] === "Please say one. Loudly.");
     await user({ sees: "Please say one. Loudly.", lacks: "Save Comment" });
