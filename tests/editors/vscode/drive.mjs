@@ -253,17 +253,17 @@ async function frameWith(page, selector) {
 }
 
 /**
- * Waits for what the host tests say the user sees, takes a picture, and does what the user does then.
+ * Waits for what the host tests say the user sees, takes a picture if they name one, and does what the user does then.
  *
  * Returns the texts of what is visible of each CSS selector that the tests want to read.
  */
-async function beUser(page, { sees, lacks, does, reads, behind, frame }, picture) {
+async function beUser(page, { sees, lacks, does, reads, behind, frame, shoots }, picture) {
   const place = frame ? await frameWith(page, frame) : page;
   const visible = (text) => place.getByText(text).or(place.getByPlaceholder(text)).filter({ visible: true });
   await visible(sees).first().waitFor({ timeout: 20_000 }).catch(async (thrown) => {
     throw new Error(`${thrown.message}\nOn the page: ${await place.locator("body").innerText()}`);
   });
-  await page.screenshot({ path: picture });
+  if (shoots) await page.screenshot({ path: picture });
   if (lacks) await visible(lacks).first().waitFor({ state: "detached", timeout: 5_000 });
   const texts = {};
   for (const [name, selector] of Object.entries(reads)) texts[name] = await place.locator(selector).filter({ visible: true }).allInnerTexts();
@@ -276,12 +276,15 @@ async function beUser(page, { sees, lacks, does, reads, behind, frame }, picture
 /** Answers a request of the host tests with a `.done` file: what was read, or what went wrong. */
 async function answer(page, request) {
   const file = path.join(config.pictures, request);
+  const picture = file.replace(/\.request$/, ".png");
   const answer = { problem: "", texts: {} };
+  const asked = JSON.parse(fs.readFileSync(file, "utf8"));
+  const window = asked.window > 0 ? others[asked.window - 1] : page;
   try {
-    const asked = JSON.parse(fs.readFileSync(file, "utf8"));
-    answer.texts = await beUser(asked.window > 0 ? others[asked.window - 1] : page, asked, file.replace(/\.request$/, ".png"));
+    answer.texts = await beUser(window, asked, picture);
   } catch (thrown) {
     answer.problem = thrown.message;
+    await window.screenshot({ path: picture }).catch(() => undefined); // the window may be what is gone
   }
   fs.writeFileSync(`${file}.done`, JSON.stringify(answer));
   fs.rmSync(file);

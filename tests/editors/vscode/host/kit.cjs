@@ -28,7 +28,7 @@ async function until(what, ask) {
 }
 
 /**
- * Has the browser wait until the text is on the page, take a picture, and then do what a user does: a list of
+ * Has the browser wait until the text is on the page, take a picture if that has a name, and then do what a user does: a list of
  * `["press", key]`, `["clickInRow", text, title]`, `["clickInComment", text, title, brings]`, `["type", text]`, `["click", role, name, which]`, `["clickTitle", title, which]`, `["select", name, value]`, `["mark"]` and `["clickText", text]`. A text that the page must lack may be given.
  * `["drop", name, addresses]`, `["paste", name, file]`, `["look", isHere]`, `["post", messages]`, `["texts", selector]`, `["html", selector]` `["axe"]` and `["tabs"]`; what they return is `returned`.
  * Returns the texts of the visible elements of each CSS selector in `reads`, by its name; those of `behind` are what style sheets
@@ -41,7 +41,7 @@ async function user({ sees, lacks = "", does = [], reads = {}, behind = {}, pict
   const name = picture || `moment-${String(moments).padStart(2, "0")}`;
   const request = path.join(config.pictures, `${name}.request`);
   fs.rmSync(`${request}.done`, { force: true });
-  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, behind, frame, window }));
+  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, behind, frame, window, shoots: picture !== "" }));
   fs.renameSync(`${request}.tmp`, request);
   await until(`the browser is done with ${name}`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
   const { problem, texts } = JSON.parse(fs.readFileSync(`${request}.done`, "utf8"));
