@@ -15,7 +15,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # Python can be told to leave it out
@@ -30,9 +31,9 @@ SEARCHES = {
     "HANDRAIL_COMMANDS": "10",
     "HANDRAIL_ESCAPES": "100",
     "HANDRAIL_LINES": "1000",
-    "HANDRAIL_MACHINE_S": "40",
+    "HANDRAIL_MACHINE_S": "30",
     "HANDRAIL_REPLAY_FILES": "80",
-    "HANDRAIL_SCENARIOS_S": "30",
+    "HANDRAIL_SCENARIOS_S": "20",
 }
 CORE = ("tests/core", "tests/test_standard_streams.py")
 
@@ -42,6 +43,8 @@ Command = tuple[str, ...]
 def main() -> int:
     """Run every step; stop at the first that fails."""
     options, rest = _parser().parse_known_args()
+    if options.brief:
+        os.environ["HANDRAIL_BRIEF"] = "1"
     python = environment.ensure(("test",) if options.core else EXTRAS, is_own=options.own)
     # Tests start thousands of processes. Without .pyc files, each of them would compile all modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -54,6 +57,8 @@ def main() -> int:
         for name, command in _steps(python, options):
             if code := _step(name, command):
                 return code
+        if code := _side_by_side(_long_steps(python, options)):
+            return code
         for each in preparing:
             each.wait()
     finally:
@@ -81,6 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     extent.add_argument("--core", action="store_true", help="only generated files and the tests of the core")
     parser.add_argument("--own", action="store_true", help="in an environment that uses exactly this Python")
+    parser.add_argument("--brief", action="store_true", help="with a tenth of the examples of each search")
     return parser
 
 
@@ -89,9 +95,13 @@ def _steps(python: Path, options: argparse.Namespace) -> Iterator[tuple[str, Com
     if not options.core:
         yield "format", (str(tool / "ruff"), "format", "--check", "--quiet", ".")
         yield "lint", (str(tool / "ruff"), "check", "--quiet", ".")
-        yield "types", (str(tool / "mypy"), "--no-error-summary")
         yield "import contracts", (str(python), "scripts/contracts.py")
     yield "generated files", (str(python), "scripts/generate.py", "--check")
+
+
+def _long_steps(python: Path, options: argparse.Namespace) -> Iterator[tuple[str, Command]]:
+    if not options.core:
+        yield "types", (str(python.parent / "mypy"), "--no-error-summary")
     if options.all:
         yield "editors", (str(python), "scripts/install_editors.py")
         yield "extension: types and lint", (str(python), "scripts/check_extension.py")
@@ -102,10 +112,10 @@ def _other_cores() -> Iterator[tuple[str, Command]]:
     """The other Pythons on which the core is checked: the version of each, and the command."""
     for version, python in interpreters().items():
         if version != sys.version_info[:2]:
-            yield _dotted(version), (str(python), "scripts/check.py", "--core", "--quiet")
+            yield _dotted(version), (str(python), "scripts/check.py", "--core", "--brief", "--quiet")
     if (older := oldest()) is not None and older[0][:2] == sys.version_info[:2]:
         version, python = older
-        yield _dotted(version), (str(python), "scripts/check.py", "--core", "--own", "--quiet")
+        yield _dotted(version), (str(python), "scripts/check.py", "--core", "--own", "--brief", "--quiet")
 
 
 def _prepare_other_pythons() -> list[subprocess.Popen[bytes]]:
@@ -141,7 +151,7 @@ def _on_other_pythons() -> int:
         print(f"--  Python {_dotted(version)} is not on this machine", flush=True)
     for version, python in found.items():
         commands = {
-            "the core": ("scripts/check.py", "--core", "--quiet"),
+            "the core": ("scripts/check.py", "--core", "--brief", "--quiet"),
             "the demonstration": ("scripts/demo.py",),
         }
         if version == sys.version_info[:2]:
@@ -162,7 +172,7 @@ def _on_other_pythons() -> int:
         version, python = older
         return _step(
             f"Python {_dotted(version)}: the core",
-            (str(python), "scripts/check.py", "--core", "--own", "--quiet"),
+            (str(python), "scripts/check.py", "--core", "--own", "--brief", "--quiet"),
         )
     return 0
 
@@ -181,8 +191,39 @@ def _step(name: str, command: Command) -> int:
     """Run a step, and say how it ended and how long it took."""
     began = time.monotonic()
     code = _run(command)
-    print(f"{'ok' if code == 0 else 'FAILED'}  {name} ({time.monotonic() - began:.1f} s)", flush=True)
+    _tell_end(name, code, time.monotonic() - began)
     return code
+
+
+def _side_by_side(steps: Iterable[tuple[str, Command]]) -> int:
+    """Run steps that take one processor each, two at a time; what each printed comes when it has ended."""
+
+    def begin(step: tuple[str, Command]) -> tuple[str, float, subprocess.CompletedProcess[str]]:
+        began = time.monotonic()
+        done = subprocess.run(
+            step[1],
+            cwd=environment.ROOT,
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        )
+        return step[0], time.monotonic() - began, done
+
+    with ThreadPoolExecutor(2) as pool:
+        for running in as_completed([pool.submit(begin, step) for step in steps]):
+            name, took_s, done = running.result()
+            print(done.stdout, end="", flush=True)
+            _tell_end(name, done.returncode, took_s)
+            if done.returncode:
+                pool.shutdown(wait=False, cancel_futures=True)
+                return done.returncode
+    return 0
+
+
+def _tell_end(name: str, code: int, took_s: float) -> None:
+    print(f"{'ok' if code == 0 else 'FAILED'}  {name} ({took_s:.1f} s)", flush=True)
 
 
 def _run(command: Command) -> int:

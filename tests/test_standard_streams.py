@@ -57,6 +57,8 @@ def test_a_reader_that_leaves_changes_neither_exit_code_nor_the_other_stream(
 ) -> None:
     code, written = ended(arguments, tmp_path, buffered=True)
     for unread, buffered in itertools.product(STREAMS, (True, False)):
+        if not (written[unread] or buffered):
+            continue  # a stream that gets nothing is the same however it is buffered
         expected = (code, {**written, unread: b""})
         assert ended(arguments, tmp_path, buffered, unread) == expected, (unread, buffered)
 

@@ -15,6 +15,7 @@ from handrail.core.policy.checks import Check, Format, read
 from handrail.lsp import settings
 from handrail.lsp.client import Client
 from handrail.lsp.terms import terms
+from searches import examples
 
 RUFF = {"command": "ruff check {files}", "format": "lines", "files": ["*.py", "src/**"]}
 
@@ -107,7 +108,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-@hypothesis_settings(max_examples=40)
+@hypothesis_settings(max_examples=examples(40))
 @given(results=st.lists(st.dictionaries(st.sampled_from(["locations", "message", "level"]), JSON)))
 def test_no_sarif_is_too_odd_to_be_read(results: list[object]) -> None:
     check_output.read_sarif(json.dumps({"runs": [{"results": results}, None]}))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from handrail.adapters import lines
 from handrail.core.engine import jsonl
+from searches import examples
 
 
 def b64(raw: bytes) -> str:
@@ -585,7 +586,7 @@ JSON = st.recursive(
 FIELDS = st.sampled_from([*GOOD, *GOOD_PATCH])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(base=st.sampled_from([GOOD, GOOD_PATCH]), changed=st.dictionaries(FIELDS, JSON, max_size=3))
 def test_any_value_in_any_field_gets_a_reply(base: dict[str, object], changed: dict[str, object]) -> None:
     reply = jsonl.answer(json.dumps({**base, **changed}).encode())
@@ -594,7 +595,7 @@ def test_any_value_in_any_field_gets_a_reply(base: dict[str, object], changed: d
     jsonl.encode(reply)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(line=st.binary())
 def test_any_bytes_get_a_reply(line: bytes) -> None:
     jsonl.encode(jsonl.answer(line))

@@ -17,6 +17,7 @@ from handrail.core.documents.edit import apply
 from handrail.core.documents.page import Line, Page, Part
 from handrail.core.documents.remarks import Remark
 from handrail.core.documents.text import split_lines
+from searches import examples
 
 HUNK = ("### a.txt:2", "", "```diff", "-two", "+TWO", "```", "")
 
@@ -299,7 +300,7 @@ class Both:
         return {word for row in self.page.rows for word in row.split() if word.startswith("mine")}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(STEPS)
 def test_nothing_of_the_users_is_touched_whatever_the_two_do(steps: list[tuple[str, object, object]]) -> None:
     both = Both()

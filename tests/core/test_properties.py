@@ -25,10 +25,11 @@ from handrail.core.patches import notations, reply
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation
 from handrail.core.planning import plan
 from handrail.core.planning.adapted import REINDENTED
+from searches import examples
 
 EXAMPLES = os.environ.get("HANDRAIL_EXAMPLES")
 quick = settings(
-    max_examples=int(EXAMPLES or 150),
+    max_examples=int(EXAMPLES or examples(150)),
     derandomize=EXAMPLES is None,
     deadline=None,
     database=None,

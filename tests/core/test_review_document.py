@@ -18,6 +18,7 @@ from handrail.core.review.document import (
     with_line_ends,
 )
 from handrail.core.review.hunks import Hunk, Step
+from searches import examples
 
 BEFORE, AFTER = "abcdefgh", "abXYefgZ"
 
@@ -108,7 +109,7 @@ def test_rewritten_as_a_whole_it_is_the_users_until_that_is_undone() -> None:
     assert told(observe(document, rows(AFTER))) == [FIRST, SECOND]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_what_is_undone_and_made_again_at_once_is_as_it_was(data: st.DataObject) -> None:
     """Whatever was done before, and by whatever hand it is undone; every row that is written is new."""

@@ -13,6 +13,7 @@ from handrail.core.documents.edit import opcodes
 from handrail.core.review.carry import add_agent_change, carry_typing
 from handrail.core.review.hunks import Hunk, base_of, drop_hunks
 from handrail.core.review.undo import undo_hunks
+from searches import examples
 
 NAMES = tuple(f"row {number}\n" for number in range(12))
 AGENT, USER = "agent's", "user's"
@@ -96,7 +97,7 @@ def played(data: st.DataObject, document: Document, *, inside: bool) -> Iterator
         yield event
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_without_its_hunks_a_document_is_what_the_user_made_of_it(data: st.DataObject) -> None:
     document = Document()
@@ -105,7 +106,7 @@ def test_without_its_hunks_a_document_is_what_the_user_made_of_it(data: st.DataO
         assert all(hunk.rows != hunk.before for hunk in document.hunks)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_undoing_everything_leaves_the_base_in_any_order_and_without_a_conflict(data: st.DataObject) -> None:
     document = Document()
@@ -119,7 +120,7 @@ def test_undoing_everything_leaves_the_base_in_any_order_and_without_a_conflict(
     assert document.rows == document.base
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_keeping_everything_leaves_the_document(data: st.DataObject) -> None:
     document = Document()
@@ -133,7 +134,7 @@ def test_keeping_everything_leaves_the_document(data: st.DataObject) -> None:
     assert base_of(document.rows, drop_hunks(document.hunks, document.ids)) == document.rows
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_nothing_typed_is_lost_and_conflicts_leave_their_hunks_as_they_are(data: st.DataObject) -> None:
     document = Document()

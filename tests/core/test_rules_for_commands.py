@@ -15,6 +15,7 @@ from handrail.core.policy.grants import Grant, Rights
 from handrail.core.policy.rules import Decision, Rule, why_asked_of_command
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Ask, Request, verdict
+from searches import examples
 
 NO_RM = Rule(tool="terminal", match="rm *", decision=Decision.BLOCK)
 NO_PUSH = Rule(tool="terminal", match="git push *", decision=Decision.BLOCK)
@@ -393,7 +394,7 @@ def test_a_question_says_why_rules_may_apply(line: str, why: str) -> None:
     assert asked.endswith(f"cannot tell whether they apply, because of {why}.")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.sampled_from(PIECES.split()), max_size=12))
 def test_any_line_is_judged(words: list[str]) -> None:
     line = " ".join(words)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from handrail.core.policy import wildcard
 from handrail.core.policy.rules import Decision, Rule, decision_for_path
 from handrail.core.policy.tool_kind import ToolKind
+from searches import examples
 
 PIECES = st.lists(st.sampled_from(["a", "b", "/", "*", "**", "**/", "/**", "?", "ab", "."]), max_size=8)
 TEXTS = st.text("ab/.", max_size=12)
@@ -33,13 +34,13 @@ def naive(pattern: str) -> re.Pattern[str]:
 
 
 @example("*a**a", "aa")  # the first place decides before a `**`, not the last
-@settings(max_examples=2_000)
+@settings(max_examples=examples(2_000))
 @given(PIECES.map("".join), TEXTS)
 def test_paths(pattern: str, path: str) -> None:
     assert bool(wildcard.path_regex(pattern).fullmatch(path)) == bool(naive(pattern).fullmatch(path))
 
 
-@settings(max_examples=1_000)
+@settings(max_examples=examples(1_000))
 @given(st.text("ab *", max_size=8), st.text("ab ", max_size=10))
 def test_texts(pattern: str, text: str) -> None:
     plain = ".*".join(map(re.escape, re.split(r"\*+", pattern.removesuffix(" *"))))
