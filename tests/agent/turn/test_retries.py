@@ -11,7 +11,12 @@ from handrail.core.documents.change import Status
 from handrail.core.ledger.report import Superseded
 from handrail.testing import answer, call, lay_out
 
-FILES = {"src/a.txt": b"one\ntwo\nthree\n", "b.txt": b"four\n"}
+FILES = {
+    "src/a.txt": b"one\ntwo\nthree\n",
+    "b.txt": b"four\n",
+    ".editorconfig": b"[latin.txt]\ncharset = latin1\n",
+    "latin.txt": "Caf\u00e9\nGr\u00fc\u00dfe\n".encode("latin-1"),
+}
 
 
 def edit(path: str, old: str, new: str) -> dict[str, object]:
@@ -73,6 +78,21 @@ MADE_GOOD: dict[str, tuple[Any, ...]] = {
         [raw("patch", "{"), raw("patch", "["), raw("patch", "(")],
         [GOOD, edit("b.txt", "four", "4"), OF_ONE],
     ),
+    "a character that no text can have": (edit("src/a.txt", "two", "2\0"), GOOD),
+    "half of a character": (edit("src/a.txt", "two", "2\ud83d"), GOOD),
+    "a whole file with such a character": (call("write_file", path="new.txt", content="x\0\n"), WRITTEN),
+    "a whole file with such a character, then an edit": (
+        call("write_file", path="src/a.txt", content="x\0\n"),
+        GOOD,
+    ),
+    "a character that the document's encoding lacks": (
+        edit("latin.txt", "Gr\u00fc\u00dfe", "\u20ac 5"),
+        edit("latin.txt", "Gr\u00fc\u00dfe", "5 Euro"),
+    ),
+    "such a character, and another line": (
+        edit("latin.txt", "Gr\u00fc\u00dfe", "\u20ac 5"),
+        edit("latin.txt", "Caf\u00e9", "5 Euro"),
+    ),
     "a patch of two hunks": (
         v4a("*** Update File: src/a.txt", "@@", "-zzzzz", "+Z", "@@", "-two", "+2"),
         v4a("*** Update File: src/a.txt", "@@", "-one", "+Z", "@@", "-two", "+2"),
@@ -105,6 +125,10 @@ STAYS: dict[str, tuple[Any, ...]] = {
     "another document": (call("patch", path="src/a.txt"), edit("b.txt", "four", "4")),
     "a text like none, another document": (NOWHERE, edit("b.txt", "four", "4")),
     "one of two texts like none": ([NOWHERE, edit("src/a.txt", "kkkkk", "mmm")], GOOD),
+    "a character that no text can have, another document": (
+        edit("src/a.txt", "two", "2\0"),
+        edit("b.txt", "four", "4"),
+    ),
     "one hunk is left out": (
         v4a("*** Update File: src/a.txt", "@@", "-zzzzz", "+Z", "@@", "-two", "+2"),
         v4a("*** Update File: src/a.txt", "@@", "-two", "+2"),

@@ -25,6 +25,7 @@ Calls = Mapping[str, str]  # the tools of calls, by the calls' ids
 # Failures without a place that the model may have meant.
 LOST = frozenset(
     {
+        Code.BAD_ENCODING,
         Code.BAD_PATCH,
         Code.EMPTY_SEARCH,
         Code.NO_MATCH,
