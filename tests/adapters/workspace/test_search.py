@@ -218,6 +218,34 @@ async def test_unsaved_text_outside_is_searched_if_its_folder_is_named(
     assert places(await folders.search(Search(pattern="needle"), held)) == FOUND
 
 
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("", [".github/dependabot.yml:1", "AGENTS.md:1", "a.txt:1"]),
+        (".github/workflows", [".github/workflows/ci.yml:1", ".github/workflows/parts/part.yml:1"]),
+        (".github/workflows/parts", [".github/workflows/parts/part.yml:1"]),
+        (".vscode", [".vscode/settings.json:1"]),
+        (".vscode/keys", []),
+        (".ssh", [".ssh/config:1", ".ssh/id_rsa:1"]),
+        (".ssh/id_rsa", [".ssh/id_rsa:1"]),
+        ("certs", []),
+        ("certs/server.key", ["certs/server.key:1"]),
+    ],
+)
+async def test_a_yes_to_a_folder_outside_is_none_to_the_keys_in_it(
+    folders: Folders, program: str, tmp_path: Path, path: str, expected: list[str]
+) -> None:
+    outside = tmp_path / "outside"
+    lay_out(outside, {**GUARDED, ".github/dependabot.yml": b"needle\n", "a.txt": b"needle\n"})
+    lay_out(outside, {"AGENTS.md": b"needle\n"})
+    wanted = Search(pattern="needle", within=place(folders, str(outside / path)))
+    at = [f"{outside}/{each}" for each in expected]
+    assert places(await folders.search(wanted, [])) == at
+    held = [unsaved(outside / name, "\nneedle\n") for name in GUARDED if "ignore" not in name]
+    typed = [f"{each[:-1]}2" if each.removeprefix(f"{outside}/")[:-2] in GUARDED else each for each in at]
+    assert places(await folders.search(wanted, held)) == typed
+
+
 async def test_links_are_not_followed(folders: Folders, program: str, tmp_path: Path) -> None:
     lay_out(tmp_path / "outside", {"secret.txt": b"needle\n"})
     root = folders.roots[0]

@@ -15,6 +15,7 @@ from pathlib import Path
 from handrail.adapters.files import failure, scan
 from handrail.adapters.files.files import in_thread, path_of
 from handrail.adapters.workspace import listing, ripgrep
+from handrail.adapters.workspace.protected import protection_of
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.place import Place, PlaceKind
@@ -67,18 +68,19 @@ class SearchScope:
         """
         Whether a search of *within* may look into the file *place*.
 
-        A yes to a protected folder is one to the files below it that are protected for the same reason.
+        A yes to a folder, also to one outside the workspace, is one to the files below it that are not
+        protected or are protected for the same reason as the folder.
         """
         named = within is not None and within.identity == place.identity
-        covered = within is not None and within.kind is PlaceKind.PROTECTED and within.why == place.why
-        is_open = named or covered or place.kind is not PlaceKind.PROTECTED
-        return is_open and not self.is_closed(place, within)
+        why = _why_protected(place)
+        covered = not why or (within is not None and _why_protected(within) == why)
+        return (named or covered) and not self.is_closed(place, within)
 
     def unsearched_note(self, within: Place | None, starts: Sequence[Path]) -> str:
         """Returns what a search does not look into, for the model."""
         if within is not None and not starts[0].is_dir():
             return CLOSED_FILE if self.is_closed(within, within) else ""
-        is_protected = within is not None and within.kind is PlaceKind.PROTECTED
+        is_protected = within is not None and bool(_why_protected(within))
         closes = any(
             rule.decision is not Decision.ALLOW and rule.is_for(tool, ToolKind.READ)
             for rule in self.rules
@@ -103,6 +105,14 @@ class SearchScope:
                 steps=("Check the path, or list its parent folder.",),
             )
         return (path,)
+
+
+def _why_protected(place: Place) -> str:
+    """Why a file is asked about before it is read, wherever it is; empty if its name is no reason."""
+    if place.kind is PlaceKind.OUTSIDE:
+        found = protection_of(Path(place.path))
+        return found.reason if found is not None and found.is_read else ""
+    return place.why if place.kind is PlaceKind.PROTECTED else ""
 
 
 async def find_files(ground: SearchScope, within: Place | None, glob: str) -> tuple[str, ...] | Failure:
