@@ -34,13 +34,18 @@ This text has no edit block, and no model is configured to answer it.
 The setting handrail.model is "paste": handrail applies a reply that you copied from a chat. It reads:
 {READABLE}
 
-To have a model answer instead, set handrail.model to it in the editor's settings. In a terminal, use
-`handrail run --model MODEL`, or set it permanently with `handrail config set model MODEL`."""
+To have a model answer instead, choose one, such as anthropic:NAME, openai:NAME or ollama:NAME:
+- in VS Code: run “Handrail: Choose Where Answers Come From…”
+- in another editor: set handrail.model in its settings
+- in a conversation, also in `handrail chat`: type `/model MODEL`
+- for `handrail run`: add `--model MODEL`
+- in a terminal, permanently: `handrail config set model MODEL`"""
 NO_BLOCKS_TO_APPLY = f"""\
 The reply has no edit block. It can have:
 {READABLE}
 
-To have a model answer a text, use `handrail run --model MODEL`."""
+To have a model answer a text, use `handrail run --model MODEL`, with a MODEL such as anthropic:NAME,
+openai:NAME or ollama:NAME."""
 
 
 class Paste:
