@@ -58,6 +58,17 @@ def test_a_value_is_set_listed_and_told(file: Path, capsys: pytest.CaptureFixtur
     assert rows["context.window"] == {"name": "context.window", "value": 32000, "isDefault": False}
 
 
+@pytest.mark.parametrize("model", ["editor", "editor:gpt", "record:a.json:editor"])
+def test_a_terminal_takes_no_model_of_an_editor(
+    file: Path, capsys: pytest.CaptureFixture[str], model: str
+) -> None:
+    assert main(["config", "set", "model", model]) == 2
+    said = capsys.readouterr().err
+    assert "means an editor's own model: it works only in an editor that has models" in said
+    assert "Or write" not in said, "what was rejected is not recommended"
+    assert not file.exists()
+
+
 @pytest.mark.parametrize(
     ("name", "value", "before", "after"),
     [

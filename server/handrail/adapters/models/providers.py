@@ -18,6 +18,7 @@ from handrail.ports.models import KnownModel, ModelChoice, Provider
 
 SCRIPTED = "scripted:"
 RECORD = re.compile(r"record:(?P<file>.+?\.json):(?P<model>.+)")
+EDITOR = re.compile(r"editor(?::.*)?")
 REMOTE = re.compile(r"[a-z][a-z0-9-]*:\S.*")
 
 
@@ -74,12 +75,17 @@ def unknown_model(model: str) -> str:
     recorded = RECORD.fullmatch(model)
     if recorded is not None:
         return unknown_model(recorded["model"])
+    if EDITOR.fullmatch(model):
+        return (
+            f"{model!r} means an editor's own model: it works only in an editor that has models, and it "
+            "cannot be recorded. Choose another model."
+        )
     is_remote = REMOTE.fullmatch(model) and not model.startswith(("record:", "scripted:"))
     if model == "paste" or is_remote or (model.startswith(SCRIPTED) and model != SCRIPTED):
         return ""
     return (
         f"{model!r} does not name a provider and its model. In the setting handrail.model, or as --model "
         "in a terminal, write PROVIDER:NAME: 'openai:NAME', 'openai-chat:NAME', 'openai-responses:NAME', "
-        "'anthropic:NAME' or 'ollama:NAME'. Or write 'paste', 'editor', 'editor:NAME', 'scripted:FILE' or "
-        "'record:FILE.json:MODEL'."
+        "'anthropic:NAME' or 'ollama:NAME'. Or write 'paste', 'scripted:FILE' or 'record:FILE.json:MODEL'; "
+        "in an editor that has models of its own, also 'editor' or 'editor:NAME'."
     )
