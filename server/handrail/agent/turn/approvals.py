@@ -27,6 +27,10 @@ from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, LEAVE, Kind, Ports,
 from handrail.values import dataclass, field, replace
 
 SAVING = Grant(tool=SAVES, subject="")
+UNSAVED = (
+    "The agent is about to run a command, and a command reads files from the disk. If you answer no, it runs "
+    "without your unsaved changes, and you are not asked again in this turn."
+)
 YES = (ALLOW, FOR_SESSION, ALWAYS)
 
 Shown = dict[str, tuple[Ask, Sequence[PlannedFile]]]
@@ -144,7 +148,7 @@ class Approvals:
             tool=SAVING.tool,
             kind=Kind.SAVING,
             subject=", ".join(paths),
-            detail="A command reads files from the disk, so it would not see your unsaved changes.",
+            detail=UNSAVED,
             choices=(DENY, ALLOW, FOR_SESSION),
             rules=(SAVING.in_words(None),),
         )

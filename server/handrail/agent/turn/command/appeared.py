@@ -18,8 +18,14 @@ from handrail.core.policy.place import ASKED, Place, why_asked
 from handrail.core.policy.shell import Appeared
 from handrail.ports import CheckpointError, Document, Ports
 
-APPEARED = "It appeared while a command was running, and was moved away until you answer."
-SEVERAL_APPEARED = "They appeared while a command was running, and were moved away until you answer."
+APPEARED = (
+    "It appeared while a command was running, and was moved away until you answer. If you answer no, it "
+    "stays away; handrail keeps it for 30 days, and tells you where."
+)
+SEVERAL_APPEARED = (
+    "They appeared while a command was running, and were moved away until you answer. If you answer no, they "
+    "stay away; handrail keeps them for 30 days, and tells you where."
+)
 NOTHING_CHANGED = CommandEffects()
 
 
