@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from bench import Bench
 from handrail.agent.turn.instructions import instructions_for
 from handrail.core.conversation.prompt import Mode
 from handrail.core.ledger.report import Notice
-from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.rules import Decision, Rule, read
 from handrail.testing import answer, lay_out
 
 SECRET = "the secret of somebody"
@@ -92,8 +93,9 @@ async def test_what_is_left_out_is_told_once(bench: Bench) -> None:
     assert notice.is_warning
     assert notice.text == (
         "AGENTS.md, which leads to .env, is neither read nor sent to the model. Such files may hold secrets "
-        "such as passwords, which programs read when they start in this folder. handrail asks before it "
-        "reads such a file, and reads instructions only without a question."
+        "such as passwords, which programs read when they start in this folder. handrail asks before such a "
+        "file is read, and it does not ask for instructions. To have instructions sent, put them in a file "
+        "that may be read without a question."
     )
 
 
@@ -114,10 +116,34 @@ async def test_a_rule_holds_for_instructions_as_well(decision: Decision, bench: 
     assert "verse" not in told.text
     why = {
         Decision.BLOCK: "Your setting handrail.approvals blocks reading it.",
-        Decision.ASK: "Your setting handrail.approvals asks before it is read, and handrail reads "
-        "instructions only without a question.",
+        Decision.ASK: "Your setting handrail.approvals asks before it is read, and handrail does not ask for "
+        "instructions. To have it sent, add this rule at the end of handrail.approvals: "
+        '{"tool": "read", "match": "AGENTS.md", "verdict": "allow"}.',
     }
     assert told.left_out == (f"AGENTS.md is neither read nor sent to the model. {why[decision]}",)
+
+
+@pytest.mark.parametrize("is_outside", [False, True])
+async def test_the_rule_that_is_proposed_has_instructions_sent(is_outside: bool, bench: Bench) -> None:
+    if is_outside:
+        link(bench, outside(bench) / "AGENTS.md")
+    else:
+        lay_out(bench.root, {"AGENTS.md": SECRET.encode()})
+    asks = {"tool": "read", "match": "**", "verdict": "ask"}
+    for given in ([asks], *([] if not is_outside else [[]])):
+        bench.terms = replace(bench.terms, rules=rules_of(given))
+        (why,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
+        proposed = json.loads(why.partition("handrail.approvals: ")[2].removesuffix("."))
+        bench.terms = replace(bench.terms, rules=rules_of([*given, proposed]))
+        told = await instructions_for(Mode.EDIT, bench.ports())
+        assert SECRET in told.text
+        assert told.left_out == ()
+
+
+def rules_of(given: Sequence[Mapping[str, str]]) -> tuple[Rule, ...]:
+    found = read(given)
+    assert isinstance(found, tuple)
+    return found
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "device", "nothing"])

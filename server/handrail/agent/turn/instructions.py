@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 from handrail import prompts
@@ -143,7 +144,9 @@ BLOCKED = {
     PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
     PlaceKind.OWN: "It belongs to handrail's own files.",
 }
-NOT_ASKED = "reads instructions only without a question."
+NOT_ASKED = "does not ask for instructions."
+TO_SEND = "To have it sent, add this rule at the end of handrail.approvals: {}."
+TO_SEND_OTHERS = "To have instructions sent, put them in a file that may be read without a question."
 UNREADABLE = {
     Code.BAD_ENCODING: "is not in UTF-8. Save it in UTF-8.",
     Code.TOO_LARGE: f"is too large. Shorten it to {LIMIT_INSTRUCTIONS:,} characters.",
@@ -151,10 +154,13 @@ UNREADABLE = {
 
 
 def _why_not(name: str, place: Place, judged: Ask | Block) -> str:
+    rule = json.dumps({"tool": "read", "match": place.path, "verdict": "allow"}, ensure_ascii=False)
     if isinstance(judged, Ask) and is_asked(place, is_written=False):
-        why = f"{judged.detail} handrail asks before it reads such a file, and {NOT_ASKED}"
+        to_send = TO_SEND.format(rule) if place.kind is PlaceKind.OUTSIDE else TO_SEND_OTHERS
+        why = f"{judged.detail} handrail asks before such a file is read, and it {NOT_ASKED} {to_send}"
     elif isinstance(judged, Ask):
-        why = f"Your setting handrail.approvals asks before it is read, and handrail {NOT_ASKED}"
+        asks = "Your setting handrail.approvals asks before it is read"
+        why = f"{asks}, and handrail {NOT_ASKED} {TO_SEND.format(rule)}"
     else:
         why = BLOCKED.get(place.kind, "Your setting handrail.approvals blocks reading it.")
     leads = f", which leads to {place.path}" if place.path != name else ""
