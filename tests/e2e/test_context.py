@@ -117,7 +117,10 @@ async def test_what_is_named_is_sent_to_the_model(stage: Stage, door: Door) -> N
         assert here.told == []
 
 
-NO_CHANGES = "matches nothing: no text file that the model may see has pending or uncommitted changes."
+NO_CHANGES = (
+    "matches nothing: no text file that the model may see has pending changes, or is tracked by git and has "
+    "uncommitted ones. To send a new file, name it with @path."
+)
 
 
 @every_door

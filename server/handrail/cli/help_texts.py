@@ -12,6 +12,7 @@ exit codes:
   0  every edit was made or was there already, or there were no edits
   1  an edit failed, was denied, or could not be saved; the output names it
   2  no edit failed, but the turn could not start or did not finish
+An edit that failed does not count if a later step of the turn corrected it.
 """
 EXIT_CODES_OF_APPLY = """\
 exit codes:

@@ -237,8 +237,8 @@ async def test_a_conversation_that_cannot_be_stored_is_told(kept: Bench) -> None
     notices = [event.text for event in kept.events if isinstance(event, Notice)]
     assert notices == [
         "This conversation could not be stored completely. Check the free space and the permissions of "
-        f"{folder}. If this server is still running, send another message: that stores the rest too. When "
-        "the server ends (with `handrail run`: now), the rest is lost."
+        f"{folder}, then send another message in this conversation: that stores the rest too. When handrail "
+        "ends, the rest is lost if it is not stored; `handrail run` ends now."
     ]
     folder.unlink()
     await kept.turn("s-1")

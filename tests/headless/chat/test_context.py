@@ -34,8 +34,8 @@ SAID = {
     "@raw.bin now": "@raw.bin is not shown to the model: The file is not valid utf-8",
     "@dot.png now": "@dot.png is not shown to the model: it is an image (PNG), and handrail",
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
-    "@diff now": "@diff matches nothing: no text file that the model may see has pending or uncommitted "
-    "changes.",
+    "@diff now": "@diff matches nothing: no text file that the model may see has pending changes, or is "
+    "tracked by git and has uncommitted ones. To send a new file, name it with @path.",
     "@problems now": "@problems was not sent: handrail shows no problems.",
     "@selection now": "@selection was not sent: there is no editor. Name the lines of a file: @path:10-20.",
     "@session:none now": "@session:none was not sent: no other conversation has this ID or title. `handrail "

@@ -51,7 +51,8 @@ def test_a_line_is_a_command_or_a_message(text: str, means: object) -> None:
         ("/git:fix 3", "The command /git:fix does not exist."),
         ("/", "Commands are /undo,"),
         ("/xyzzy now", "Commands are /undo,"),
-        ("/undo twice", "/undo takes no arguments."),
+        ("/undo twice", "/undo takes no arguments. This text was not sent. To send it to the model, begin"),
+        ("/etc is full", "This text was not sent. To send it to the model, begin with something else."),
     ],
 )
 def test_a_wrong_command_is_told_with_what_may_be_meant(text: str, why: str) -> None:

@@ -14,9 +14,9 @@ from handrail.ports.sessions import Sessions
 from handrail.values import dataclass
 
 NOT_STORED = (
-    "This conversation could not be stored completely. Check the free space and the permissions of {folder}. "
-    "If this server is still running, send another message: that stores the rest too. When the server ends "
-    "(with `handrail run`: now), the rest is lost."
+    "This conversation could not be stored completely. Check the free space and the permissions of {folder}, "
+    "then send another message in this conversation: that stores the rest too. When handrail ends, "
+    "the rest is lost if it is not stored; `handrail run` ends now."
 )
 logger = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ MODES = ("edit", "ask", "plan")
 LIMIT_NEAR = 5
 LIMIT_OWN = 20  # commands of the project's that are listed where none is like the one that was typed
 LIKE = 0.5  # of difflib: worth being named
+NOT_SENT = "This text was not sent. To send it to the model, begin with something else."
 
 # Names with what they take, and what they do.
 COMMANDS: tuple[tuple[str, str, str], ...] = (
@@ -72,9 +73,10 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | Unknown | None:
         return None
     name, argument = (found[1] or "").lower(), found[2] or ""
     if name not in NAMES:
-        return Unknown(f"The command /{name} does not exist. {_nearest(name, own)}")
+        not_sent = f" {NOT_SENT}" if argument else ""
+        return Unknown(f"The command /{name} does not exist. {_nearest(name, own)}{not_sent}")
     if argument and not _takes(name):
-        return Unknown(f"/{name} takes no arguments.")
+        return Unknown(f"/{name} takes no arguments. {NOT_SENT}")
     return Command(name, argument)
 
 

@@ -19,7 +19,10 @@ from handrail.ports import Document
 
 PENDING, UNCOMMITTED = "Changes that are pending", "Changes that are not committed"
 LIMIT_UNREAD = 5  # paths that are named
-NOTHING = "matches nothing: no text file that the model may see has pending or uncommitted changes."
+NOTHING = (
+    "matches nothing: no text file that the model may see has pending changes, or is tracked by git and has "
+    "uncommitted ones. To send a new file, name it with @path."
+)
 
 
 async def show_changes(state: State) -> tuple[Excerpt | None, str]:
