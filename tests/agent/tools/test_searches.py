@@ -77,13 +77,26 @@ async def test_a_search_shows_of_a_key_what_reading_shows(ground: Bench) -> None
 
 async def test_files_that_rules_close_stay_closed(ground: Bench) -> None:
     ground.approver.says = ALLOW
-    for verdict in ("ask", "block"):
+    for verdict, does in (("ask", "asks about"), ("block", "blocks")):
         ground.terms = terms(("read_file", ".github/workflows/ci.yml", verdict))
         text = await result(ground, "search", pattern="needle", path=".github/workflows")
         assert "needle" not in text
-        assert text.endswith("Files that the user's settings close to you were not searched.")
+        assert text.endswith(f" Files that handrail.approvals {does} were not searched.")
         text = await result(ground, "search", pattern="needle", path=".github/workflows/ci.yml")
-        assert text == "This file was not searched: the user's settings close it to searches."
+        assert text == (
+            "This file was not searched: handrail.approvals blocks or asks about reading it. If you need it, "
+            "call read_file: the user may be asked."
+        )
+
+
+async def test_files_of_a_rule_whose_question_was_answered_are_searched(ground: Bench) -> None:
+    ground.terms = terms(("read", "**", "ask"))
+    text = await result(ground, "search", pattern="nowhere", path=".github")
+    assert [question.subject for question in ground.approver.asked] == [".github"]
+    assert "approvals" not in text
+    ground.terms = terms(("read", "**", "ask"), ("read", "*.yml", "block"))
+    text = await result(ground, "search", pattern="nowhere", path=".github")
+    assert text.endswith(" Files that handrail.approvals blocks were not searched.")
 
 
 async def test_settings_that_close_nothing_are_not_named(ground: Bench) -> None:

@@ -22,7 +22,6 @@ from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import (
-    CLOSED,
     CLOSED_FILE,
     LIMIT_LINES,
     OTHERWISE_PROTECTED,
@@ -30,6 +29,7 @@ from handrail.core.results.search import (
     Line,
     Lines,
     Search,
+    closed_note,
 )
 from handrail.ports import Document
 from handrail.values import dataclass
@@ -58,11 +58,7 @@ class SearchScope:
     def is_closed(self, place: Place, within: Place | None) -> bool:
         """Whether the user's rules keep a file out of a search; they may have been asked about *within*."""
         said = [rules.decision_for_path(self.rules, tool, ToolKind.READ, place.path) for tool in READERS]
-        if Decision.ASK in said and Decision.BLOCK not in said and within is not None:
-            return (
-                rules.decision_for_path(self.rules, "search", ToolKind.READ, within.path) is not Decision.ASK
-            )
-        return Decision.BLOCK in said or Decision.ASK in said
+        return Decision.BLOCK in said or (Decision.ASK in said and not self._has_asked(within))
 
     def may_search(self, place: Place, within: Place | None) -> bool:
         """
@@ -81,12 +77,20 @@ class SearchScope:
         if within is not None and not starts[0].is_dir():
             return CLOSED_FILE if self.is_closed(within, within) else ""
         is_protected = within is not None and bool(_why_protected(within))
-        closes = any(
-            rule.decision is not Decision.ALLOW and rule.is_for(tool, ToolKind.READ)
+        closed = closed_note(
+            rule.decision
             for rule in self.rules
-            for tool in READERS
+            if any(rule.is_for(tool, ToolKind.READ) for tool in READERS)
+            and not (rule.decision is Decision.ASK and self._has_asked(within))
         )
-        return " ".join((OTHERWISE_PROTECTED if is_protected else UNNAMED, *([CLOSED] if closes else ())))
+        return " ".join(filter(None, (OTHERWISE_PROTECTED if is_protected else UNNAMED, closed)))
+
+    def _has_asked(self, within: Place | None) -> bool:
+        """Whether a rule has asked about the search: a yes is one to all files about which rules ask."""
+        if within is None:
+            return False
+        said = rules.decision_for_path(self.rules, "search", ToolKind.READ, within.path)
+        return said is Decision.ASK
 
     def is_internal(self, name: str) -> bool:
         """Whether a folder of that name belongs to version control."""
@@ -108,7 +112,7 @@ class SearchScope:
 
 
 def _why_protected(place: Place) -> str:
-    """Why a file is asked about before it is read, wherever it is; empty if its name is no reason."""
+    """Why a file is asked about before it is read, wherever it is; empty without such a reason."""
     if place.kind is PlaceKind.OUTSIDE:
         found = protection_of(Path(place.path))
         return found.reason if found is not None and found.is_read else ""

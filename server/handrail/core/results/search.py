@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 from handrail.core.policy.place import Place
+from handrail.core.policy.rules import Decision
 from handrail.counts import count_of
 from handrail.values import dataclass
 
@@ -77,9 +78,19 @@ UNNAMED = "Ignored and protected files were not searched."
 OTHERWISE_PROTECTED = (
     "Ignored files, and files that are protected for another reason than this folder, were not searched."
 )
-CLOSED = "Files that the user's settings close to you were not searched."
-CLOSED_FILE = "This file was not searched: the user's settings close it to searches."
+CLOSED_FILE = (
+    "This file was not searched: handrail.approvals blocks or asks about reading it. If you need it, call "
+    "read_file: the user may be asked."
+)
+STRICT = {Decision.BLOCK: "blocks", Decision.ASK: "asks about"}
 NARROWER = "there are more: narrow the pattern, or search fewer files"
+
+
+def closed_note(decisions: Iterable[Decision]) -> str:
+    """Returns that files to which a strict one of these applies were not searched; empty without one."""
+    given = set(decisions)
+    does = " or ".join(words for decision, words in STRICT.items() if decision in given)
+    return f"Files that handrail.approvals {does} were not searched." if does else ""
 
 
 def show_lines(matching: Lines, if_more: str = NARROWER) -> str:
