@@ -182,12 +182,13 @@ TERMINAL_SAVE = Setting(
     scope=Scope.WINDOW,
     choices=("ask", "always", "never"),
     does=(
-        "Whether handrail saves documents with your unsaved changes before a command that may change "
+        "Only VS Code, and Emacs with `handrail.el`, can save documents for handrail; in all other editors, "
+        "nothing is saved, and the model is told. This setting says whether handrail saves documents with "
+        "your unsaved changes before a command that may change "
         "files, whether or not the agent has changed them too. `ask`: it asks you first. `always`: it saves "
         "them. `never`: it does not save them, and tells the model which documents are not saved. Documents "
         "in which all unsaved changes are the agent's are always saved. Before a read-only command it saves "
-        "nothing. Some editors cannot save documents for handrail (all except VS Code, and Emacs with "
-        "`handrail.el`): there, nothing is saved, and the model is told."
+        "nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -257,8 +258,9 @@ TERMINAL_LONGEST = Setting(
     scope=Scope.WINDOW,
     bounds=(1, 86_400),
     does=(
-        "The maximum number of seconds that the model may ask for when it runs a command, unless "
-        "`handrail.terminal.timeout` is longer. Commands in the background have no such limit."
+        "The maximum number of seconds that the model may ask for when it runs a command. If "
+        "`handrail.terminal.timeout` is longer, that is the maximum. Commands in the "
+        "background have no such limit."
     ),
 )
 TERMINAL_ENVIRONMENT = Setting(
