@@ -114,6 +114,51 @@ async def test_a_named_file_is_searched_whatever_it_is(folders: Folders, program
         assert places(found) == [f"{name}:1"]
 
 
+IGNORED = {
+    ".gitignore": b"build/\nnode_modules\n/dist\n*.log\n/cache/*\n!keep.log\n",
+    "build/a.txt": b"needle\n",
+    "build/deep/b.txt": b"needle\n",
+    "build/deep/keep.log": b"needle\n",
+    "build/deep/x.log": b"needle\n",
+    "node_modules/x/c.js": b"needle\n",
+    "node_modules/x/node_modules/y/d.js": b"needle\n",
+    "dist/.gitignore": b"skip.js\n",
+    "dist/dist/e.js": b"needle\n",
+    "dist/skip.js": b"needle\n",
+    "cache/f.txt": b"needle\n",
+    "cache/deep/g.txt": b"needle\n",
+    ".venv/.gitignore": b"*\n",
+    ".venv/lib/h.py": b"needle\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("build", ["a.txt", "deep/b.txt", "deep/keep.log"]),
+        ("build/deep", ["b.txt", "keep.log"]),
+        ("node_modules", ["x/c.js"]),
+        ("node_modules/x", ["c.js"]),
+        ("node_modules/x/node_modules", ["y/d.js"]),
+        ("dist", ["dist/e.js"]),
+        ("cache", []),
+        ("cache/deep", ["g.txt"]),
+        (".venv", []),
+        (".venv/lib", []),
+    ],
+)
+async def test_a_named_folder_is_searched_although_it_is_ignored(
+    folders: Folders, program: str, path: str, expected: list[str]
+) -> None:
+    """Without what is ignored in it."""
+    (folders.roots[0] / "build/out.py").unlink()
+    lay_out(folders.roots[0], IGNORED)
+    wanted = Search(pattern="needle", within=place(folders, path))
+    assert places(await folders.search(wanted, [])) == [f"{path}/{each}:1" for each in expected]
+    texts = [unsaved(folders.roots[0] / name, "\nneedle\n") for name in IGNORED if ".gitignore" not in name]
+    assert places(await folders.search(wanted, texts)) == [f"{path}/{each}:2" for each in expected]
+
+
 @pytest.mark.parametrize(
     ("pattern", "ignore_case", "expected"),
     [

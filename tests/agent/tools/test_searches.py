@@ -67,6 +67,29 @@ async def test_a_yes_for_a_folder_is_not_one_for_keys_below_it(ground: Bench) ->
     )
 
 
+IGNORED = "This folder was searched although it is ignored. Files in it that are protected"
+
+
+@pytest.mark.parametrize(
+    ("path", "says"),
+    [
+        ("build", f"{IGNORED}, or that ignore rules name too, were not."),
+        ("build/deep", f"{IGNORED}, or that ignore rules name too, were not."),
+        (".idea", f"{IGNORED} for another reason than this folder, or that ignore rules name too, were not."),
+        ("src", "Ignored and protected files were not searched."),
+        ("src/deep", "Ignored and protected files were not searched."),
+        (".", "Ignored and protected files were not searched."),
+    ],
+)
+async def test_a_search_of_an_ignored_folder_does_not_deny_itself(
+    ground: Bench, path: str, says: str
+) -> None:
+    files = {".gitignore": b"build/\n.idea\n", "build/deep/a.txt": b"needle\n", "src/deep/a.txt": b"needle\n"}
+    lay_out(ground.root, {**files, ".idea/a.xml": b"needle\n"})
+    assert await result(ground, "search", pattern="nowhere", path=path) == f"No lines match. {says}"
+    assert "  1|needle" in await result(ground, "search", pattern="needle", path=path)
+
+
 async def test_a_search_shows_of_a_key_what_reading_shows(ground: Bench) -> None:
     ground.secrets = ("sk-very-secret",)
     row = "1|KEY=[key removed by handrail] needle"

@@ -12,14 +12,14 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
-from pathspec import GitIgnoreSpec
+from pathspec import GitIgnoreSpec, Pattern
 
 from handrail.adapters.files import setting_file
 from handrail.adapters.workspace import patterns
-from handrail.values import dataclass
+from handrail.values import dataclass, replace
 
 IGNORE_FILES = (".ignore", ".gitignore")  # what any of the first says wins over the second, as in ripgrep
 EXCLUDE = "exclude"
@@ -54,8 +54,8 @@ class Ignored:
         self._is_internal = is_internal
         self._known: dict[str, tuple[_IgnoreRules, ...]] = {}  # by folder
 
-    def __call__(self, path: Path) -> bool:
-        """Whether the walk would not give *path*."""
+    def __call__(self, path: Path, *, is_folder: bool = False) -> bool:
+        """Whether the walk would not give *path* or, if that is a folder, would not enter it."""
         if not path.is_relative_to(self._folder):
             return True
         rules, folder = self._top, self._folder
@@ -64,7 +64,7 @@ class Ignored:
             if self._is_internal(name) or _is_ignored(os.fspath(folder), rules, is_folder=True):
                 return True
             rules = (*rules, *self._rules_of(os.fspath(folder)))
-        return _is_ignored(os.fspath(path), rules, is_folder=False)
+        return _is_ignored(os.fspath(path), rules, is_folder=is_folder)
 
     def _rules_of(self, folder: str) -> tuple[_IgnoreRules, ...]:
         if folder not in self._known:
@@ -122,7 +122,12 @@ def _walk(folder: str, rules: tuple[_IgnoreRules, ...], is_internal: Callable[[s
 
 
 def _rules_above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_IgnoreRules, ...]:
-    """The rules of the folders above, up to the top of the repository; nothing without a repository."""
+    """
+    The rules of the folders above, up to the top of the repository; nothing without a repository.
+
+    A rule that ignores *folder* as a whole says nothing of what is in it, as in ripgrep: the folder is walked
+    because it was named.
+    """
     above: list[Path] = []
     top = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
     if top is not None:
@@ -132,7 +137,23 @@ def _rules_above(folder: Path, is_internal: Callable[[str], bool]) -> tuple[_Ign
         found.insert(
             0, _IgnoreRules(kind=EXCLUDE, folder=_slash(os.fspath(top)), spec=patterns.spec(excluded))
         )
-    return tuple(found)
+    return tuple(part for each in found for part in _without_folder(each, _slash(os.fspath(folder))))
+
+
+def _without_folder(rules: _IgnoreRules, folder: str) -> Iterator[_IgnoreRules]:
+    """Yields the rules in their order; those that match *folder* apply below it only to names."""
+    name = folder.removeprefix(rules.folder)
+    for matches, found in groupby(rules.spec.patterns, lambda each: each.match_file(name) is not None):
+        kept = [each for each in found if not matches or _is_of_names(each)]
+        yield replace(
+            rules, folder=folder if matches else rules.folder, spec=GitIgnoreSpec(kept, backend="simple")
+        )
+
+
+def _is_of_names(pattern: Pattern) -> bool:
+    """Whether a pattern is for names in any folder."""
+    written = getattr(pattern, "pattern", "")
+    return isinstance(written, str) and "/" not in written.rstrip().rstrip("/")
 
 
 def _rules(folder: str) -> Iterator[_IgnoreRules]:

@@ -24,8 +24,7 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import (
     CLOSED_FILE,
     LIMIT_LINES,
-    OTHERWISE_PROTECTED,
-    UNNAMED,
+    UNSEARCHED,
     Line,
     Lines,
     Search,
@@ -76,14 +75,23 @@ class SearchScope:
         """Returns what a search does not look into, for the model."""
         if within is not None and not starts[0].is_dir():
             return CLOSED_FILE if self.is_closed(within, within) else ""
-        is_protected = within is not None and bool(_why_protected(within))
+        note = UNSEARCHED[within is not None and bool(_why_protected(within)), self._is_ignored(starts[0])]
         closed = closed_note(
             rule.decision
             for rule in self.rules
             if any(rule.is_for(tool, ToolKind.READ) for tool in READERS)
             and not (rule.decision is Decision.ASK and self._has_asked(within))
         )
-        return " ".join(filter(None, (OTHERWISE_PROTECTED if is_protected else UNNAMED, closed)))
+        return " ".join(filter(None, (note, closed)))
+
+    def _is_ignored(self, folder: Path) -> bool:
+        """Whether a search of all workspace folders does not enter *folder*, because it is ignored."""
+        roots = [Path(os.path.realpath(root)) for root in self.roots]
+        above = [root for root in roots if folder.is_relative_to(root)]
+        return bool(above) and all(
+            root != folder and listing.Ignored(root, self.is_internal)(folder, is_folder=True)
+            for root in above
+        )
 
     def _has_asked(self, within: Place | None) -> bool:
         """Whether a rule has asked about the search: a yes is one to all files about which rules ask."""

@@ -74,10 +74,20 @@ class Hit:
     row: str
 
 
-UNNAMED = "Ignored and protected files were not searched."
-OTHERWISE_PROTECTED = (
-    "Ignored files, and files that are protected for another reason than this folder, were not searched."
-)
+UNSEARCHED = {  # by whether the folder that was named is protected, and whether it is ignored
+    (False, False): "Ignored and protected files were not searched.",
+    (True, False): (
+        "Ignored files, and files that are protected for another reason than this folder, were not searched."
+    ),
+    (False, True): (
+        "This folder was searched although it is ignored. Files in it that are protected, or that ignore "
+        "rules name too, were not."
+    ),
+    (True, True): (
+        "This folder was searched although it is ignored. Files in it that are protected for another reason "
+        "than this folder, or that ignore rules name too, were not."
+    ),
+}
 CLOSED_FILE = (
     "This file was not searched: handrail.approvals blocks or asks about reading it. If you need it, call "
     "read_file: the user may be asked."
