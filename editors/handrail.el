@@ -1727,21 +1727,13 @@ CHECKPOINT is the id of the turn."
      (list (handrail--choose "Undo: " checkpoints :id
                              (lambda (each)
                                (format "%s  %s" (handrail--time (plist-get each :time))
-                                       (handrail--checkpoint-name each)))))))
+                                       (plist-get each :name)))))))
   (let* ((server (handrail--running))
          (diff (handrail--ask server :handrail/checkpoint/diff (list :checkpoint checkpoint))))
     (when (handrail--confirm "*handrail changes*" "A restore undoes these changes:"
                              (plist-get diff :text) "Undo these changes? ")
       (handrail--request server :handrail/checkpoint/restore (list :checkpoint checkpoint)
                          #'handrail--show-restored))))
-
-(defun handrail--checkpoint-name (checkpoint)
-  "What undoing CHECKPOINT undoes: a turn, a quick fix, a restore."
-  (let ((label (plist-get checkpoint :label)))
-    (pcase (plist-get checkpoint :kind)
-      ("restore" (string-replace "Before restoring: " "Restore: " label))
-      ("redo" (string-replace "Before undoing a restore: " "Undo of a restore: " label))
-      (_ label))))
 
 (defun handrail--show-restored (report)
   "Say what came of a restore, given its REPORT."

@@ -751,25 +751,14 @@ local function tell_restored(report)
   say(told .. "; " .. table.concat(left, "; "), vim.log.levels.WARN)
 end
 
--- How the labels of restores begin, and what the list says instead: there, they are what can be undone.
-local RESTORES = {
-  restore = { "Before restoring: ", "Restore: " },
-  redo = { "Before undoing a restore: ", "Undo of a restore: " },
-}
-
-local function checkpoint_name(checkpoint)
-  local begins, name = unpack(RESTORES[checkpoint.kind] or { "", "" })
-  return vim.startswith(checkpoint.label, begins) and name .. checkpoint.label:sub(#begins + 1) or checkpoint.label
-end
-
 local function confirm_restore(client, checkpoint, diff)
   local window = vim.api.nvim_get_current_win()
   local preview = show("restore", vim.list_extend({ "A restore undoes these changes:", "" }, {
-    visible(checkpoint_name(checkpoint)), "", visible(diff.text),
+    visible(checkpoint.name), "", visible(diff.text),
   }))
   vim.bo[preview].syntax = "diff"
   vim.cmd.redraw()
-  local yes = one_line("Yes, undo: " .. checkpoint_name(checkpoint), vim.o.columns - 10)
+  local yes = one_line("Yes, undo: " .. checkpoint.name, vim.o.columns - 10)
   vim.ui.select({ "No", yes }, { prompt = "Undo these changes?", format_item = tostring }, function(answer)
     pcall(vim.api.nvim_buf_delete, preview, { force = true })
     if vim.api.nvim_win_is_valid(window) then
@@ -792,7 +781,7 @@ command("HandrailRestore", function()
         table.insert(each.session == (session or checkpoints[1].session) and first or others, each)
       end
       choose(vim.list_extend(first, others), "Undo:", function(each)
-        return ("%s  %s  (%s)"):format(local_time(each.time), checkpoint_name(each), counted(#each.paths, "document"))
+        return ("%s  %s  (%s)"):format(local_time(each.time), each.name, counted(#each.paths, "document"))
       end, function(each)
         request(client, "checkpoint/diff", { checkpoint = each.id }, function(diff)
           confirm_restore(client, each, diff)

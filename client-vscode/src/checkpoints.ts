@@ -47,7 +47,7 @@ export async function chooseAndRestore(connection: Connection, restores: Restore
     if (found === undefined || found === BACK) return undefined;
     chosen = found;
     const { checkpoint } = chosen;
-    const about = l10n.t("Choose an action for “{0}”", checkpoint.label);
+    const about = l10n.t("Choose an action for “{0}”", checkpoint.name);
     const action = await pick(actions(checkpoint, items.indexOf(chosen)), { title, placeholder: about, step: 2, steps: 2 });
     if (action !== BACK) return action?.take?.(connection, restores);
   }
@@ -61,7 +61,7 @@ export async function chooseHow(
   newer: number,
 ): Promise<RestoreReport | undefined> {
   const choices = actions(checkpoint, newer, { isPreviewed: true });
-  const chosen = await pick(choices, { title: l10n.t("Handrail: Restore Checkpoint"), placeholder: l10n.t("Choose an action for “{0}”", checkpoint.label) });
+  const chosen = await pick(choices, { title: l10n.t("Handrail: Restore Checkpoint"), placeholder: l10n.t("Choose an action for “{0}”", checkpoint.name) });
   return chosen === BACK ? undefined : chosen?.take?.(connection, restores);
 }
 
@@ -94,7 +94,7 @@ interface CheckpointItem extends Choice {
 }
 
 function item(checkpoint: Checkpoint): CheckpointItem {
-  return { checkpoint, icon: "history", label: checkpoint.label, description: ago(new Date(checkpoint.time)) };
+  return { checkpoint, icon: "history", label: checkpoint.name, description: ago(new Date(checkpoint.time)) };
 }
 
 function detailed(checkpoint: Checkpoint): CheckpointItem {

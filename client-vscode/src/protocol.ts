@@ -192,8 +192,10 @@ export interface Checkpoint {
   session: string;
   /** Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their own. */
   turn: string;
-  /** A short title for people, such as the first line of the turn's prompt. */
+  /** A short title for people, such as the first line of the turn's prompt; for a restore, `Before restoring: …`. */
   label: string;
+  /** The same for lists in which a checkpoint stands for what its restore undoes: `Restore: …`. */
+  name: string;
   /** When the checkpoint was started, as an RFC 3339 time. */
   time: string;
   /** Absolute path of the first workspace folder; empty if there was none. */

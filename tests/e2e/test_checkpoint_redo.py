@@ -95,6 +95,20 @@ async def test_a_restore_is_undone_by_its_name_and_redone_again(stage: Stage, ed
 
 
 @vscode
+@pytest.mark.parametrize("title", ["Shout.", "Before restoring: shout.", "Before undoing a restore: shout."])
+async def test_a_restore_is_named_for_what_its_own_restore_undoes(
+    stage: Stage, editor: Editor, title: str
+) -> None:
+    stage.put("a.txt", "one\n")
+    turn = await editor.turn(f"{title}\n\n{block('a.txt', 'one', 'ONE')}")
+    done = await editor.request("checkpoint.restore", checkpoint=turn["checkpoint"])
+    again = await editor.request("checkpoint.restore", checkpoint=done["checkpoint"])
+    await editor.request("checkpoint.restore", checkpoint=again["checkpoint"])
+    names = [each["name"] for each in await editor.request("checkpoint.list")]
+    assert names == [f"Restore: {title}", f"Undo of a restore: {title}", f"Restore: {title}", title]
+
+
+@vscode
 async def test_the_conversation_is_foreseen_and_comes_back_with_a_redo(stage: Stage, editor: Editor) -> None:
     stage.put("a.txt", "one\n")
     first = await editor.turn(block("a.txt", "one", "two"))

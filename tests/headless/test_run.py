@@ -395,7 +395,8 @@ CHECKPOINT = {
     "id": "t-1",
     "session": "s-1",
     "turn": "t-1",
-    "label": "do it",
+    "label": "Before restoring: do it",
+    "name": "Restore: do it",
     "time": "2026-11-21T10:00:00+00:00",
     "root": "/w",
     "steps": [{"id": "t-1.1", "paths": ["a.txt"]}],
@@ -407,7 +408,7 @@ LISTED = ["answer", ["handrail/checkpoint/list", {"result": [CHECKPOINT]}]]
 def test_checkpoints_are_listed(stage: Stage) -> None:
     ended = stage.run([INITIALIZE, LISTED])
     assert (ended.code, ended.err) == (0, "")
-    assert re.fullmatch(r"t-1  2026-11-2\d \d\d:00:00  do it\n  changed  a\.txt\n", ended.out)
+    assert re.fullmatch(r"t-1  2026-11-2\d \d\d:00:00  Restore: do it\n  changed  a\.txt\n", ended.out)
     assert json.loads(stage.run([INITIALIZE, LISTED], as_json=True).out) == [CHECKPOINT]
 
 

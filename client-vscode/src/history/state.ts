@@ -66,7 +66,7 @@ export class History implements Disposable {
     const shown = sessions.find((session) => session === this.chat.session) ?? sessions[0];
     const groups = [...bySession].map(([session, checkpoints]) => ({
       session,
-      title: this.titles.get(session) ?? checkpoints.at(-1)?.label ?? "",
+      title: this.titles.get(session) ?? checkpoints.at(-1)?.name ?? "",
       isShown: session === shown,
       checkpoints,
     }));

@@ -110,14 +110,14 @@ function groupItem({ session, title, isShown, checkpoints }: Group): TreeItem {
   return item;
 }
 
-function turnItem({ id, kind, label, time, paths }: Checkpoint): TreeItem {
-  const item = new TreeItem(makeVisible(label), TreeItemCollapsibleState.Collapsed);
+function turnItem({ id, kind, name, time, paths }: Checkpoint): TreeItem {
+  const item = new TreeItem(makeVisible(name), TreeItemCollapsibleState.Collapsed);
   const at = new Date(time);
   item.id = id;
   item.iconPath = new ThemeIcon(ICONS[kind] ?? "circle-small");
   item.description = `${clock(at)} · ${documents(paths.length)}`;
   const listed = paths.map((each) => l10n.t("{0}: {1}", changeOf(each), each.path)).join("\n");
-  item.tooltip = makeVisible(`${label}\n${at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" })}\n${listed}`);
+  item.tooltip = makeVisible(`${name}\n${at.toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" })}\n${listed}`);
   item.contextValue = kind === "restore" || kind === "redo" ? "restore" : "turn";
   return item;
 }

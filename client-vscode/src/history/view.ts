@@ -29,7 +29,7 @@ export class HistoryView implements Disposable {
     this.tree = new HistoryTree(this.history);
     this.commands = {
       "handrail.client.showCheckpoints": () => commands.executeCommand(`${VIEW}.focus`),
-      "handrail.client.compareCheckpoint": (row) => (isKept(row) ? sides.compare(row.id, row.checkpoint.label, row.paths) : undefined),
+      "handrail.client.compareCheckpoint": (row) => (isKept(row) ? sides.compare(row.id, row.checkpoint.name, row.paths) : undefined),
       "handrail.client.restoreListed": (row) => (isKept(row) ? this.restore(row) : undefined),
       "handrail.client.redoListed": (row) => (isKept(row) ? restores.redo(row.checkpoint.id) : undefined),
       "handrail.client.redo": () => restores.redo(),

@@ -129,6 +129,7 @@ class Origin(StrEnum):
 
 
 RESTORING, REDOING = "Before restoring: ", "Before undoing a restore: "  # how the labels of those two begin
+IN_LISTS = {RESTORING: "Restore: ", REDOING: "Undo of a restore: "}  # there, they are what can be undone
 ORIGINS = {"q": Origin.QUICK_FIX, "u": Origin.UNDO, "r": Origin.RESTORE}  # by what ids begin with
 
 
@@ -159,6 +160,15 @@ class Checkpoint:
         """The kind of change before which it was taken."""
         origin = ORIGINS.get(self.id.partition("-")[0], Origin.TURN)
         return Origin.REDO if origin is Origin.RESTORE and self.label.startswith(REDOING) else origin
+
+    @property
+    def name(self) -> str:
+        """What its restore undoes, in words; the label of a restore's checkpoint says when that was taken."""
+        if self.origin in (Origin.RESTORE, Origin.REDO):
+            for begins, instead in IN_LISTS.items():
+                if self.label.startswith(begins):
+                    return instead + self.label.removeprefix(begins)
+        return self.label
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,7 +141,7 @@ class Show:
         none = True
         for checkpoint in checkpoints:
             none = False
-            self.line(f"{checkpoint.id}  {_local(checkpoint.time)}  {one_line(checkpoint.label)}", BOLD)
+            self.line(f"{checkpoint.id}  {_local(checkpoint.time)}  {one_line(checkpoint.name)}", BOLD)
             for path, change in checkpoint.paths:
                 self.line(f"  {change:8} {one_line(path)}")
         if none:

@@ -86,7 +86,7 @@ class Checkpoint:
     """A turn that can be restored; `paths` are (path, change), `steps` are (id, paths)."""
 
     id: str
-    label: str
+    name: str
     time: str
     steps: tuple[tuple[str, tuple[str, ...]], ...]
     paths: tuple[tuple[str, str], ...]
@@ -214,7 +214,7 @@ def checkpoint(json: Any) -> Checkpoint:
     fields = _Fields("Checkpoint", json)
     return Checkpoint(
         id=fields.text("id"),
-        label=fields.text("label"),
+        name=fields.text("name"),
         time=fields.text("time"),
         steps=fields.read_list("steps", _step),
         paths=fields.read_list("paths", lambda path: _pair("path", path, "path", "change")),

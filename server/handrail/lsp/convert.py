@@ -303,6 +303,7 @@ def checkpoint(checkpoint: Checkpoint) -> protocol.Checkpoint:
         turn=checkpoint.turn,
         kind=checkpoint.origin.value,
         label=checkpoint.label,
+        name=checkpoint.name,
         time=checkpoint.time,
         root=checkpoint.root,
         steps=[protocol.CheckpointStep(id=step.id, paths=list(step.paths)) for step in checkpoint.steps],

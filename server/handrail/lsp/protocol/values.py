@@ -237,7 +237,9 @@ class Checkpoint:
             own.
         kind: The kind of change before which it was taken: a `turn` (of a model, or of edits given by another
             program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore.
-        label: A short title for people, such as the first line of the turn's prompt.
+        label: A short title for people, such as the first line of the turn's prompt; for a restore,
+            `Before restoring: …`.
+        name: The same for lists in which a checkpoint stands for what its restore undoes: `Restore: …`.
         time: When the checkpoint was started, as an RFC 3339 time.
         root: Absolute path of the first workspace folder; empty if there was none.
         steps: The steps of the turn that changed something, in order.
@@ -249,6 +251,7 @@ class Checkpoint:
     turn: str
     kind: CheckpointKind
     label: str
+    name: str
     time: str
     root: str
     steps: list[CheckpointStep]

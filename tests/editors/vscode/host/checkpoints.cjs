@@ -73,15 +73,15 @@ module.exports = {
   "a restore is redone from its row": async () => {
     await command("notifications.clearAll");
     await command("handrail.client.showCheckpoints");
-    await user({ sees: "Before restoring: Sell fruit.", does: [["clickInRow", "Before restoring: Sell fruit.", titleOf("handrail.client.redoListed")]], picture: "restored" });
+    await user({ sees: "Restore: Sell fruit.", does: [["clickInRow", "Restore: Sell fruit.", titleOf("handrail.client.redoListed")]], picture: "restored" });
     await user({ sees: "1 document restored.", picture: "redone" });
     await until("it is redone", () => onDisk("list.txt") === base64("one\nTWO\n"));
-    await user({ sees: "Before undoing a restore: Sell fruit." });
+    await user({ sees: "Undo of a restore: Sell fruit." });
   },
   "a restore without conflicts is looked at first, too; the newest is redone from the palette": async () => {
     await command("notifications.clearAll");
     await command("handrail.client.showCheckpoints");
-    await user({ sees: "Before undoing a restore", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
+    await user({ sees: "Undo of a restore", does: [["clickInRow", TURN, titleOf("handrail.client.restoreListed")]] });
     await user({ sees: "Undo this turn only", does: [ENTER] });
     await user({ sees: "No conflicts.", does: [ENTER], picture: "no-conflicts" });
     await until("all is restored", () => onDisk("list.txt") === scenario.disk.before["list.txt"]);

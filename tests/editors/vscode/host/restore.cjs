@@ -63,7 +63,7 @@ module.exports = {
     // The newest checkpoint is that of the restore before.
     await withUser(
       "handrail.client.restore",
-      { sees: "Before restoring: Raise again.", does: [DOWN, ENTER] },
+      { sees: "Restore: Raise again.", does: [DOWN, ENTER] },
       { sees: "Show changes", does: [["type", "Show changes"], ENTER] },
     );
     const document = await shown("handrail");
@@ -91,7 +91,7 @@ module.exports = {
     await command("notifications.clearAll");
     const report = await withUser(
       "handrail.client.restore",
-      { sees: "Before restoring: Raise two.", does: [DOWN, ENTER] },
+      { sees: "Restore: Raise two.", does: [DOWN, ENTER] },
       { sees: "Go back to before this turn", does: [["type", "with the conversation"], ENTER] },
     );
     assert.equal(stock.getText(), "apples 10\npears 2\nplums 3\nfigs 4\n");

@@ -119,7 +119,7 @@ def _row(checkpoint: Checkpoint) -> str:
     """A checkpoint as a line."""
     count = len(checkpoint.paths)
     documents = surfaces.code(checkpoint.paths[0].path) if count == 1 else count_of(count, "document")
-    return f"- {_local(checkpoint.time)}: {surfaces.code(checkpoint.label, LABEL_CHARS)} ({documents})"
+    return f"- {_local(checkpoint.time)}: {surfaces.code(checkpoint.name, LABEL_CHARS)} ({documents})"
 
 
 def _local(time: str) -> str:
