@@ -224,6 +224,8 @@ export interface SessionResumeResult {
   turns: SessionTurn[];
   /** What its next turn may do, unless the request that starts it says otherwise; null in the report of a restore. */
   mode?: Mode;
+  /** What all its turns have used, even those that a restore has removed; null in the report of a restore. */
+  usage?: Usage;
 }
 
 /** A document that a restore left unchanged. */

@@ -297,6 +297,11 @@ def session_mode(json: Any) -> str:
     return _Fields("SessionResumeResult", json).text("mode")
 
 
+def session_usage(json: Any) -> str:
+    """Read what the turns of a resumed session have used, for people; empty if no tokens were reported."""
+    return _describe_usage(_Fields("SessionResumeResult", json).get("usage"))
+
+
 def _turn(json: Any) -> Turn:
     fields = _Fields("SessionTurn", json)
     return Turn(turn=fields.text("turn"), prompt=fields.text("prompt"), state=fields.text_or_none("state"))

@@ -18,7 +18,6 @@ from handrail.core import surfaces
 from handrail.core.checkpoint import Checkpoint
 from handrail.core.conversation.journal import JournalTurn
 from handrail.core.conversation.message import Usage
-from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.edit import TextEdit
 from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Span
@@ -314,12 +313,10 @@ def checkpoint(checkpoint: Checkpoint) -> protocol.Checkpoint:
     )
 
 
-def session(
-    name: str, turns: Sequence[JournalTurn], mode: Mode | None = None
-) -> protocol.SessionResumeResult:
-    """Converts a session with its turns, and what its next turn may do."""
+def session(name: str, turns: Sequence[JournalTurn]) -> protocol.SessionResumeResult:
+    """Converts a session with its turns."""
     told = [protocol.SessionTurn(turn=each.turn, prompt=each.prompt, state=each.state) for each in turns]
-    return protocol.SessionResumeResult(session=name, turns=told, mode=None if mode is None else mode.value)
+    return protocol.SessionResumeResult(session=name, turns=told)
 
 
 def restore_report(report: RestoreReport) -> protocol.RestoreReport:

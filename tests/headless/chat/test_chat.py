@@ -137,6 +137,7 @@ async def test_a_session_is_continued_and_what_was_sent_is_kept_for_its_owner_on
     async with place.chat(*answers, session=session) as talk:
         assert "turns: 1" in talk.shown
         assert "  begin" in talk.shown
+        await talk.say("/cost", "not reported any tokens")
         talk.type(UP)
         await talk.until("begin")
         await talk.say(" again", "> begin again")

@@ -155,7 +155,9 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
         assert "Third." not in json.dumps(server.asked[-1])
         await talk.say("/sessions", "First.")
         session = re.findall(r"s-[\w-]+", talk.shown.rpartition("/sessions")[0])[-1]
+        await talk.say("/cost", "1 step, ")
         await talk.say(f"/sessions {session}", "turns: 2")
+        await talk.say("/cost", "3 steps, ")  # also that of the turn that was undone
         await talk.say(
             "/sessions s-none",
             "This workspace has no conversation with the session ID 's-none'. /sessions lists the sessions.",

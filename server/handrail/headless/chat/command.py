@@ -97,7 +97,7 @@ async def _begin(conversation: Conversation, mode: str | None) -> None:
     session = conversation.current.session
     client = await conversation.server.client(None)
     if session is not None:
-        of_session = await requests.resume(
+        of_session, conversation.current.used = await requests.resume(
             client, session, conversation.show, "`handrail session list` lists the sessions."
         )
         conversation.current.mode, conversation.current.mode_of_session = mode or of_session, of_session

@@ -347,8 +347,8 @@ class Conversation:
         if not session:
             await requests.list_sessions(client, self.current.session, self.show)
             return
-        mode = await requests.resume(client, session, self.show, "/sessions lists the sessions.")
-        self.current.session, self.current.used = session, None
+        mode, used = await requests.resume(client, session, self.show, "/sessions lists the sessions.")
+        self.current.session, self.current.used = session, used
         self.current.mode = self.current.mode_of_session = mode
 
     async def _review(self, argument: str) -> None:

@@ -57,8 +57,8 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     show.restore_report(report)
 
 
-async def resume(client: Client, session: str, show: Show, how_to_list: str) -> str:
-    """Take a session up again, and show where it is; returns what its turns may do."""
+async def resume(client: Client, session: str, show: Show, how_to_list: str) -> tuple[str, str | None]:
+    """Take a session up again, and show where it is; returns what its turns may do, and what they used."""
     try:
         known = await _resume(client, session)
     except RequestRefusedError as refusal:
@@ -68,7 +68,8 @@ async def resume(client: Client, session: str, show: Show, how_to_list: str) -> 
     turns, mode = values.turns(known), values.session_mode(known)
     show.line(f"session {session}, turns: {len(turns)}, mode: {mode}")
     show.turns(turns[-1:])
-    return mode
+    has_ended = any(each.state for each in turns)
+    return mode, values.session_usage(known) or ("" if has_ended else None)
 
 
 async def _resume(client: Client, session: str) -> Any:

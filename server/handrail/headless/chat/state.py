@@ -13,7 +13,7 @@ class ChatState:
         mode: What its turns may do.
         mode_of_session: What they may do when the session is continued without `--mode`.
         model: The model that they ask.
-        used: What the session has used, as far as is known.
+        used: What the session has used; None if no turn of it has ended.
         unstored: The sessions of the chat of which nothing could be stored.
     """
 

@@ -10,6 +10,7 @@ from handrail.lsp.features import configuration
 from handrail.lsp.state import State
 from handrail.lsp.wire import InvalidParams
 from handrail.ports import HandrailError
+from handrail.values import replace
 
 
 async def list_(state: State, params: protocol.SessionListParams) -> list[protocol.SessionInfo]:
@@ -25,7 +26,8 @@ async def resume(state: State, params: protocol.SessionResumeParams) -> protocol
     """Take a session up again."""
     await configuration.wait_for_settings(state)
     turns = await state.host.resume(params.session)
-    return convert.session(params.session, turns, state.host.mode_in(params.session))
+    mode, spent = state.host.mode_in(params.session), state.host.sessions[params.session].spent
+    return replace(convert.session(params.session, turns), mode=mode.value, usage=convert.usage(spent))
 
 
 async def fork(state: State, params: protocol.SessionForkParams) -> protocol.SessionForkResult:

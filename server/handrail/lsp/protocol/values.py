@@ -285,11 +285,14 @@ class SessionResumeResult:
         turns: The turns of its conversation, oldest first.
         mode: What its next turn may do, unless the request that starts it says otherwise; null in the report
             of a restore.
+        usage: What all its turns have used, even those that a restore has removed; null in the report of a
+            restore.
     """
 
     session: str
     turns: list[SessionTurn]
     mode: Mode | None = None
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
