@@ -102,11 +102,11 @@ class Show:
             self.line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
             self.line(f"checkpoint {report.checkpoint}")
-            undo = "/undo" if in_chat else self._restore(report.checkpoint)
+            undo = "/undo" if in_chat else self.command("checkpoint", "restore", report.checkpoint)
             self.line(f"  undo the turn with: {undo}", DIM)
             if report.pending:
-                words = ("handrail", "review", "list", "--turn", report.checkpoint)
-                review = "/review" if in_chat else shlex.join((*words, "--workspace", str(self._root)))
+                words = ("review", "list", "--turn", report.checkpoint)
+                review = "/review" if in_chat else self.command(*words)
                 self.line(f"  or review its changes ({report.pending}) one by one with: {review}", DIM)
 
     def session(self, session: str, options: Sequence[str], command: str = "run") -> None:
@@ -156,7 +156,7 @@ class Show:
         if not rules:
             self.line("This workspace has no rules from your answers.")
 
-    def restore_report(self, report: RestoreReport) -> None:
+    def restore_report(self, report: RestoreReport, *, in_chat: bool = False) -> None:
         """Show the result of a restore."""
         for uri in report.restored:
             self.line(f"restored   {self.name(uri)}", GREEN)
@@ -180,7 +180,9 @@ class Show:
         elif not report.count:
             self.line("nothing to restore: the checkpoint has no changed documents", DIM)
         if report.checkpoint is not None and (report.restored or report.deleted or report.partial or undo):
-            self.line(f"  undo this with: {self._restore(report.checkpoint, *undo)}", DIM)
+            where = " in another terminal" if in_chat else ""
+            command = self.command("checkpoint", "restore", report.checkpoint, *undo)
+            self.line(f"  undo this{where} with: {command}", DIM)
 
     def diff(self, diff: str) -> None:
         """Show a unified diff, as `patch` reads it."""
@@ -344,9 +346,9 @@ class Show:
             self._out.write(text.encode(encoding, "backslashreplace").decode(encoding))
             self._out.flush()
 
-    def _restore(self, checkpoint: str, *more: str) -> str:
-        command = ("handrail", "checkpoint", "restore", checkpoint, *more, "--workspace", str(self._root))
-        return shlex.join(command)
+    def command(self, *words: str) -> str:
+        """A command line of handrail for this workspace, wherever it is run."""
+        return shlex.join(("handrail", *words, "--workspace", str(self._root)))
 
     def name(self, uri: str) -> str:
         """A document as people read it: its path below the workspace folder."""

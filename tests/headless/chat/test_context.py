@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ SAID = {
     "tracked by git and has uncommitted ones. To send a new file, name it with @path.",
     "@problems now": "@problems was not sent: handrail shows no problems.",
     "@selection now": "@selection was not sent: there is no editor. Name the lines of a file: @path:10-20.",
-    "@session:none now": "@session:none was not sent: no other conversation has this ID or title. `handrail "
-    "session list` lists them.",
+    "@session:none now": "@session:none was not sent: no other conversation has this ID or title. To list "
+    "them: `handrail session list`, or `/sessions` in `handrail chat`.",
 }
 
 
@@ -238,7 +239,7 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         first, second = re.findall(r"(h-\w+)  a\.txt:\d  \+1 -1  t-\w+\n-(?:one|two)\n\+(?:ONE|TWO)\n", rows)
         await talk.say(f"/review undo {first}", f"undone     {first}")
         (place.root / "a.txt").write_text("one\nTWO, typed\n")
-        typed = f"`handrail review undo {second} --typed` undoes the text that you typed too."
+        typed = f"To undo the text that you typed too: /review undo {second} --typed"
         await talk.say(f"/review undo {second}", typed)
         await talk.say(f"/review keep {second}", f"kept       {second}")
         await talk.say("/review", "No changes are pending.")
@@ -247,19 +248,58 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
 
 
 async def test_what_was_typed_too_is_undone_by_the_command_that_a_chat_names(place: Place) -> None:
-    """It is run elsewhere while the chat runs, and the chat notices."""
     edits = Say(calls=(edit("two", "TWO"),), finish="tools")
     async with model_server(edits, Say(text="Done.")) as server, chatting(place, server) as talk:
         await talk.say("Shout.", "Done.")
         await talk.until("/help")
         (place.root / "a.txt").write_text("one\nTWO, typed\n")
-        await talk.say("/review undo all", "undoes the text that you typed too.")
-        (named,) = re.findall(r"`handrail (review undo h-\w+ --typed)`", talk.shown)
-        command = [*named.split(), "--workspace", str(place.root)]
-        ended = await asyncio.to_thread(run_handrail, command, environment=os.environ)
-        assert ended.returncode == 0, ended
-        assert place.file("a.txt") == "one\ntwo\n"
+        await talk.say("/review undo all", "To undo the text that you typed too: ")
+        (named,) = re.findall(r"/review undo h-\w+ --typed", talk.shown)
+        await talk.say("/review keep --typed", "'--typed' is not pending")
+        await talk.say("/review undo --typed", "/review alone lists the changes")
+        assert place.file("a.txt") == "one\nTWO, typed\n"
+        await talk.say(named, "undone     h-")
+        await talk.until("\n")
         await talk.say("/review", "No changes are pending.")
+        assert place.file("a.txt") == "one\ntwo\n"
+
+
+async def test_what_a_chat_does_not_show_is_shown_by_commands_for_another_terminal(
+    place: Place, tmp_path: Path
+) -> None:
+    """They are run while the chat runs, in another folder; the chat notices what they change."""
+    (place.root / "many.txt").write_text("one\ntwo\n" * 51)
+    contents = {"all.txt": "new\n" * 60, "many.txt": "ONE\ntwo\n" * 51}
+    calls = [
+        Call(name="write_file", arguments=json.dumps({"path": path, "content": text}), id=f"call_{path}")
+        for path, text in contents.items()
+    ]
+    read = Call(name="read_file", arguments='{"path": "many.txt"}', id="call_read")
+    answers = Say(calls=(read,), finish="tools"), Say(calls=tuple(calls), finish="tools"), Say(text="Done.")
+    async with model_server(*answers) as server, chatting(place, server) as talk:
+
+        async def run(named: str) -> str:
+            words = shlex.split(named)[1:]
+            ended = await asyncio.to_thread(run_handrail, words, folder=tmp_path, environment=os.environ)
+            assert ended.returncode == 0, ended
+            return ended.stdout.decode()
+
+        await talk.say("Write.", "Done.")
+        await talk.until("/help")
+        await talk.say("/review", "Keep or undo them with")
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", talk.shown)
+        (show,) = re.findall(r"… 20 more lines; in another terminal: (handrail review show .*)", shown)
+        (list_,) = re.findall(r"… 2 more changes; in another terminal: (handrail review list .*)", shown)
+        assert (await run(show)).count("+new") == 60
+        assert (await run(list_)).count("h-") == 52
+        await run(show.replace("review show", "review undo"))
+        assert not (place.root / "all.txt").exists()
+        await talk.say("/review", "… 1 more change; in another terminal: ")
+        await talk.say("/undo", "undo this in another terminal with: ")
+        shown = re.sub(r"\x1b\[[0-9;]*m", "", talk.shown)
+        (undo,) = re.findall(r"in another terminal with: (handrail checkpoint restore .*)", shown)
+        await run(undo)
+        assert place.file("many.txt") == contents["many.txt"]
 
 
 async def test_an_earlier_conversation_is_sent(place: Place) -> None:

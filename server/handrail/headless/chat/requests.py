@@ -19,6 +19,7 @@ LIMIT_SESSIONS = 20
 LIMIT_CHANGES = 50  # that are shown with their rows
 LIMIT_ROWS = 40  # of one change
 ALL = "all"
+TYPED = "--typed"  # as for `handrail review undo`
 REVIEW_WISHES = ("keep", "undo")
 HOW_TO_REVIEW = "Keep or undo them with: /review keep all, /review undo all, or /review keep ID ID."
 HOW_TO_CONTINUE = "Continue one with: /sessions ID"
@@ -54,7 +55,7 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     report = values.restore_report(json)
     done = "The turn was removed from the conversation, but not all of its changes could be undone"
     show.line(f"{done if report.conflicts or report.partial else 'Undone'}: {first_line}")
-    show.restore_report(report)
+    show.restore_report(report, in_chat=True)
 
 
 async def resume(client: Client, session: str, show: Show, how_to_list: str) -> tuple[str, str | None]:
@@ -102,6 +103,9 @@ async def compact(client: Client, session: str, show: Show) -> None:
 async def review_changes(client: Client, words: Sequence[str], show: Show) -> None:
     """Show the changes that are pending; or keep or undo those that are named."""
     wish, *named = words or [""]
+    takes_typed = wish == "undo" and TYPED in named
+    if takes_typed:
+        named = [each for each in named if each != TYPED]
     if not wish:
         await _show_changes(client, show)
     elif wish not in REVIEW_WISHES or not named:
@@ -111,12 +115,11 @@ async def review_changes(client: Client, words: Sequence[str], show: Show) -> No
         if wish == "keep":
             review.tell_kept(show, await review.ask(client, "keep", asked))
         else:
-            undone = await review.ask(client, "undo", asked)
+            undone = await review.ask(client, "undo", {**asked, "typed": takes_typed})
             review.tell_undone(show, undone)
             typed = [each["hunk"] for each in undone.get("conflicts", []) if each.get("editedByUser")]
             if typed:
-                command = f"handrail review undo {' '.join(typed)} --typed"
-                show.line(f"`{command}` undoes the text that you typed too.")
+                show.line(f"To undo the text that you typed too: /review undo {' '.join(typed)} {TYPED}")
 
 
 async def _show_changes(client: Client, show: Show) -> None:
@@ -126,7 +129,9 @@ async def _show_changes(client: Client, show: Show) -> None:
         rows = each.diff.split("\n")
         show.diff("\n".join(rows[:LIMIT_ROWS]))
         if cut := rows[LIMIT_ROWS:]:
-            show.line(f"  … {count_of(len(cut), 'more line')}: handrail review show {each.id}", DIM)
+            command = show.command("review", "show", each.id)
+            show.line(f"  … {count_of(len(cut), 'more line')}; in another terminal: {command}", DIM)
     if left_out := hunks[LIMIT_CHANGES:]:
-        show.line(f"… {count_of(len(left_out), 'more change')}: handrail review list", DIM)
+        command = show.command("review", "list")
+        show.line(f"… {count_of(len(left_out), 'more change')}; in another terminal: {command}", DIM)
     show.line(f"  {HOW_TO_REVIEW}" if hunks else "No changes are pending.", DIM if hunks else "")

@@ -42,8 +42,10 @@ async def show_session(state: State, name: str, current: str | None) -> Excerpt 
     if not matching:
         if not wanted:
             return "was not sent: there is no other conversation."
-        lists = "handrail session list" if state.client.is_headless else "/sessions"
-        return f"was not sent: no other conversation has this ID or title. `{lists}` lists them."
+        lists = "`/sessions` lists them."
+        if state.client.is_headless:
+            lists = "To list them: `handrail session list`, or `/sessions` in `handrail chat`."
+        return f"was not sent: no other conversation has this ID or title. {lists}"
     if len(matching) > 1:
         return f"was not sent: it may mean {_list_sessions(matching)}. Write @{SESSION}:ID for one of them."
     (one,) = matching
