@@ -11,7 +11,7 @@ import pytest
 from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import Habits, opt_in
-from e2e.prompts import v4a
+from e2e.prompts import block, v4a
 from e2e.test_chat import actions, every_editor, opened, says, shows, vscode, write
 from e2e.test_chat_ask import REQUEST_FAILED, between
 from handrail.testing import answer, call
@@ -571,6 +571,28 @@ async def test_what_turns_changed_is_listed_shown_and_taken_back(stage: Stage, h
     await editor.choose((await actions(editor, other, rows[0]))["Undo these changes"])
     await editor.until(lambda: editor.desk[a] == "one\n")
     assert "This conversation:" in editor.desk[other], "so that more can be taken back"
+    await command(editor, other, "/restore\n")
+    text = await shows(editor, other, ": `Restore: And again.` (`a.txt`)")
+    row = next(row for row in text.splitlines() if "Restore: And again." in row)
+    await editor.choose((await actions(editor, other, row))["Undo these changes"])
+    await editor.until(lambda: editor.desk[a] == "ONE\n")
+
+
+@every_editor
+async def test_conversations_that_are_not_listed_are_told(stage: Stage, habits: Habits) -> None:
+    stage.put("a.txt", "one\n")
+    editor = await stage.start(habits)
+    turn = await editor.turn(block("a.txt", "one", "ONE"))
+    uri = await opened(editor, session=turn["session"])
+    for _ in range(20):
+        await editor.request("session.fork", session=turn["session"], turn=turn["turn"])
+    await command(editor, uri, "/sessions\n")
+    text = await shows(editor, uri, "opens that conversation")
+    assert (text.count("(1 turn)"), "older" in text) == (20, False)
+    await editor.request("session.fork", session=turn["session"], turn=turn["turn"])
+    await command(editor, uri, "/sessions\n")
+    text = await shows(editor, uri, "- … and older ones: “Handrail: Conversations…” (VS Code), ")
+    assert text.count("(1 turn)") == 20
 
 
 @every_editor

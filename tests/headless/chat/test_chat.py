@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from handrail.adapters.state.session_log import SessionLog
-from handrail.core.conversation.journal import Chosen
+from handrail.core.conversation.journal import Chosen, TurnBegun
 from handrail.headless.chat.command import ChatOptions, chat
 from handrail.testing import answer, call
 from headless.chat.talk import ALT_ENTER, CTRL_C, ENTER, TAB, UP, Place
@@ -137,11 +137,26 @@ async def test_a_session_is_continued_and_what_was_sent_is_kept_for_its_owner_on
     async with place.chat(*answers, session=session) as talk:
         assert "turns: 1" in talk.shown
         assert "  begin" in talk.shown
-        await talk.say("/cost", "not reported any tokens")
         talk.type(UP)
         await talk.until("begin")
         await talk.say(" again", "> begin again")
         await talk.until("Second.")
+
+
+async def test_sessions_that_are_not_listed_are_told(place: Place) -> None:
+    async with place.chat(answer("First."), columns=400) as talk:
+        await talk.say("begin", "First.")
+        await talk.until("/help")
+        (journal,) = place.state.rglob("s-*.jsonl")
+        log = SessionLog(lambda: journal.parent)
+        for number in range(21):
+            log.append(f"s-{number}", [TurnBegun(turn=f"t-{number}", prompt="Earlier.", mode="edit")])
+            await log.wait_until_written()
+            if number == 19:
+                await talk.say("/sessions", "Continue one with")
+                assert (talk.shown.count("Earlier."), "Older" in talk.shown) == (20, False)
+        await talk.say("/sessions", "Older sessions are not shown; to list them, run in another terminal: ")
+        await talk.until(f"handrail session list --all --workspace {place.root}")
 
 
 async def test_a_session_has_its_own_mode_in_a_chat(place: Place) -> None:
@@ -155,6 +170,7 @@ async def test_a_session_has_its_own_mode_in_a_chat(place: Place) -> None:
     log.append(session, [Chosen(mode="ask")])
     await log.wait_until_written()
     async with place.chat(answer("First."), made, answer("Second."), session=session) as talk:
+        await talk.say("/cost", "not reported any tokens")
         await talk.say("make it", "Second.")
         assert "mode: ask" in talk.shown
         await talk.say("/mode edit", "mode edit")

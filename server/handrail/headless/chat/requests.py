@@ -79,13 +79,16 @@ async def _resume(client: Client, session: str) -> Any:
 
 async def list_sessions(client: Client, current: str | None, show: Show) -> None:
     """Show the newest sessions of the workspace but the current one."""
-    asked = {"limit": LIMIT_SESSIONS + 1}
+    asked = {"limit": LIMIT_SESSIONS + 2}  # one may be the current one; one more tells whether there are more
     answer = values.sessions(await client.request("handrail/session/list", asked, timeout_s=STORE_TIMEOUT_S))
-    others = [each for each in answer if each.session != current][:LIMIT_SESSIONS]
+    others = [each for each in answer if each.session != current]
     if not others:
         show.line("There is no other session in this workspace.")
         return
-    show.sessions(others, has_more=False)
+    show.sessions(others[:LIMIT_SESSIONS], has_more=False)
+    if others[LIMIT_SESSIONS:]:
+        list_all = show.command("session", "list", "--all")
+        show.line(f"Older sessions are not shown; to list them, run in another terminal: {list_all}", DIM)
     show.line(f"  {HOW_TO_CONTINUE}", DIM)
 
 
@@ -111,7 +114,7 @@ async def review_changes(client: Client, words: Sequence[str], show: Show) -> No
     elif wish not in REVIEW_WISHES or not named:
         show.note(f"/review alone lists the changes. {HOW_TO_REVIEW}")
     else:
-        asked: review.Params = {"all": True} if named == [ALL] else {"hunks": [*named]}
+        asked: review.Params = {"all": True} if named == [ALL] else {"hunks": named}
         if wish == "keep":
             review.tell_kept(show, await review.ask(client, "keep", asked))
         else:

@@ -31,6 +31,10 @@ ALL_CHECKPOINTS = (
     "the view Checkpoints (VS Code), `:HandrailRestore` (Neovim), `M-x handrail-restore` (Emacs) and "
     "`handrail checkpoint list` (in a terminal) show all"
 )
+ALL_SESSIONS = (
+    "“Handrail: Conversations…” (VS Code), `:HandrailSessions` (Neovim), `M-x handrail-sessions` (Emacs) and "
+    "`handrail session list --all` (in a terminal) show all"
+)
 GO_ON = "The code action at a line opens that conversation."
 LIMIT_SESSIONS = 20
 LIMIT_MODELS = 40
@@ -129,15 +133,17 @@ def _local(time: str) -> str:
 
 async def _sessions(state: State, page: ChatPage, argument: str) -> list[Answer]:
     """Other conversations, newest first."""
-    sessions = await state.host.archive.journals.list(LIMIT_SESSIONS + 1)
-    others = [each for each in sessions if each.id != page.session][:LIMIT_SESSIONS]
+    sessions = await state.host.archive.journals.list(LIMIT_SESSIONS + 2)  # one may be this one
+    others = [each for each in sessions if each.id != page.session]
     if not others:
         return [Answer(text="There are no other conversations.")]
     answers = [Answer(text=GO_ON), Answer(text="")]
-    for each in others:
+    for each in others[:LIMIT_SESSIONS]:
         turns = count_of(each.turns, "turn")
         row = f"- {_local(each.time)}: {surfaces.code(each.title, LABEL_CHARS)} ({turns})"
         answers.append(Answer(text=row, session=each.id))
+    if others[LIMIT_SESSIONS:]:
+        answers.append(Answer(text=f"- … and older ones: {ALL_SESSIONS}"))
     return answers
 
 
