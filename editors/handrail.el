@@ -1922,7 +1922,7 @@ What is left is listed anew."
 ;;; Questions
 
 ;; A question interrupts nothing and takes no keys.  It waits in the mode line until M-x handrail-answer shows
-;; all of it, and takes one of its answers, typed in full.
+;; all of it, and takes one of its answers, typed in full.  A question of the model takes any other text too.
 
 (defvar handrail--questions nil "The open questions: (SERVER . QUESTION), the oldest first.")
 
@@ -1943,9 +1943,13 @@ An empty answer leaves it open."
          (open (cl-find id handrail--questions :key (lambda (each) (plist-get (cdr each) :id)) :test #'equal))
          (words (handrail--answers (cdr open))))
     (display-buffer (handrail--question-buffer (cdr open) (handrail--minutes-left open)))
-    (let* ((prompt (format "Type %s (empty to answer later): " (string-join (mapcar #'car words) ", ")))
+    (let* ((takes-text (eq (plist-get (cdr open) :takesText) t))
+           (prompt (format "Type %s%s (empty to answer later): " (string-join (mapcar #'car words) ", ")
+                           (if takes-text ", or your own answer" "")))
            (typed (read-string prompt))
-           (choice (cdr (assoc typed words))))
+           (choice (or (cdr (assoc typed words))
+                       (and takes-text (string-match-p "[^[:space:]]" typed)
+                            (or (cdr (assoc (concat "answer " typed) words)) typed)))))
       (handrail--forget-lost) ; its server may have ended while the answer was typed
       (cond ((not (memq open handrail--questions)) (handrail--say "handrail: that question has ended"))
             ((string-empty-p typed) (handrail--say "handrail: the question stays open"))

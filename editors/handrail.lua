@@ -794,7 +794,7 @@ end, "Choose a turn, see what it changed, and undo it")
 -- ---- Questions
 
 -- A question interrupts nothing and takes no keys: a line in the corner says that it waits, and :HandrailAnswer shows
--- all of it, and takes one of its answers, typed in full.
+-- all of it, and takes one of its answers, typed in full. A question of the model takes any other text too.
 
 local words = { deny = "no", allow = "yes", session = "conversation", always = "always" }
 
@@ -912,11 +912,17 @@ local function ask(open)
   show_question(client, question)
   shown = open
   vim.cmd.redraw()
-  vim.ui.input({ prompt = ("Type %s (empty to answer later): "):format(table.concat(typed, ", ")) }, function(word)
+  local own = question.takesText and ", or your own answer" or ""
+  local prompt = ("Type %s%s (empty to answer later): "):format(table.concat(typed, ", "), own)
+  vim.ui.input({ prompt = prompt }, function(word)
+    local choice = choices[word or ""]
+    if question.takesText and word and word:find("%S") then
+      choice = choice or choices["answer " .. word] or word
+    end
     if not vim.tbl_contains(questions, open) then
       say("that question has ended")
-    elseif choices[word or ""] then
-      request(client, "approval/answer", { approval = question.id, choice = choices[word] })
+    elseif choice then
+      request(client, "approval/answer", { approval = question.id, choice = choice })
     else
       vim.cmd.redraw() -- what is said then does not follow the prompt, beyond the end of the line
       local typo = word and word ~= "" and ("%q is not one of the answers; "):format(visible(word)) or ""

@@ -204,6 +204,18 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(emacs: Emacs) -> None
     assert seen["stopped"]
 
 
+def test_a_question_of_the_model_takes_other_words_too(emacs: Emacs) -> None:
+    emacs.workspace.mkdir()
+    (emacs.workspace / "poem.txt").write_bytes(b"one\n")
+    emacs.run("own-words", [*map(waiting.choosing, range(1, 5)), {"text": "Done."}])
+    assert waiting.chosen(emacs.folder) == [
+        "The user answered in their own words: Neither of them",
+        "The user chose: Spaces",
+        "The user chose: Tabs",
+        "The user did not answer",
+    ]
+
+
 def touching(*names: str) -> list[dict[str, object]]:
     """What a model answers that runs a command for each name, all at once."""
     calls = [{"name": "terminal", "arguments": {"command": f"touch {name}"}} for name in names]

@@ -374,6 +374,18 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> No
     assert seen["stopped"]
 
 
+def test_a_question_of_the_model_takes_other_words_too(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    turns = [(waiting.choosing(number), {"text": f"Done {number}."}) for number in range(1, 5)]
+    neovim.run("own_words", messages=[step for turn in turns for step in turn], values={"screen": True})
+    assert waiting.chosen(neovim.folder) == [
+        "The user answered in their own words: Neither of them",
+        "The user chose: Spaces",
+        "The user chose: Tabs",
+        "The user did not answer",
+    ]
+
+
 def touching(*names: str) -> list[dict[str, object]]:
     """What a model answers that runs a command for each name, all at once."""
     calls = [{"name": "terminal", "arguments": {"command": f"touch {name}"}} for name in names]

@@ -1,7 +1,12 @@
 """
-The command that the editors' tests of questions ask about: 40 lines, one of 2,000 characters, and all that a
+What the editors' tests of questions ask about.
+
+A command: 40 lines, one of 2,000 characters, and all that a
 surface could take for more than text. The last line leaves a file, so that it is seen what has run.
 """
+
+import re
+from pathlib import Path
 
 LINKS = (
     "[fine](command:workbench.action.quit)",
@@ -37,3 +42,16 @@ def command() -> tuple[str, str]:
     lines += ["touch ran.txt"]
     line = "\n".join(lines)
     return line, line.replace(UNSEEN, SHOWN)
+
+
+def choosing(number: int) -> dict[str, object]:
+    """An answer of a model that asks the user to choose, for the time *number*."""
+    arguments = {"question": f"Which, {number}?", "choices": ["Tabs", "Spaces"]}
+    return {"calls": [{"name": "ask_user", "arguments": arguments}]}
+
+
+def chosen(folder: Path) -> list[str]:
+    """What the model was told that the user had answered, by the journals below a folder."""
+    told = "".join(path.read_text() for path in sorted(folder.rglob("s-*.jsonl")))
+    answers = r"The user (?:chose: \w+|answered in their own words: [\w ]+|did not answer)"
+    return list(dict.fromkeys(re.findall(answers, told)))  # a result is in several entries

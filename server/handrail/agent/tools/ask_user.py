@@ -45,7 +45,7 @@ TOOL = call.Tool(
                 "items": {"type": "string"},
                 "minItems": 2,
                 "maxItems": LIMIT_CHOICES,
-                "description": "Short answers to choose from; the user may also type another one.",
+                "description": "Short answers. Cover all cases: not every user can type another.",
             },
         },
         ("question", "choices"),

@@ -1,0 +1,21 @@
+;;; own-words.el --- The user answers in other words, by a number, in full, or not at all -*- lexical-binding: t; -*-
+
+(iter-defun own-words ()
+  (let ((poem (drive-open "poem.txt"))
+        (number 0))
+    (drive-connect)
+    (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
+    (handrail-ask "go")
+    (dolist (keys '("N e i t h e r SPC o f SPC t h e m RET" "2 RET" "a n s w e r SPC 1 RET" "n o n e RET"))
+      (cl-incf number)
+      (drive-await "the question" (equal (plist-get (cdar handrail--questions) :subject) (format "Which, %d?" number)))
+      (when (= number 1)
+        (drive-keys "M-x handrail-answer RET SPC SPC RET")
+        (drive-await "that it stays" (drive-said "the question stays open")))
+      (drive-keys "M-x handrail-answer RET")
+      (drive-await "the place for an answer" (and (> (minibuffer-depth) 0)
+                                                  (string-prefix-p "Type" (minibuffer-prompt))))
+      (drive-keys keys))
+    (drive-await "the report" (drive-said "handrail: finished"))))
+
+(drive-begin (own-words))
