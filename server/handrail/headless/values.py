@@ -292,14 +292,10 @@ def turns(json: Any) -> tuple[Turn, ...]:
     return _Fields("SessionResumeResult", json).read_list("turns", _turn)
 
 
-def session_mode(json: Any) -> str:
-    """Read what turns may do, of a `SessionResumeResult` of a resumed session; raises ServerGarbledError."""
-    return _Fields("SessionResumeResult", json).text("mode")
-
-
-def session_usage(json: Any) -> str:
-    """Read what the turns of a resumed session have used, for people; empty if no tokens were reported."""
-    return _describe_usage(_Fields("SessionResumeResult", json).get("usage"))
+def session_state(json: Any) -> tuple[str, str]:
+    """Read what turns may do and have used, of a `SessionResumeResult`; raises ServerGarbledError."""
+    fields = _Fields("SessionResumeResult", json)
+    return fields.text("mode"), _describe_usage(fields.get("usage"))
 
 
 def _turn(json: Any) -> Turn:

@@ -66,11 +66,11 @@ async def resume(client: Client, session: str, show: Show, how_to_list: str) -> 
         if refusal.code != REQUEST_FAILED:
             raise
         raise HeadlessError(f"{refusal.reason} {how_to_list}") from refusal
-    turns, mode = values.turns(known), values.session_mode(known)
+    turns, (mode, used) = values.turns(known), values.session_state(known)
     show.line(f"session {session}, turns: {len(turns)}, mode: {mode}")
     show.turns(turns[-1:])
     has_ended = any(each.state for each in turns)
-    return mode, values.session_usage(known) or ("" if has_ended else None)
+    return mode, used or ("" if has_ended else None)
 
 
 async def _resume(client: Client, session: str) -> Any:
