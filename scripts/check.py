@@ -14,9 +14,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # Python can be told to leave it out
@@ -196,30 +197,28 @@ def _step(name: str, command: Command) -> int:
 
 
 def _side_by_side(steps: Iterable[tuple[str, Command]]) -> int:
-    """Run steps that take one processor each, two at a time; what each printed comes when it has ended."""
+    """Run steps that take one processor each, two at a time; none begins once one has failed."""
+    waiting, codes, lock = iter([*steps]), [0], threading.Lock()
 
-    def begin(step: tuple[str, Command]) -> tuple[str, float, subprocess.CompletedProcess[str]]:
-        began = time.monotonic()
-        done = subprocess.run(
-            step[1],
-            cwd=environment.ROOT,
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            encoding="utf-8",
-            errors="replace",
-        )
-        return step[0], time.monotonic() - began, done
+    def run_rest() -> None:
+        while True:
+            with lock:
+                step = None if any(codes) else next(waiting, None)
+            if step is None:
+                return
+            began = time.monotonic()
+            done = subprocess.run(
+                step[1], cwd=environment.ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+            )
+            with lock:  # what it printed comes when it has ended
+                codes.append(done.returncode)
+                sys.stdout.write(done.stdout.decode("utf-8", "replace"))
+                _tell_end(step[0], done.returncode, time.monotonic() - began)
 
     with ThreadPoolExecutor(2) as pool:
-        for running in as_completed([pool.submit(begin, step) for step in steps]):
-            name, took_s, done = running.result()
-            print(done.stdout, end="", flush=True)
-            _tell_end(name, done.returncode, took_s)
-            if done.returncode:
-                pool.shutdown(wait=False, cancel_futures=True)
-                return done.returncode
-    return 0
+        for each in [pool.submit(run_rest) for _ in range(2)]:
+            each.result()
+    return next(filter(None, codes), 0)
 
 
 def _tell_end(name: str, code: int, took_s: float) -> None:

@@ -29,6 +29,18 @@ check._steps = lambda *_: [("first", ("/bin/sh", "-c", "until [ -e began ]; do s
 sys.argv = ["check.py", "--all"]
 sys.exit(check.main())
 """
+BESIDE = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv.pop(1))
+import check
+check.environment.ROOT = Path.cwd()
+meets = "touch {0}; until [ -e {1} ]; do sleep 0.01; done; echo {0} here"
+one, two = meets.format("one", "two"), meets.format("two", "one")
+lines = {"first": one + "; exit 7", "second": two + "; until grep -q FAILED said; do :; done"}
+lines["third"] = "touch begun"
+sys.exit(check._side_by_side((name, ("/bin/sh", "-c", line)) for name, line in lines.items()))
+"""
 GROUPED = """
 import pytest
 
@@ -185,3 +197,12 @@ def test_a_failed_step_ends_the_preparation_of_other_pythons(tmp_path: Path) -> 
         os.set_blocking(reading, True)
         assert pipe.read() == b"", "it ended only by itself"
     assert (done.returncode, done.stderr) == (7, "")
+
+
+def test_long_steps_run_side_by_side_and_none_begins_after_one_has_failed(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", BESIDE, str(SCRIPTS)]
+    with (tmp_path / "said").open("w") as output:
+        code = subprocess.run(program, cwd=tmp_path, stdout=output, check=False, timeout=60).returncode
+    rows = [row.partition(" (")[0] for row in (tmp_path / "said").read_text().splitlines()]
+    assert rows == ["one here", "FAILED  first", "two here", "ok  second"]
+    assert (code, (tmp_path / "begun").exists()) == (7, False)

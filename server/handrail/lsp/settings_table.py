@@ -184,11 +184,10 @@ TERMINAL_SAVE = Setting(
     does=(
         "Only VS Code, and Emacs with `handrail.el`, can save documents for handrail; in all other editors, "
         "nothing is saved, and the model is told. This setting says whether handrail saves documents with "
-        "your unsaved changes before a command that may change "
-        "files, whether or not the agent has changed them too. `ask`: it asks you first. `always`: it saves "
-        "them. `never`: it does not save them, and tells the model which documents are not saved. Documents "
-        "in which all unsaved changes are the agent's are always saved. Before a read-only command it saves "
-        "nothing."
+        "your unsaved changes before a command that may change files, whether or not the agent has changed "
+        "them too. `ask`: it asks you first. `always`: it saves them. `never`: it does not save them, and "
+        "tells the model which documents are not saved. Documents in which all unsaved changes are the "
+        "agent's are always saved. Before a read-only command it saves nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -259,8 +258,8 @@ TERMINAL_LONGEST = Setting(
     bounds=(1, 86_400),
     does=(
         "The maximum number of seconds that the model may ask for when it runs a command. If "
-        "`handrail.terminal.timeout` is longer, that is the maximum. Commands in the "
-        "background have no such limit."
+        "`handrail.terminal.timeout` is longer, that is the maximum. Commands in the background have no such "
+        "limit."
     ),
 )
 TERMINAL_ENVIRONMENT = Setting(
