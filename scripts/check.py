@@ -100,13 +100,18 @@ def _steps(python: Path, options: argparse.Namespace) -> Iterator[tuple[str, Com
     yield "generated files", (str(python), "scripts/generate.py", "--check")
 
 
-def _long_steps(python: Path, options: argparse.Namespace) -> Iterator[tuple[str, Command]]:
+def _long_steps(python: Path, options: argparse.Namespace) -> Iterator[list[tuple[str, Command]]]:
+    """Rows of steps: each needs what those before it in its row have installed, or must not disturb them."""
     if not options.core:
-        yield "types", (str(python.parent / "mypy"), "--no-error-summary")
+        types = ("types", (str(python.parent / "mypy"), "--no-error-summary"))
+        yield (
+            [types, ("documentation", (str(python), "scripts/documentation.py"))] if options.all else [types]
+        )
     if options.all:
-        yield "editors", (str(python), "scripts/install_editors.py")
-        yield "extension: types and lint", (str(python), "scripts/check_extension.py")
-        yield "documentation", (str(python), "scripts/documentation.py")
+        yield [
+            ("editors", (str(python), "scripts/install_editors.py")),
+            ("extension: types and lint", (str(python), "scripts/check_extension.py")),
+        ]
 
 
 def _other_cores() -> Iterator[tuple[str, Command]]:
@@ -196,27 +201,26 @@ def _step(name: str, command: Command) -> int:
     return code
 
 
-def _side_by_side(steps: Iterable[tuple[str, Command]]) -> int:
-    """Run steps that take one processor each, two at a time; none begins once one has failed."""
-    waiting, codes, lock = iter([*steps]), [0], threading.Lock()
+def _side_by_side(rows: Iterable[Sequence[tuple[str, Command]]]) -> int:
+    """Run rows of steps beside each other, each row in its order; no step begins once one has failed."""
+    codes, lock = [0], threading.Lock()
 
-    def run_rest() -> None:
-        while True:
+    def run(row: Sequence[tuple[str, Command]]) -> None:
+        for name, command in row:
             with lock:
-                step = None if any(codes) else next(waiting, None)
-            if step is None:
-                return
+                if any(codes):
+                    return
             began = time.monotonic()
             done = subprocess.run(
-                step[1], cwd=environment.ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+                command, cwd=environment.ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
             with lock:  # what it printed comes when it has ended
                 codes.append(done.returncode)
                 sys.stdout.write(done.stdout.decode("utf-8", "replace"))
-                _tell_end(step[0], done.returncode, time.monotonic() - began)
+                _tell_end(name, done.returncode, time.monotonic() - began)
 
-    with ThreadPoolExecutor(2) as pool:
-        for each in [pool.submit(run_rest) for _ in range(2)]:
+    with ThreadPoolExecutor() as pool:
+        for each in [pool.submit(run, row) for row in rows]:
             each.result()
     return next(filter(None, codes), 0)
 

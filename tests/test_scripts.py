@@ -37,9 +37,11 @@ import check
 check.environment.ROOT = Path.cwd()
 meets = "touch {0}; until [ -e {1} ]; do sleep 0.01; done; echo {0} here"
 one, two = meets.format("one", "two"), meets.format("two", "one")
-lines = {"first": one + "; exit 7", "second": two + "; until grep -q FAILED said; do :; done"}
-lines["third"] = "touch begun"
-sys.exit(check._side_by_side((name, ("/bin/sh", "-c", line)) for name, line in lines.items()))
+rows = [
+    {"first": one + "; touch done", "third": "[ -e done ] && exit 7", "fourth": "touch begun"},
+    {"second": two + "; until grep -q FAILED said; do :; done", "fifth": "touch begun"},
+]
+sys.exit(check._side_by_side([(name, ("/bin/sh", "-c", line)) for name, line in row.items()] for row in rows))
 """
 GROUPED = """
 import pytest
@@ -199,10 +201,20 @@ def test_a_failed_step_ends_the_preparation_of_other_pythons(tmp_path: Path) -> 
     assert (done.returncode, done.stderr) == (7, "")
 
 
-def test_long_steps_run_side_by_side_and_none_begins_after_one_has_failed(tmp_path: Path) -> None:
+def test_rows_of_steps_run_side_by_side_and_none_begins_after_one_has_failed(tmp_path: Path) -> None:
     program = [sys.executable, "-c", BESIDE, str(SCRIPTS)]
     with (tmp_path / "said").open("w") as output:
         code = subprocess.run(program, cwd=tmp_path, stdout=output, check=False, timeout=60).returncode
     rows = [row.partition(" (")[0] for row in (tmp_path / "said").read_text().splitlines()]
-    assert rows == ["one here", "FAILED  first", "two here", "ok  second"]
+    assert rows == ["one here", "ok  first", "FAILED  third", "two here", "ok  second"]
     assert (code, (tmp_path / "begun").exists()) == (7, False)
+
+
+def test_the_extension_is_checked_after_its_tools_are_installed() -> None:
+    program = (
+        "import check; options = check._parser().parse_args(['--all']);"
+        "names = [[name for name, _ in row] for row in check._long_steps(check.Path('python'), options)]"
+    )
+    command = (sys.executable, "-c", f"{program}; import json; print(json.dumps(names))")
+    rows = json.loads(subprocess.run(command, cwd=SCRIPTS, stdout=subprocess.PIPE, check=True).stdout)
+    assert ["editors", "extension: types and lint"] in rows
