@@ -96,8 +96,9 @@ class Code(StrEnum):
         "Either the path leads out of the workspace folders, directly or through `..` or a link, and the "
         "question about it got no answer: handrail could not ask you, or the question timed out. Or no "
         "folder is open in the editor, or the path's workspace folder was removed just before the call was "
-        "to run. In all these cases, nothing was read or changed. Add the folder to the workspace, use a "
-        "path inside it, or allow it in the setting `handrail.approvals`.",
+        "to run. In all these cases, nothing was read or changed. Use a path inside the workspace, add the "
+        "folder to the workspace (in a terminal: `--workspace`), or allow the absolute path in the setting "
+        "`handrail.approvals`, such as `/home/me/notes/**`.",
     )
     STALE_DOCUMENT = (
         "stale-document",

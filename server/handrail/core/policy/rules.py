@@ -2,7 +2,8 @@
 The user's own rules about what may run: by tool, and by a pattern for its path or its command.
 
 The last rule that matches decides. A pattern for paths is one of .gitignore: without a slash it is for the
-name alone, `*` ends at a slash and `**` does not. In one for commands `*` is any text. A command has many
+name alone, `*` ends at a slash and `**` does not. Outside the workspace, a rule allows only what an absolute
+pattern names, or a pattern for all that there is. In one for commands `*` is any text. A command has many
 parts, and a rule is for one of them: `npm *` does not cover what comes after `&&`.
 """
 
@@ -35,6 +36,7 @@ class Decision(StrEnum):
 
 STRICT = (Decision.ASK, Decision.BLOCK)  # the stricter one last
 ALL = ("*", "**")
+ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +97,15 @@ def decision_for_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: st
     Returns the rules' decision on a tool's use of *path*: relative to its folder, or absolute outside all.
     """
     for rule in reversed(rules):
-        if rule.is_for(tool, kind) and path_pattern(rule.match).fullmatch(path):
+        if rule.is_for(tool, kind) and _is_for_path(rule, path):
             return rule.decision
     return None
+
+
+def _is_for_path(rule: Rule, path: str) -> bool:
+    """Whether a rule is for a path: to allow what is outside all folders, it must say so."""
+    is_meant = rule.decision is not Decision.ALLOW or rule.match in ALL or ABSOLUTE.match(rule.match)
+    return bool((is_meant or not ABSOLUTE.match(path)) and path_pattern(rule.match).fullmatch(path))
 
 
 def decision_for_part(
