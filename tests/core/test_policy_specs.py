@@ -16,7 +16,7 @@ from handrail.core.policy import grants, place, rules, shell, verdict
 from handrail.core.policy.commands.known import Known, find_command
 from handrail.core.policy.commands.options import Below, Read
 from handrail.core.policy.commands.script import Script, Stage, Step
-from handrail.core.policy.containment import Available, Contained, Need, Sandbox, needs
+from handrail.core.policy.containment import NOTHING_AVAILABLE, Available, Contained, Need, Sandbox, needs
 from handrail.core.policy.shell import ParsedCommand
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results import screen
@@ -32,8 +32,9 @@ def test_policy(case: Case) -> None:
     Given are `rules`, one a line (tool, verdict, pattern), and the subjects that were `granted` before, for
     the command as it is `contained` if that is said, with a place that it `names`. With `sandbox`, all can be
     contained that this lets; the model has `declared` needs, or asks to have the places `opened`. It may be
-    said how it is `contained`, or that it is so `by=landlock`. With `background=yes` the command is to run
-    on.
+    said how it is `contained`, or that it is so `by=landlock`; or that the machine has no sandbox for the
+    workspace (`by=nothing`), or only one for what is read-only (`by=look`). With `background=yes` the command
+    is to run on.
     """
     command = shell_parser.parse(case["command"].removesuffix("\n")) if case.block("command") else None
     tool = case["tool"].strip() if case.block("tool") else "terminal" if command else "patch"
@@ -82,10 +83,12 @@ def _contained(case: Case, request: verdict.Request) -> verdict.Request:
     """The request where commands can be contained."""
     assert request.command is not None
     declared = frozenset(map(Need, case["declared"].split() if case.block("declared") else ()))
+    by = case.get("sandbox", "by", "")
+    is_there = Available(by="a program", works=by != "look", is_weak=by == "landlock")
     return replace(
         request,
         sandbox=Sandbox(case["sandbox"].strip()),
-        available=Available(by="a program", works=True, is_weak=case.get("sandbox", "by", "") == "landlock"),
+        available=NOTHING_AVAILABLE if by == "nothing" else is_there,
         declared=declared,
         needs=declared | needs(part.words for part in request.command.parts),
         opened=request.places if case.get("places", "opened") else (),

@@ -6,10 +6,18 @@ Here it is only described; `verdict` decides whether a question is needed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from handrail.core.policy import containment
-from handrail.core.policy.containment import IN_BACKGROUND, OPENS, UNCONTAINED, WEAKLY_HELD, Need, Profile
+from handrail.core.policy.containment import (
+    IN_BACKGROUND,
+    OPENS,
+    UNCONTAINED,
+    WEAKLY_HELD,
+    Need,
+    Profile,
+    Sandbox,
+)
 from handrail.core.policy.grants import BACKGROUND, OPENED_MARK, WEAK_WORK, Grant, Rights
 from handrail.core.policy.place import Place, PlaceKind, is_asked
 from handrail.core.policy.request import Request
@@ -47,6 +55,16 @@ def why_in_background(request: Request, *, is_work: bool) -> list[str]:
     if not request.is_background:
         return []
     return [IN_BACKGROUND] if is_work else [IN_BACKGROUND, UNCONTAINED]
+
+
+def why_uncontained(request: Request, said: Sequence[str]) -> list[str]:
+    """
+    Returns that a command runs without a sandbox, unless *said* tells so, or the user has turned it off.
+    """
+    is_contained = request.works and Need.MACHINE not in request.needs
+    if is_contained or request.reads_only or request.sandbox is Sandbox.OFF:
+        return []
+    return [] if {UNCONTAINED, OPENS[Need.MACHINE]} & set(said) else [UNCONTAINED]
 
 
 def holding_text(request: Request, *, is_work: bool) -> str:

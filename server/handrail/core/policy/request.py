@@ -50,6 +50,11 @@ class Request:
     is_background: bool = False
 
     @property
+    def reads_only(self) -> bool:
+        """Whether it is a command that is run as one that is known to be read-only."""
+        return self.script is not None and self.script.is_read_only and not self.is_background
+
+    @property
     def looks(self) -> bool:
         """Whether a command that only reads is contained."""
         return self.sandbox is not Sandbox.OFF and bool(self.available.by)

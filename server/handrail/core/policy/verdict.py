@@ -28,6 +28,7 @@ from handrail.core.policy.openings import (
     openings,
     why_asked_for,
     why_in_background,
+    why_uncontained,
 )
 from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked, why_asked
 from handrail.core.policy.request import Request
@@ -115,8 +116,7 @@ def script_of(request: Request, judged: Verdict) -> Script | None:
     """
     if isinstance(judged, Allow) and judged.script is not None:
         return judged.script
-    script = None if request.is_background else request.script
-    return script if script is not None and script.is_read_only else None
+    return request.script if request.reads_only else None
 
 
 def containment_of(request: Request, script: Script | None) -> Contained:
@@ -186,8 +186,7 @@ def _of_command(request: Request, command: ParsedCommand, rights: Rights) -> Ver
         return Block(failure=blocks.blocked_by_settings(command.line, ""))
     allowed = frozenset(index for index, each in enumerate(parts) if each is Decision.ALLOW)
     why = why_not_read_only(command, request.script, allowed)
-    reads_only = request.script is not None and request.script.is_read_only and not request.is_background
-    is_work = request.works and not reads_only
+    is_work = request.works and not request.reads_only
     is_by_rule = why is None or line is Decision.ALLOW
     asks_for_more = is_work and bool(request.opened or needs_beyond(request, command))
     if line is Decision.ALLOW and Decision.ASK not in said and not (asks_for_more or request.is_background):
@@ -227,7 +226,9 @@ def _ask_about_command(
     said = () if is_granted else tuple(reasons)
     grants = {held} if said else set()
     grants |= {grant_with(place, held) for place in asked}
-    shown = [*said, *dict.fromkeys(f"{place.path}: {place.why or ASKED[place.kind]}" for place in asked)]
+    uncontained = why_uncontained(request, said) if said or asked else []
+    named = dict.fromkeys(f"{place.path}: {place.why or ASKED[place.kind]}" for place in asked)
+    shown = [*said, *uncontained, *named]
     opened = () if is_free or needs is None else openings(request, held, needs)
     opening = next((each for each in opened if each.grant not in rights.grants), None)
     if opening is not None:
