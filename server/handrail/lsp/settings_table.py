@@ -167,10 +167,11 @@ SANDBOX = Setting(
     choices=("auto", "ask", "off"),
     does=(
         "The sandbox for commands on Linux: bubblewrap or, if that cannot run, Landlock. `auto`: in the "
-        "sandbox, commands have no network and see no keys. Read-only commands cannot write; all others can "
-        "write only in the workspace. handrail asks before a command gets more access than that. With "
-        "Landlock, it also asks before every command that it does not know to be read-only. `ask`: handrail "
-        "asks before every command that it does not know to be read-only, and still runs it in the sandbox. "
+        "sandbox, commands have no network and do not see files that usually hold keys, such as `.env`. "
+        "Read-only commands cannot write; all others can write only in the workspace. handrail asks before a "
+        "command gets more access than that. With Landlock, it also asks before every command that it does "
+        "not know to be read-only. `ask`: handrail asks before every command that it does not know to be "
+        "read-only, and still runs it in the sandbox. "
         "`off`: there is no sandbox, and handrail asks before every command that it does not know to be "
         "read-only. On macOS there is no sandbox, and handrail asks as with `off`. On Windows, it asks "
         "before every command. The environment variable HANDRAIL_SANDBOX overrides this."
@@ -287,12 +288,12 @@ CHECKS = Setting(
         "They are for a terminal, and for editors that do not share the diagnostics of their language "
         "servers. The model is told about problems that did not exist before its edits. `{files}` stands for "
         "the paths of the documents. `format` says what the command prints: `lines` (`FILE:LINE:COLUMN: "
-        "message` and the like) or `sarif`. `files` has patterns, as in .gitignore, for the documents to "
-        "check. `stdin` is optional: a command that reads the text of one document from its standard input, "
-        "so that unsaved text can be checked without bubblewrap too; `{file}` in it stands for the path of "
-        "the document. A check runs in the sandbox, where it cannot write, not even a cache; without a "
-        "sandbox, a rule of `handrail.approvals` must allow its command. The page *Models* of the "
-        "documentation says more about checks."
+        "message` and the like) or `sarif`. `files` has patterns, such as `*.py` or `src/**`, for the paths "
+        "of the documents to check. `stdin` is optional: a command that reads the text of one document from "
+        "its standard input, so that unsaved text can be checked without bubblewrap too; `{file}` in it "
+        "stands for the path of the document. A check runs in the sandbox, where it cannot write, not even a "
+        "cache; without a sandbox, a rule of `handrail.approvals` must allow its command. The page *Models* "
+        "of the documentation says more about checks."
     ),
 )
 
