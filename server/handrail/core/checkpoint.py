@@ -257,11 +257,13 @@ class Snapshot:
     Attributes:
         id: Names it in `after_command`.
         not_covered: What it leaves out.
+        crowded: The folders with so many files that it does not keep their permissions, as people read them.
         borrows: Whether it leans on objects of the user's own repository, until the command has ended.
     """
 
     id: str
     not_covered: tuple[NotCovered, ...] = ()
+    crowded: tuple[str, ...] = ()
     borrows: bool = False
 
 

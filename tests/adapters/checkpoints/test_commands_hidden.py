@@ -443,8 +443,9 @@ async def test_where_permissions_alone_are_not_looked_at_it_is_told(
     monkeypatch.setattr("handrail.adapters.worktrees.stats.LIMIT_FILES", 2)
     files(root)
     snapshot = await repo.before_command(step())
-    assert ["too many files" in each.reason for each in snapshot.not_covered] == [True]
+    assert (snapshot.not_covered, snapshot.crowded) == ((), (".",))
     (root / "a").write_bytes(b"of the command")
     (root / "new").write_bytes(b"new")
+    (root / "deep" / "er" / "d").chmod(0o755)  # git notices this
     effects = await repo.after_command(step(), snapshot)
-    assert changed(effects) == {"a": Kind.CHANGED, "new": Kind.CREATED}
+    assert changed(effects) == {"a": Kind.CHANGED, "deep/er/d": Kind.CHANGED, "new": Kind.CREATED}

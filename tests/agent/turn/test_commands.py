@@ -13,6 +13,7 @@ import pytest
 from adapters.kit import git_that_hangs_once, wait_for
 from bench import Bench, Yes
 from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.worktrees import stats
 from handrail.agent.tools import TOOLS
 from handrail.agent.tools import call as tool
 from handrail.core.checkpoint import Snapshot, StepId
@@ -135,6 +136,21 @@ async def test_without_a_snapshot_it_runs_if_the_user_has_set_so(bench: Bench) -
     report = await bench.turn()
     assert report.outcomes[0].uncovered is None
     assert report.checkpoint is not None
+
+
+async def test_that_permissions_of_many_files_are_not_kept_is_told_apart_and_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "LIMIT_FILES", 1)
+    lay_out(bench.root, {"a.txt": b"one\n", "b.txt": b"two\n"})
+    lines = ("echo three > a.txt", "echo four > b.txt")
+    bench.says(*(answer("", call("shell", line=line)) for line in lines), answer("Done."))
+    report = await bench.turn()
+    assert [event.text for event in bench.events if isinstance(event, Notice)] == [
+        "If a command changes only the permissions of a file in the workspace folder, and not its content, "
+        "the checkpoint does not include that: there are too many files."
+    ]
+    assert [outcome.uncovered for outcome in report.outcomes] == [None, None]
 
 
 async def test_what_no_snapshot_covers_is_told_before_the_command_and_once(bench: Bench) -> None:

@@ -25,6 +25,7 @@ from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.workspace.protected import kind_of
+from handrail.adapters.worktrees import stats
 from handrail.agent.turn.command import appeared
 from handrail.core.checkpoint import CommandChange, CommandEffects, Kind, NotCovered
 from handrail.core.documents.text import IF_TOO_LARGE
@@ -384,6 +385,19 @@ async def test_a_large_file_is_changed_only_by_a_command_that_asks_for_it(
     await contained.turn()
     assert "may read and write large.txt" in contained.approver.asked[-1].detail
     assert path.read_bytes() == LARGE[11:]
+
+
+async def test_a_folder_with_many_files_is_changed_directly(
+    contained: Contained, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stats, "LIMIT_FILES", 2)
+    before = state(contained.root)
+    contained.says(answer("", call("terminal", command="echo more > many.txt")), answer("Done."))
+    report = await contained.turn()
+    assert (contained.root / "many.txt").read_text() == "more\n"
+    assert report.checkpoint is not None
+    await contained.restore(report.checkpoint)
+    assert difference(before, state(contained.root)) == {}
 
 
 async def test_files_that_were_one_before_the_command_still_are_when_it_is_taken_back(

@@ -35,7 +35,6 @@ SCRATCH, NOTES = "trees", "commands"  # beside the repository
 EDITS = ".edits"  # beside a note
 NO_GIT = "git is not installed and the folder is too large to copy, so changes by commands are not recorded"
 NOTHING = "0" * 40  # git's name for the blob of a path that is not there
-TOO_MANY = "it has too many files, so handrail does not notice if only the permissions of a file change"
 GONE = "removed by the command; checkpoints do not include repositories"
 SAVED = "saved in the editor while the command ran, so the change counts as the user's"
 EDITED = "also edited by another call while the command ran, so the change counts as that call's"
@@ -100,9 +99,9 @@ class Commands:
         before = _state(known) if known else TreeState()
         taken = Trees(self._home / SCRATCH, self._roots).take_anew(before)
         self._write(name, {**note, "taken": taken.to_json()})
-        too_many = {top: TOO_MANY for top, seen in taken.seen.items() if seen is None}
-        not_covered = (*self._with_reasons(taken.left_out), *self._with_reasons(too_many))
-        return Snapshot(id=name, not_covered=not_covered, borrows=taken.borrows)
+        crowded = tuple(self._shown_path(Path(top)) for top, seen in taken.seen.items() if seen is None)
+        not_covered = self._with_reasons(taken.left_out)
+        return Snapshot(id=name, not_covered=not_covered, crowded=crowded, borrows=taken.borrows)
 
     def find_changes(self, name: str, until: str = "") -> CommandChanges:
         """

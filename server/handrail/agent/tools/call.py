@@ -131,7 +131,7 @@ class Console:
         stop: Set when it is to be stopped.
         stops_alone: Whether its turn goes on then.
         notice: Tells the user a sentence, which is a warning or not.
-        named: The paths of which the user has been told that no snapshot covers them.
+        named: The paths of which the user has been told that no snapshot covers them, or not all of them.
         script: What runs in place of a shell; None for a shell.
         contained: What the command sees and may change.
         keeps: Asks the user whether files that have appeared may stay: their paths, why, and what is in them.

@@ -380,8 +380,7 @@ def _contain(contained: Contained, snapshot: Snapshot, ports: Ports, console: Co
     """Returns how to contain a command, given what *snapshot* does not cover; otherwise tells the user."""
     if contained.profile is Profile.WORK:
         return replace(contained, not_covered=appeared.uris(snapshot.not_covered, ports))
-    if snapshot.not_covered:
-        console.notice(notes.not_covered_note(snapshot.not_covered), True)
+    notes.tell_gaps(snapshot, console)
     return contained
 
 

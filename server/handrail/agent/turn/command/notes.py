@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from handrail.agent.tools.call import CommandReport
+from handrail.agent.tools.call import CommandReport, Console
 from handrail.agent.turn.command import saving
-from handrail.core.checkpoint import CommandChange, NotCovered
+from handrail.core.checkpoint import CommandChange, NotCovered, Snapshot
 from handrail.core.failure import Failure
 from handrail.core.policy.containment import Contained, Need, Profile
 from handrail.ports import Ports
@@ -87,8 +87,31 @@ def layered_note(paths: Sequence[str]) -> str:
 
 def not_covered_note(not_covered: Sequence[NotCovered]) -> str:
     """Names what no checkpoint covers."""
-    names = [f"{each.path} ({each.reason})" for each in not_covered]
+    names = [f"{_in_words(each.path)} ({each.reason})" for each in not_covered]
     return f"Not covered by the checkpoint: {_some(names)}." if names else ""
+
+
+def crowded_note(folders: Sequence[str]) -> str:
+    """Says in which folders no checkpoint keeps the permissions of files."""
+    names = _some([_in_words(each) for each in folders])
+    said = (
+        f"If a command changes only the permissions of a file in {names}, and not its content, the "
+        "checkpoint does not include that: there are too many files."
+    )
+    return said if folders else ""
+
+
+def tell_gaps(snapshot: Snapshot, console: Console) -> None:
+    """Tells the user once what a snapshot does not include, before a command changes it."""
+    new = [each for each in snapshot.not_covered if each.path not in console.named]
+    crowded = [each for each in snapshot.crowded if each not in console.named]
+    console.named.update((*(each.path for each in new), *crowded))
+    for said in filter(None, (not_covered_note(new), crowded_note(crowded))):
+        console.notice(said, True)
+
+
+def _in_words(path: str) -> str:
+    return "the workspace folder" if path == "." else path
 
 
 def _some(names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from handrail.agent.turn.command import appeared, notes, reloading, saving
 from handrail.agent.turn.command.editor_activity import editor_activity_since
 from handrail.agent.turn.output import STOPPED, STOPPED_ALONE
 from handrail.agent.turn.resolve import Ready
-from handrail.core.checkpoint import CommandChange, CommandEffects, NotCovered, StepId
+from handrail.core.checkpoint import CommandChange, CommandEffects, StepId
 from handrail.core.documents.change import Status
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Mutation, Outcome
@@ -79,7 +79,7 @@ async def run(  # noqa: PLR0913, PLR0917  # all that it has to do with
         not_covered = appeared.uris(snapshot.not_covered, ports)
         console = replace(console, contained=replace(action.contained, not_covered=not_covered))
     else:
-        _name(snapshot.not_covered, console)
+        notes.tell_gaps(snapshot, console)
     answer, began = await _run(ready, action, ports, console)
     try:
         with show_if_slow(console, "Looking for the command's changes ..."):
@@ -151,14 +151,6 @@ async def _ask_about_appeared(
     layered = appeared.tell_layers(ran.answer, ports, console)
     said = (notes.changed_note(effects.changes), *told, notes.layered_note(layered), unsaved)
     return CommandRun(answer=notes.add_notes(ran.answer, *said), effects=effects)
-
-
-def _name(not_covered: Sequence[NotCovered], console: Console) -> None:
-    """Tells the user once what no snapshot covers, before it is changed."""
-    new = [each for each in not_covered if each.path not in console.named]
-    console.named.update(each.path for each in new)
-    if new:
-        console.notice(notes.not_covered_note(new), True)
 
 
 def outcome(change: CommandChange, mutation: Mutation, ports: Ports) -> Outcome:
