@@ -78,7 +78,9 @@ class ReadFile:
             if room < 0:
                 last = number
                 yield line[:room]
-                yield f"Line {number} is too long: {count_hidden(-room, 'character')}."
+                hidden = count_hidden(-room, "character")
+                way_on = "To see more, search for text in it, or use `cut -c`."
+                yield f"Line {number} is too long: {hidden}. {way_on}"
                 break
             yield line
         if last < wanted:
