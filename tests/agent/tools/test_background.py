@@ -151,7 +151,7 @@ async def test_a_rule_that_blocks_wins(bench: Bench) -> None:
     assert [code for _, code in bench.results()] == ["blocked"]
 
 
-@pytest.mark.parametrize("given", ["yes", 1, None])
+@pytest.mark.parametrize("given", ["yes", "", 1, 0, []])
 async def test_what_is_no_yes_or_no_is_refused(bench: Bench, given: object) -> None:
     await turn(bench, call("terminal", command="true", background=given))
     assert [code for _, code in bench.results()] == ["bad-arguments"]

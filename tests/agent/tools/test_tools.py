@@ -150,7 +150,8 @@ async def test_a_line_beyond_the_limit_is_shown_in_part(bench: Bench) -> None:
     bench.terms = Terms(output_chars=2_000)
     lay_out(bench.root, {"a.txt": b"x" * 5000 + b"\nnext\n"})
     text = await result(bench, "read_file", path="a.txt")
-    assert re.search(r"\nLine 1 is too long: 3,2\d\d more characters are not shown\.\n", text)
+    said = r"\nLine 1 is too long: 3,2\d\d more characters are not shown\. "
+    assert re.search(said + r"To see more, search for text in it, or use `cut -c`\.\n", text)
     assert text.endswith("Line 2 is not shown; continue with start_line=2.")
     assert len(text) <= 2_000
 
@@ -202,10 +203,12 @@ async def test_an_output_is_searched_by_a_regular_expression(bench: Bench) -> No
     found = await result(bench, "read_output", output=spill, pattern="two", ignore_case=True)
     assert found.split("\n")[1:] == ["2|5|Two three", "4|23|four two"]
     assert await result(bench, "read_output", output=spill, pattern="five") == "No lines match."
+    page = await result(bench, "read_output", output=spill, pattern="", offset=0, ignore_case=False)
+    assert page.startswith("Characters 0 to ")
     assert "not a valid regular expression" in await result(bench, "read_output", output=spill, pattern="(")
 
 
-@pytest.mark.parametrize("spill", ["o-0000000000000000", "../../etc/passwd", "", "o-0", "nonsense"])
+@pytest.mark.parametrize("spill", ["o-0000000000000000", "../../etc/passwd", "o-0", "nonsense"])
 async def test_an_unknown_output_is_said_so(bench: Bench, spill: str) -> None:
     assert "does not exist, or is no longer stored" in await result(bench, "read_output", output=spill)
     assert "does not exist, or is no longer stored" in await result(
@@ -337,7 +340,9 @@ async def test_what_was_called_after_a_question_waits_for_its_answer(bench: Benc
         ("search", {"pattern": "x", "glob": ["*"]}),
         ("list_files", {"path": 1}),
         ("list_files", {"glob": 1}),
-        ("read_output", {"offset": 0}),
+        ("read_output", {"pattern": "x"}),
+        ("read_output", {"output": "", "offset": 1}),
+        ("read_output", {"output": 1}),
         ("read_output", {"output": "o-1", "offset": -1}),
         ("read_output", {"output": "o-1", "offset": True}),
         ("read_output", {"output": "o-1", "pattern": 1}),
@@ -357,6 +362,36 @@ async def test_wrong_arguments_are_a_failure(bench: Bench, tool: str, arguments:
     bench.says(answer("", call(tool, **arguments)), answer("Done."))
     await bench.turn()
     assert [code for _, code in bench.results()] == ["bad-arguments"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"output": ""},
+        {"output": None, "offset": None, "pattern": None, "ignore_case": None},
+        {"ignore_case": False},
+        {"offset": 0},
+        {"output": " ", "offset": 0, "pattern": "", "ignore_case": False},
+    ],
+)
+async def test_arguments_that_say_nothing_list_the_background_commands(
+    bench: Bench, arguments: dict[str, object]
+) -> None:
+    assert await result(bench, "read_output", **arguments) == "There are no background commands."
+
+
+async def test_arguments_that_are_null_or_their_default_change_nothing(bench: Bench) -> None:
+    lay_out(bench.root, {"a.txt": b"one\ntwo\n"})
+    nothing = {"glob": None, "path": None, "ignore_case": None}
+    assert "No lines match." in await result(bench, "search", pattern="ONE", **nothing)
+    for old, new, mode in (("one", "1", None), ("two", "2", "")):
+        given = {"mode": mode, "start_line": None, "replace_all": None, "partial": None, "patch": None}
+        bench.says(
+            answer("", call("patch", path="a.txt", old_string=old, new_string=new, **given)), answer("")
+        )
+        await bench.turn()
+    assert (bench.root / "a.txt").read_bytes() == b"1\n2\n"
 
 
 @pytest.mark.parametrize("room", [0, 9, 18, 27, 40, 60, 333, 351, 370, 385])

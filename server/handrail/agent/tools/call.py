@@ -312,5 +312,5 @@ def count(arguments: Arguments, name: str) -> int | Failure | None:
 
 def flag(arguments: Arguments, name: str) -> bool | Failure:
     """True or false; false if it is not there."""
-    value = arguments.get(name, False)
-    return value if isinstance(value, bool) else bad(name, "true or false")
+    value = arguments.get(name)
+    return bool(value) if value is None or isinstance(value, bool) else bad(name, "true or false")

@@ -29,7 +29,7 @@ NAMED_PATH = re.compile(r"""["']?\b(?:file_?)?(?:path|name)["']?\s*:\s*["']([^"'
 
 def parse(arguments: call.Arguments) -> call.Edits | Failure:
     """Read the arguments of a call."""
-    mode = arguments.get("mode", "replace")
+    mode = arguments.get("mode") or REPLACE
     notation = NOTATIONS.get(mode) if isinstance(mode, str) else None
     if notation is None and mode != REPLACE:
         return call.bad("mode", "one of " + ", ".join(modes()))

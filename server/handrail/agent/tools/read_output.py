@@ -25,11 +25,11 @@ PAGE_SHARE = 0.8  # of what a result may have, so that a page is never cut again
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOutput:
-    """Read the output `spill`: from `offset` on, or where `pattern` matches."""
+    """Read the output `spill`: from `offset` on, or, if there is a `pattern`, where it matches."""
 
     spill: str
     offset: int
-    pattern: str | None
+    pattern: str
     ignore_case: bool
 
     @property
@@ -44,7 +44,7 @@ class ReadOutput:
 
     async def run(self, places: Mapping[str, Place], ports: Ports) -> str | Failure:
         """The page, or the lines, below one line that says what they are."""
-        if self.pattern is not None:
+        if self.pattern:
             return await self._search(self.pattern, ports)
         length = min(PAGE_CHARS, int(ports.terms.output_chars * PAGE_SHARE))
         page = await ports.spills.page(self.spill, self.offset, length)
@@ -77,11 +77,8 @@ def _show(page: Page) -> str:
 
 def parse(arguments: call.Arguments) -> ReadOutput | CommandInspection | Failure:
     """Read the arguments of a call."""
-    if all(value is None for value in arguments.values()):
-        return CommandInspection(command="")
-    spill = call.text(arguments, "output")
+    spill, pattern = call.optional_text(arguments, "output"), call.optional_text(arguments, "pattern")
     offset = call.count(arguments, "offset")
-    pattern = call.text(arguments, "pattern") if arguments.get("pattern") is not None else None
     if isinstance(spill, str) and BACKGROUND.fullmatch(spill):
         return _inspection(spill, offset, pattern)
     ignore_case = call.flag(arguments, "ignore_case")
@@ -90,13 +87,16 @@ def parse(arguments: call.Arguments) -> ReadOutput | CommandInspection | Failure
             return value
     assert isinstance(spill, str)
     assert not isinstance(offset, Failure)
-    assert not isinstance(pattern, Failure)
+    assert isinstance(pattern, str)
     assert not isinstance(ignore_case, Failure)
+    if not spill.strip():
+        is_list = not offset and not pattern
+        return CommandInspection(command="") if is_list else call.bad("output", "an id that a result gave")
     return ReadOutput(spill=spill, offset=offset or 0, pattern=pattern, ignore_case=ignore_case)
 
 
 def _inspection(
-    command: str, offset: int | Failure | None, pattern: str | Failure | None
+    command: str, offset: int | Failure | None, pattern: str | Failure
 ) -> CommandInspection | Failure:
     """Returns what a call for a background command does: its new output is read once, and as a whole."""
     if offset or pattern:
