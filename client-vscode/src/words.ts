@@ -74,6 +74,8 @@ const TITLES: Record<string, string> = {
   session: l10n.t("Allow in this conversation"),
   always: l10n.t("Always allow here"),
 };
+/** The yes of a question that offers no lasting one. */
+const YES = l10n.t("Yes");
 
 /** The tool of a question that handrail itself asks: whether the turn may continue. */
 export const OURSELVES = "handrail";
@@ -101,8 +103,9 @@ function isAboutSeveral({ subject, tool }: Approval): boolean {
 
 /** What an answer is called; those to the model's own question are its text. */
 export function titleOf(asked: Approval, choice: string): string {
-  if (!isOwn(asked)) return TITLES[choice] ?? choice;
-  return choice === NO ? l10n.t("No answer") : choice;
+  if (isOwn(asked)) return choice === NO ? l10n.t("No answer") : choice;
+  const couldLast = asked.choices.some((each) => each === "session" || each === "always");
+  return choice === "allow" && !couldLast ? YES : (TITLES[choice] ?? choice);
 }
 
 /** Whether it is the model's own question, which asks for no permission. */

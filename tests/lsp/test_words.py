@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from handrail.core.ledger.report import QuestionEnd
 from handrail.lsp.questions import words
-from handrail.ports import ALLOW, DENY, FOR_SESSION, Kind, Question
+from handrail.ports import ALLOW, ALWAYS, DENY, FOR_SESSION, LEAVE, Kind, Question
 from handrail.values import replace
 
 RULES = ("terminal may run a", "terminal may run b")
@@ -82,3 +83,24 @@ def test_the_size_of_a_subject_is_that_of_the_text_below(subject: str, size: str
 @pytest.mark.parametrize(("count", "said"), [(1, "adds this rule:\n"), (2, "adds these rules:\n")])
 def test_the_rules_that_an_answer_adds_are_counted(count: int, said: str) -> None:
     assert said in words.document(question(Kind.COMMAND, "terminal", *RULES[:count]))
+
+
+@pytest.mark.parametrize(
+    ("kind", "tool", "choices", "yes"),
+    [
+        (Kind.COMMAND, "terminal", LEAVE, "Allow once"),
+        (Kind.SAVING, "save", (DENY, ALLOW, FOR_SESSION), "Allow once"),
+        (Kind.FILE, "patch", (DENY, ALLOW, ALWAYS), "Allow once"),
+        (Kind.COMMAND, "terminal", (DENY, ALLOW), "Yes"),  # in the background
+        (Kind.APPEARED, "terminal", (DENY, ALLOW), "Yes"),
+        (Kind.TOOL, words.OURSELVES, (DENY, ALLOW), "Yes"),
+    ],
+)
+def test_a_yes_is_for_once_only_beside_one_that_lasts(
+    kind: Kind, tool: str, choices: tuple[str, ...], yes: str
+) -> None:
+    asked = replace(question(kind, tool), choices=choices)
+    assert words.choice_title(asked, ALLOW) == yes
+    assert words.choice_title(asked, DENY) == "No"
+    assert f"*No* · *{yes}*" in words.document(asked)
+    assert f"Answer: {yes}.\n" in words.closing_words(asked, QuestionEnd.ANSWERED, ALLOW)

@@ -133,6 +133,7 @@ class Archive:
                 end=event.end.value,
                 choice=event.choice,
                 asks_permission=event.asks_permission,
+                could_last=event.could_last,
             )
             self.journals.append(session, [entry])
         return event

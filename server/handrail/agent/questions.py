@@ -15,7 +15,7 @@ from typing import Protocol
 from handrail.core.conversation.journal import Decided
 from handrail.core.ledger.report import Asked, QuestionEnd
 from handrail.ports import DENY, Clock, HandrailError, Question
-from handrail.ports.questions import TITLES
+from handrail.ports.questions import title_of
 from handrail.values import dataclass, field
 
 REMIND_S = 60.0  # how often surfaces are told the remaining time
@@ -33,7 +33,7 @@ def how_it_ended(end: QuestionEnd, asked: Asked | Decided) -> str:
         case QuestionEnd.ANSWERED if choice == DENY and not asked.asks_permission:
             return "was not answered"
         case QuestionEnd.ANSWERED:
-            return f"was answered: {TITLES.get(choice, choice)}"
+            return f"was answered: {title_of(choice, could_last=asked.could_last)}"
         case QuestionEnd.TIMED_OUT if asked.asks_permission:
             return "was not answered in time, so the answer is no"
         case QuestionEnd.TIMED_OUT:

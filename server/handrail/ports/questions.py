@@ -23,6 +23,7 @@ TITLES = {
     FOR_SESSION: "Allow in this conversation",
     ALWAYS: "Always allow here",
 }
+YES = "Yes"  # where no lasting yes is offered
 LIMIT_ANSWER_CHARS = 10_000  # of an answer in the user's own words
 
 
@@ -81,6 +82,15 @@ class Question:
         """Whether the user may answer in their own words, as only questions by the model allow."""
         return not self.asks_permission
 
+    @property
+    def could_last(self) -> bool:
+        """Whether a lasting yes is offered too."""
+        return FOR_SESSION in self.choices or ALWAYS in self.choices
+
+    def title(self, choice: str) -> str:
+        """What a choice is called, if the question asks for permission."""
+        return title_of(choice, could_last=self.could_last)
+
     def takes(self, answer: str) -> bool:
         """
         Whether *answer* is valid. A reply that a client gives to every question does not count as the user's
@@ -88,6 +98,11 @@ class Question:
         """
         is_text = answer.strip() not in ("", *LEAVE) and len(answer) <= LIMIT_ANSWER_CHARS
         return answer in self.choices or (self.takes_text and is_text)
+
+
+def title_of(choice: str, *, could_last: bool) -> str:
+    """What a choice is called where a lasting yes is offered too, or is not."""
+    return YES if choice == ALLOW and not could_last else TITLES.get(choice, choice)
 
 
 class Approver(Protocol):

@@ -165,6 +165,18 @@ def test_how_a_question_ended_is_told_by_events_and_by_the_journal(
     assert again == decided
 
 
+def test_a_yes_to_a_question_without_a_lasting_one_is_told_as_yes() -> None:
+    asked = Asked(call="", subject="sub/.git/", question="q1", could_last=False)
+    decided = Decided(
+        question="q1", subject="sub/.git/", end="answered", choice="allow", could_last=asked.could_last
+    )
+    live = of(turn("t1", "Touch it.", says("", READ)))
+    live.on_event("t1", replace(asked, end=QuestionEnd.ANSWERED, choice="allow"))
+    entries = turn("t1", "Touch it.", says("", READ), decided)
+    for each in (live, of(entries), of([as_json.read(as_json.line(entry)) for entry in entries])):
+        assert "> A question about `sub/.git/` was answered: Yes.\n" in shown(each)
+
+
 def test_a_session_that_has_gone_back_shows_what_it_is_now() -> None:
     found = of([*FIRST, *SECOND, Rewound(id="r1", before="t2")])
     assert shown(found) == shown(of(FIRST))

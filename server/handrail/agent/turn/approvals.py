@@ -247,4 +247,5 @@ def asked_event(question: Question) -> Asked:
         subject=question.subject,
         question=question.id,
         asks_permission=question.asks_permission,
+        could_last=question.could_last,
     )

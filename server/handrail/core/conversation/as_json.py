@@ -174,7 +174,7 @@ def _read(json: Mapping[str, object]) -> Entry:
 
 def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
     """An entry of texts."""
-    others = ("kind", "asks_permission")
+    others = ("kind", "asks_permission", "could_last")
     texts = {name: _str(value) for name, value in json.items() if name not in others and value is not None}
     match kind:
         case "steered":
@@ -194,6 +194,7 @@ def _read_plain(kind: object, json: Mapping[str, object]) -> Entry:
                 end=texts["end"],
                 choice=texts.get("choice"),
                 asks_permission=json.get("asks_permission") is not False,
+                could_last=json.get("could_last") is not False,
             )
         case _:
             raise ValueError("an entry of an unknown kind")

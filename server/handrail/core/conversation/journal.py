@@ -148,6 +148,7 @@ class Decided:
         end: How it ended, as the report of a turn names it.
         choice: The answer, or `deny` if there was none.
         asks_permission: Whether it asked for permission; otherwise it was a question by the model.
+        could_last: Whether it offered a lasting yes too.
     """
 
     question: str
@@ -155,6 +156,7 @@ class Decided:
     end: str
     choice: str | None = None
     asks_permission: bool = True
+    could_last: bool = True
 
 
 Entry = (

@@ -157,12 +157,14 @@ class Asked:
 
     Attributes:
         asks_permission: Whether it asks for permission; otherwise it is a question by the model.
+        could_last: Whether it offers a lasting yes too.
     """
 
     call: str
     subject: str
     question: str
     asks_permission: bool = True
+    could_last: bool = True
     end: QuestionEnd | None = None
     choice: str | None = None
 

@@ -16,7 +16,7 @@ from handrail.core.ledger.report import QuestionEnd
 from handrail.counts import count_of
 from handrail.lsp import protocol
 from handrail.ports import ALWAYS, DENY, FOR_SESSION, Kind, Question
-from handrail.ports.questions import NO, TITLES
+from handrail.ports.questions import NO
 
 SHOW, NO_ANSWER = "Show", "No answer"
 HEADINGS = {
@@ -80,8 +80,8 @@ def choice_title(question: Question, choice: str) -> str:
     if not question.asks_permission:
         return NO_ANSWER if choice == DENY else f"Answer: {surfaces.line(choice, RULE_CHARS)}"
     if choice not in (FOR_SESSION, ALWAYS) or not question.rules:
-        return TITLES[choice]
-    return f"{TITLES[choice]}: {surfaces.line('; '.join(question.rules), RULE_CHARS)}"
+        return question.title(choice)
+    return f"{question.title(choice)}: {surfaces.line('; '.join(question.rules), RULE_CHARS)}"
 
 
 def document(question: Question) -> str:
@@ -106,7 +106,7 @@ def document(question: Question) -> str:
             *(surfaces.block(each, "text") for each in question.choices[1:]),
         ]
     elif question.rules and FOR_SESSION in question.choices:
-        adding = [f"*{TITLES[each]}*" for each in (FOR_SESSION, ALWAYS) if each in question.choices]
+        adding = [f"*{question.title(each)}*" for each in (FOR_SESSION, ALWAYS) if each in question.choices]
         these = "these rules" if question.rules[1:] else "this rule"
         parts.append(f"{' and '.join(adding)} {'add' if adding[1:] else 'adds'} {these}:")
         parts += [surfaces.block(rule, "text") for rule in question.rules]
@@ -118,7 +118,7 @@ def closing_words(question: Question, end: QuestionEnd, choice: str | None) -> s
     match end:
         case QuestionEnd.ANSWERED:
             if question.asks_permission:
-                how = f"Answer: {TITLES.get(choice or DENY, '')}."
+                how = f"Answer: {question.title(choice or DENY)}."
             else:
                 how = f"Answer: {surfaces.markdown(choice or '')}." if choice != DENY else "It has no answer."
         case QuestionEnd.TIMED_OUT:
@@ -173,7 +173,7 @@ def _how(question: Question) -> str:
 
 def _choices(question: Question) -> list[str]:
     if question.asks_permission:
-        return [f"*{TITLES[choice]}*" for choice in question.choices]
+        return [f"*{question.title(choice)}*" for choice in question.choices]
     return [f"*{NO_ANSWER}*, or one of the answers below"]
 
 
