@@ -36,13 +36,13 @@ const UNITS: readonly [Intl.RelativeTimeFormatUnit, seconds: number][] = [
 export async function chooseAndRestore(connection: Connection, restores: Restores): Promise<RestoreReport | undefined> {
   const items = (await connection.request(CHECKPOINT_LIST, {})).map(detailed);
   if (items.length === 0) {
-    tell(l10n.t("there are no checkpoints yet. Each turn takes one before its first edit."));
+    tell(l10n.t("there are no checkpoints yet. A turn takes one before its first change."));
     return undefined;
   }
   const title = l10n.t("Handrail: Restore Checkpoint");
   let chosen: CheckpointItem | undefined;
   for (;;) {
-    const placeholder = l10n.t("Bring documents back to how they were before a turn or another change");
+    const placeholder = l10n.t("Choose the turn, or another change, to undo or to go back to");
     const found = await pick(items, { title, placeholder, step: 1, steps: 2, active: chosen });
     if (found === undefined || found === BACK) return undefined;
     chosen = found;
@@ -78,7 +78,7 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   // What a turn made or deleted has no lines to go back to.
   const items = found.filter(({ paths }) => paths.every(({ change }) => change === "changed")).map(item);
   if (items.length === 0) {
-    tell(l10n.t("no checkpoint has earlier lines of {0}. Each turn takes a checkpoint of the documents that it edits.", name));
+    tell(l10n.t("no checkpoint has earlier lines of {0}. A turn takes a checkpoint of the documents that it changes.", name));
     return undefined;
   }
   const chosen = await pick(items, {

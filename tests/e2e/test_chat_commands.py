@@ -93,6 +93,7 @@ async def test_a_name_that_stands_for_nothing_is_said(stage: Stage, habits: Habi
     for name in ("@no/such.py", "@.env", "@diff", "@problems", "@selection"):
         assert name in told
     assert "@someone: the file does not exist" in told
+    assert "Select the lines and choose the code action “Ask handrail about this…” instead." in told
     assert "KEY=secret" not in "".join(file.read_text() for file in stage.state.rglob("*.jsonl"))
 
 

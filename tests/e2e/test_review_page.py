@@ -24,6 +24,7 @@ LABEL = "Make it loud."
 FIVE = "one\ntwo\nthree\nfour\nfive\n"
 EDITED = "one\nTWO\nthree\nFOUR\nfive\n"
 PATCH = v4a("*** Update File: a.txt", "@@", "-two", "+TWO", "@@", "-four", "+FOUR")
+MADE = f"Made in the turn `{LABEL}`."
 HUNKS = ["### `a.txt:2` · +1 −1", "### `a.txt:4` · +1 −1"]
 
 
@@ -80,7 +81,7 @@ async def test_it_shows_turns_documents_and_changes(editor: Editor) -> None:
     assert headings(text) == ["# Review", "## `a.txt`", *HUNKS]
     assert "2 changes in one document.\n" in text
     assert "- `Make it loud.`: 2 changes\n" in text
-    assert "```diff\n-two\n+TWO\n```\n" in text
+    assert f"{HUNKS[0]}\n\n{MADE}\n\n```diff\n-two\n+TWO\n```\n" in text
 
 
 @every_editor

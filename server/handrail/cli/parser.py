@@ -111,8 +111,9 @@ def _serve_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         type=float,
         default=COMMAND_TIMEOUT_S,
         metavar="SECONDS",
-        help="seconds after which a command that edits is answered with `null`, while it continues; some "
-        "editors block until they have an answer (default: 0.5)",
+        help="seconds after which `workspace/executeCommand` is answered with `null`, if it edits documents "
+        "and has not finished; it then continues. Some editors block until they have an answer (default: "
+        "0.5). The time limit of shell commands is the setting terminal.timeout",
     )
     server.add_argument(
         "--clock",

@@ -153,7 +153,7 @@ class Progress:
                 )
             case report.Ended(state=end, reason=reason):
                 how = report.STATE_WORDS.get(end, end.value) + (f": {reason}" if reason else "")
-                message = _counts(state) if end is report.State.FINISHED else how
+                message = _counts(state) if end is report.State.FINISHED and state.outcomes else how
                 self._notify(turn, lsp.WorkDoneProgressEnd(message=surfaces.message(message)))
             case _:
                 pass

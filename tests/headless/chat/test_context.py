@@ -37,7 +37,10 @@ SAID = {
     "@../a.txt now": "@../a.txt is not shown to the model: it is outside the workspace",
     "@diff now": "@diff matches nothing: no text file that the model may see has pending changes, or is "
     "tracked by git and has uncommitted ones. To send a new file, name it with @path.",
-    "@problems now": "@problems was not sent: handrail shows no problems.",
+    "@problems now": (
+        "@problems was not sent: no edit of handrail's is reported as a problem. Problems that other "
+        "programs report are not included."
+    ),
     "@selection now": "@selection was not sent: there is no editor. Name the lines of a file: @path:10-20.",
     "@session:none now": "@session:none was not sent: no other conversation has this ID or title. To list "
     "them: `handrail session list`, or `/sessions` in `handrail chat`.",

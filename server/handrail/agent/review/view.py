@@ -133,13 +133,10 @@ def _add(page: View, subject: Subject, labels: Mapping[str, str]) -> None:
     where = f"{subject.path}:{subject.line_numbers}" if has_lines else subject.path
     shown = code(where)
     blocks = [f"### {shown}{size}{what}"]
-    if subject.calls:
-        calls = ", ".join(map(code, subject.calls))
+    if subject.turns:
         turns = ", ".join(_name(turn, labels) for turn in subject.turns)
         made_in = "turn" if len(subject.turns) == 1 else "turns"
-        blocks.append(
-            f"Made in the {made_in} {turns}, {'call' if len(subject.calls) == 1 else 'calls'} {calls}."
-        )
+        blocks.append(f"Made in the {made_in} {turns}.")
     if subject.has_text:
         blocks.append(surfaces.block(subject.diff, subject.language))
     elif subject.is_protected:

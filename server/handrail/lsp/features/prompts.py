@@ -23,6 +23,7 @@ from handrail.lsp.state import State
 from handrail.lsp.wire import InvalidParams, Refused
 from handrail.ports import HandrailError
 
+ABOUT = "Ask handrail about this…"
 SEND, FIX = "Send to handrail", "Fix this with handrail"
 SENT_FROM = (PlaceKind.INSIDE, PlaceKind.RUNS_LATER)  # nothing of other files is sent without a question
 OWN_SOURCE = "handrail"  # of our own diagnostics, alone or as the first word

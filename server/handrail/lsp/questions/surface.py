@@ -28,7 +28,10 @@ from handrail.values import dataclass, field
 
 DETAIL_CHARS = 120  # of why it is asked, in a message
 TURN_S = 10.0  # how long a message waits for the one before it
-WAYS = "To see it, use a code action in any open document, or the command handrail.approval.show."
+WAYS = (
+    "a question is waiting for you. To see it, choose the code action “Show handrail's question” in any open "
+    "document, or send the command handrail.approval.show."
+)
 
 
 @dataclass(kw_only=True)
@@ -123,7 +126,7 @@ class ClientSurface:
         if title == words.SHOW:
             await self.documents.present(asked)
         elif title is None:
-            self.say(f"handrail has a question for you. {WAYS} {words.short(asked.question)}")
+            self.say(f"{WAYS} {words.short(asked.question)}")
         return DENY if title == no else None
 
     async def _request(self, method: str, params: object) -> object:

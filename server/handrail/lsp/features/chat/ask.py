@@ -16,7 +16,7 @@ from handrail.lsp.features.chat import requests
 from handrail.lsp.state import State
 from handrail.lsp.wire import InvalidParams
 
-ABOUT, CHANGE = "Ask handrail about this…", "Change this with handrail…"
+CHANGE = "Change this with handrail…"
 LIMIT_QUOTE_CHARS = 20_000  # of what is quoted; more is named instead, and read by the model as it needs it
 
 
@@ -81,6 +81,6 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
         return []
     about = {"uri": uri, "range": actions.span(selected.start, selected.end)}
     return [
-        action(ABOUT, protocol.CHAT_ASK, about),
+        action(prompts.ABOUT, protocol.CHAT_ASK, about),
         action(CHANGE, protocol.CHAT_ASK, {**about, "change": True}),
     ]

@@ -160,8 +160,8 @@ async def _selection(state: State, pointed: ResolvedMentions) -> str:
         return "was not sent: there is no editor. Name the lines of a file: @path:10-20."
     if selected is None:
         return (
-            "was not sent: the editor has not reported a selection. Use a code action on the selection "
-            "instead."
+            "was not sent: the editor has not reported a selection. Select the lines and choose the code "
+            f"action “{prompts.ABOUT}” instead."
         )
     uri, range_ = selected
     if not prompts.is_sent_from(state, uri):
@@ -173,7 +173,10 @@ async def _selection(state: State, pointed: ResolvedMentions) -> str:
 async def _problems(state: State, pointed: ResolvedMentions) -> str:
     known = list(state.host.ledger.open)
     if not known:
-        return "was not sent: handrail shows no problems."
+        return (
+            "was not sent: no edit of handrail's is reported as a problem. Problems that other programs "
+            "report are not included."
+        )
     rows = []
     for each in known[:LIMIT_PROBLEMS]:
         line = each.failure.near[0].span.start if each.failure.near and each.seen is not None else None
