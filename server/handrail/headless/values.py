@@ -4,14 +4,12 @@ The server's messages about turns and checkpoints as values, read from JSON.
 Only what is shown or decided upon is read; unknown fields are ignored, a missing one is the server's fault.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from handrail.counts import count_of
-from handrail.headless.errors import ServerGarbledError
+from handrail.headless.fields import Fields
 from handrail.values import dataclass
-
-T = TypeVar("T")
 
 Json = dict[str, Any]
 
@@ -142,7 +140,7 @@ class Turn:
 
 def turn_report(json: Any) -> TurnReport:
     """Read a `TurnReport`; raises ServerGarbledError."""
-    fields = _Fields("TurnReport", json)
+    fields = Fields("TurnReport", json)
     return TurnReport(
         session=fields.text("session"),
         pending=len(fields.get("pending") or ()),
@@ -167,7 +165,7 @@ def _describe_usage(json: Any) -> str:
     """Return the usage of turns, for people; empty if no model was asked."""
     if json is None:
         return ""
-    fields = _Fields("usage", json)
+    fields = Fields("usage", json)
     steps, read, written = (fields.number(name) for name in ("steps", "inputTokens", "outputTokens"))
     if not read + written:
         return ""
@@ -180,7 +178,7 @@ def _describe_usage(json: Any) -> str:
 
 def outcome(json: Any) -> Outcome:
     """Read an `Outcome`; raises ServerGarbledError."""
-    fields = _Fields("Outcome", json)
+    fields = Fields("Outcome", json)
     given = fields.get("failure")
     return Outcome(
         uri=fields.text("uri"),
@@ -196,7 +194,7 @@ def outcome(json: Any) -> Outcome:
 
 def failure(json: Any) -> Failure:
     """Read a `Failure`; raises ServerGarbledError."""
-    fields = _Fields("Failure", json)
+    fields = Fields("Failure", json)
     span = fields.get("range")
     return Failure(
         id=fields.text("id"),
@@ -211,7 +209,7 @@ def failure(json: Any) -> Failure:
 
 def checkpoint(json: Any) -> Checkpoint:
     """Read a `Checkpoint`; raises ServerGarbledError."""
-    fields = _Fields("Checkpoint", json)
+    fields = Fields("Checkpoint", json)
     return Checkpoint(
         id=fields.text("id"),
         name=fields.text("name"),
@@ -222,13 +220,13 @@ def checkpoint(json: Any) -> Checkpoint:
 
 
 def _step(json: Any) -> tuple[str, tuple[str, ...]]:
-    fields = _Fields("step", json)
+    fields = Fields("step", json)
     return fields.text("id"), fields.read_list("paths", str)
 
 
 def restore_report(json: Any) -> RestoreReport:
     """Read a `RestoreReport`; raises ServerGarbledError."""
-    fields = _Fields("RestoreReport", json)
+    fields = Fields("RestoreReport", json)
     session = fields.get("conversation")
     return RestoreReport(
         restored=fields.read_list("restored", str),
@@ -242,23 +240,23 @@ def restore_report(json: Any) -> RestoreReport:
 
 
 def _conflict(json: Any) -> tuple[str, str, str]:
-    fields = _Fields("conflict", json)
+    fields = Fields("conflict", json)
     return fields.text("uri"), fields.text("reason"), fields.text_or_none("diff") or ""
 
 
 def _conversation(json: Any) -> tuple[str, int]:
-    fields = _Fields("conversation", json)
+    fields = Fields("conversation", json)
     return fields.text("session"), len(fields.read_list("turns", lambda turn: turn))
 
 
 def diff(json: Any) -> str:
     """Read the text of a `CheckpointDiff`; raises ServerGarbledError."""
-    return _Fields("CheckpointDiff", json).text("text")
+    return Fields("CheckpointDiff", json).text("text")
 
 
 def pruned_checkpoints(json: Any) -> tuple[tuple[str, ...], int]:
     """Read which checkpoints are gone, and how many bytes the others take; raises ServerGarbledError."""
-    fields = _Fields("CheckpointPruned", json)
+    fields = Fields("CheckpointPruned", json)
     return fields.read_list("removed", str), fields.number("bytesUsed")
 
 
@@ -269,13 +267,13 @@ def rules(json: Any) -> tuple[tuple[str, str], ...]:
 
 def commands(json: Any) -> tuple[tuple[str, str, str], ...]:
     """Read (id, command line, state) of each `BackgroundCommand`; raises ServerGarbledError."""
-    rows = [_Fields("BackgroundCommand", each) for each in (json if isinstance(json, list) else ())]
+    rows = [Fields("BackgroundCommand", each) for each in (json if isinstance(json, list) else ())]
     return tuple((each.text("command"), each.text("line"), each.text("state")) for each in rows)
 
 
 def sessions(json: Any) -> list[Session]:
     """Read a list of `SessionInfo`; raises ServerGarbledError."""
-    each = [_Fields("SessionInfo", one) for one in (json if isinstance(json, list) else ())]
+    each = [Fields("SessionInfo", one) for one in (json if isinstance(json, list) else ())]
     return [
         Session(
             session=one.text("session"),
@@ -289,23 +287,23 @@ def sessions(json: Any) -> list[Session]:
 
 def turns(json: Any) -> tuple[Turn, ...]:
     """Read the turns out of a `SessionResumeResult`; raises ServerGarbledError."""
-    return _Fields("SessionResumeResult", json).read_list("turns", _turn)
+    return Fields("SessionResumeResult", json).read_list("turns", _turn)
 
 
 def session_state(json: Any) -> tuple[str, str]:
     """Read what turns may do and have used, of a `SessionResumeResult`; raises ServerGarbledError."""
-    fields = _Fields("SessionResumeResult", json)
+    fields = Fields("SessionResumeResult", json)
     return fields.text("mode"), _describe_usage(fields.get("usage"))
 
 
 def _turn(json: Any) -> Turn:
-    fields = _Fields("SessionTurn", json)
+    fields = Fields("SessionTurn", json)
     return Turn(turn=fields.text("turn"), prompt=fields.text("prompt"), state=fields.text_or_none("state"))
 
 
 def compacted_sizes(json: Any) -> tuple[int, int] | None:
     """Read how many tokens a conversation had and has, None if it stays; raises ServerGarbledError."""
-    fields = _Fields("SessionCompacted", json)
+    fields = Fields("SessionCompacted", json)
     if fields.get("before") is None:
         return None
     return fields.number("before"), fields.number("after")
@@ -313,22 +311,22 @@ def compacted_sizes(json: Any) -> tuple[int, int] | None:
 
 def session_id(json: Any) -> str:
     """Read the id of the session that a turn or a fork has begun; raises ServerGarbledError."""
-    return _Fields("answer", json).text("session")
+    return Fields("answer", json).text("session")
 
 
 def soundness(json: Any) -> tuple[int, tuple[str, ...]]:
     """Read how many checkpoints were looked at, and what is wrong; raises ServerGarbledError."""
-    fields = _Fields("CheckpointSoundness", json)
+    fields = Fields("CheckpointSoundness", json)
     return fields.number("checkpoints"), fields.read_list("problems", str)
 
 
 def turn_id(json: Any) -> str:
     """Read the turn out of the answer to `handrail/turn/start`; raises ServerGarbledError."""
-    return _Fields("answer to `handrail/turn/start`", json).text("turn")
+    return Fields("answer to `handrail/turn/start`", json).text("turn")
 
 
 def _candidate(json: Any) -> Candidate:
-    fields = _Fields("candidate", json)
+    fields = Fields("candidate", json)
     first, last = _lines(fields.get("range"))
     score = fields.get("score")
     if not isinstance(score, int | float):
@@ -338,60 +336,22 @@ def _candidate(json: Any) -> Candidate:
 
 def _lines(json: Any) -> tuple[int, int]:
     """Give the first and last line of a range that holds anything."""
-    span = _Fields("range", json)
-    start, end = _Fields("range", span.get("start")), _Fields("range", span.get("end"))
+    span = Fields("range", json)
+    start, end = Fields("range", span.get("start")), Fields("range", span.get("end"))
     first, last = start.number("line"), end.number("line")
     return first, max(first, last - 1 if end.number("character") == 0 else last)
 
 
 def _pair(what: str, json: Any, first: str, second: str) -> tuple[str, str]:
-    fields = _Fields(what, json)
+    fields = Fields(what, json)
     return fields.text(first), fields.text(second)
 
 
 def text(what: str, json: Any, name: str) -> str:
     """The text *name* of a value; raises ServerGarbledError."""
-    return _Fields(what, json).text(name)
+    return Fields(what, json).text(name)
 
 
 def texts(what: str, json: Any, name: str) -> tuple[str, ...]:
     """The list of texts *name* of a value; raises ServerGarbledError."""
-    return _Fields(what, json).read_list(name, str)
-
-
-class _Fields:
-    """The fields of one JSON object; what is missing or of a wrong type is a ServerGarbledError."""
-
-    def __init__(self, what: str, json: Any) -> None:
-        self._what = what
-        self._json: Mapping[str, Any] = json if isinstance(json, Mapping) else {}
-
-    def get(self, name: str) -> Any:
-        return self._json.get(name)
-
-    def text(self, name: str) -> str:
-        value = self._json.get(name)
-        if not isinstance(value, str):
-            raise self.missing_field(name)
-        return value
-
-    def text_or_none(self, name: str) -> str | None:
-        return None if self._json.get(name) is None else self.text(name)
-
-    def number(self, name: str) -> int:
-        value = self._json.get(name)
-        if not isinstance(value, int):
-            raise self.missing_field(name)
-        return value
-
-    def read_list(self, name: str, read: Callable[[Any], T]) -> tuple[T, ...]:
-        value = self._json.get(name)
-        if not isinstance(value, list):
-            raise self.missing_field(name)
-        return tuple(read(item) for item in value)
-
-    def missing_field(self, name: str) -> ServerGarbledError:
-        return ServerGarbledError(
-            f"The server's {self._what} has no valid `{name}`. Check that client and server have the same "
-            f"version."
-        )
+    return Fields(what, json).read_list(name, str)
