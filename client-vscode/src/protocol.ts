@@ -206,14 +206,16 @@ export interface Checkpoint {
   paths: CheckpointPath[];
 }
 
-/** A turn of a session. */
+/** A turn of a session, or all turns that were copied from another session. */
 export interface SessionTurn {
-  /** The turn's id. */
+  /** The turn's id; of copied turns, the id of the last one. It belongs to the other session, so to restore this turn is to undo it there. */
   turn: string;
-  /** What the user asked for. */
+  /** What the user asked for, in the last one of copied turns. */
   prompt: string;
   /** How the turn ended, as in `TurnReport`; null if it did not reach its end, for example because the server was killed. */
   state?: string;
+  /** How many turns were copied; null for a turn of this session. */
+  copied?: number;
 }
 
 /** A session that was resumed; new turns can begin in it. */
@@ -380,7 +382,7 @@ export interface SessionInfo {
   title: string;
   /** When it was last written to, as an RFC 3339 time. */
   time: string;
-  /** The number of its turns. */
+  /** The number of its turns, including those that were copied from another session. */
   turns: number;
 }
 
@@ -771,7 +773,7 @@ export interface ReviewUndoParams {
   turn?: string;
   /** Whether to undo all pending changes. */
   all?: boolean;
-  /** Whether to remove what the user has typed in the changes too; the checkpoint keeps it. */
+  /** Whether to remove what the user has typed in the changes too; the checkpoint keeps it. With `turn`, what later turns wrote stays. */
   typed?: boolean;
   /** Whether to make room below the undone changes in the review document, where the user can say why. */
   sayWhy?: boolean;
@@ -1218,11 +1220,11 @@ export interface ChatSaid {
 
 /** A choice of mode and model from the next turn on. */
 export interface ChatChooseParams {
-  /** The session's id. */
-  session: string;
-  /** What turns may do; null leaves the mode as it is. */
+  /** The session's id; null to choose only the model. */
+  session?: string;
+  /** What turns may do in this session; null leaves the mode as it is. */
   mode?: Mode;
-  /** A value of the setting `handrail.model`; null leaves the model as it is. */
+  /** A value of the setting `handrail.model`, which counts for all sessions until the server ends or the setting changes; null leaves the model as it is. */
   model?: string;
 }
 

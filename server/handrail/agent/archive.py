@@ -229,7 +229,9 @@ class Archive:
         forked = replace(forked, seen=seen.known_documents(told.known, ports.workspace))
         last = told.turns[-1]
         self._take_mode(name, journal.replay(entries).mode)
-        self.begin(forked, TurnBegun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True))
+        count = sum(each.count for each in told.turns)
+        copy = TurnBegun(turn=last.turn, prompt=last.prompt, mode="edit", is_copied=True, count=count)
+        self.begin(forked, copy)
         self.end(name, TurnEnded(turn=last.turn, state=last.state or "stopped"))
         if await self.is_unstored(name):
             await self.journals.remove(name)

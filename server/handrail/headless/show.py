@@ -129,10 +129,11 @@ class Show:
     def turns(self, turns: Iterable[values.Turn]) -> None:
         """Show the turns of a session, and what was asked in each."""
         for turn in turns:
-            self.line(
-                f"{turn.turn}  {STATES.get(turn.state, turn.state) if turn.state else NO_STATE}",
-                BOLD,
-            )
+            state = STATES.get(turn.state, turn.state) if turn.state else NO_STATE
+            if turn.copied:
+                last = "" if turn.copied == 1 else f"the last of {turn.copied:,} turns "
+                state = f"{last}copied from another session"
+            self.line(f"{turn.turn}  {state}", BOLD)
             for line in turn.prompt.splitlines():
                 self.line(f"  {line}")
 

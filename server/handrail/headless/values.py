@@ -4,7 +4,7 @@ The server's messages about turns and checkpoints as values, read from JSON.
 Only what is shown or decided upon is read; unknown fields are ignored, a missing one is the server's fault.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from handrail.counts import count_of
@@ -131,11 +131,18 @@ class Session:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """A turn of a session; a state of None is one that did not come to its end."""
+    """
+    A turn of a session.
+
+    Attributes:
+        state: How it ended; None if it did not come to its end.
+        copied: How many turns of another session it is the copy of; 0 for a turn of the session's own.
+    """
 
     turn: str
     prompt: str
     state: str | None
+    copied: int
 
 
 def turn_report(json: Any) -> TurnReport:
@@ -246,7 +253,7 @@ def _conflict(json: Any) -> tuple[str, str, str]:
 
 def _conversation(json: Any) -> tuple[str, int]:
     fields = Fields("conversation", json)
-    return fields.text("session"), len(fields.read_list("turns", lambda turn: turn))
+    return fields.text("session"), count_turns(fields.read_list("turns", _turn))
 
 
 def diff(json: Any) -> str:
@@ -290,6 +297,11 @@ def turns(json: Any) -> tuple[Turn, ...]:
     return Fields("SessionResumeResult", json).read_list("turns", _turn)
 
 
+def count_turns(turns: Iterable[Turn]) -> int:
+    """Count turns, including each of those that were copied."""
+    return sum(each.copied or 1 for each in turns)
+
+
 def session_state(json: Any) -> tuple[str, str]:
     """Read what turns may do and have used, of a `SessionResumeResult`; raises ServerGarbledError."""
     fields = Fields("SessionResumeResult", json)
@@ -298,7 +310,12 @@ def session_state(json: Any) -> tuple[str, str]:
 
 def _turn(json: Any) -> Turn:
     fields = Fields("SessionTurn", json)
-    return Turn(turn=fields.text("turn"), prompt=fields.text("prompt"), state=fields.text_or_none("state"))
+    return Turn(
+        turn=fields.text("turn"),
+        prompt=fields.text("prompt"),
+        state=fields.text_or_none("state"),
+        copied=0 if fields.get("copied") is None else fields.number("copied"),
+    )
 
 
 def compacted_sizes(json: Any) -> tuple[int, int] | None:

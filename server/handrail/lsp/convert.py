@@ -315,7 +315,15 @@ def checkpoint(checkpoint: Checkpoint) -> protocol.Checkpoint:
 
 def session(name: str, turns: Sequence[JournalTurn]) -> protocol.SessionResumeResult:
     """Converts a session with its turns."""
-    told = [protocol.SessionTurn(turn=each.turn, prompt=each.prompt, state=each.state) for each in turns]
+    told = [
+        protocol.SessionTurn(
+            turn=each.turn,
+            prompt=each.prompt,
+            state=each.state,
+            copied=each.count if each.is_copied else None,
+        )
+        for each in turns
+    ]
     return protocol.SessionResumeResult(session=name, turns=told)
 
 

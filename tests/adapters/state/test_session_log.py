@@ -49,7 +49,7 @@ KILLS = int(os.environ.get("HANDRAIL_KILLS", "10"))
 CALL = ToolCall(id="c1", name="patch", arguments="{", item="fc_1")
 ENTRIES = (
     TurnBegun(turn="t-1", prompt="Do\nit.", mode="edit"),
-    TurnBegun(turn="t-0", prompt="Of another.", mode="edit", is_copied=True),
+    TurnBegun(turn="t-0", prompt="Of another.", mode="edit", is_copied=True, count=12),
     Said(message=UserMessage(text="Do\nit.", context=(Excerpt(path="a", first_line=3, text="\u2028\n"),))),
     Said(message=AssistantMessage(text="Yes \ud800.", calls=(CALL,), private="openai:m\n[]")),
     Answered(result=ToolResult(call="c1", text="no", failure=UNKNOWN)),
@@ -88,7 +88,7 @@ async def test_what_was_written_is_read_again(log: SessionLog) -> None:
     assert read is not None
     assert [as_json.line(entry) for entry in read] == [as_json.line(entry) for entry in ENTRIES]
     (info,) = await log.list()
-    assert (info.id, info.title, info.turns) == ("s-1", "Do \u2028 it", 2)
+    assert (info.id, info.title, info.turns) == ("s-1", "Do \u2028 it", 13)
 
 
 async def test_a_journal_that_changed_is_read_again(log: SessionLog, tmp_path: Path) -> None:

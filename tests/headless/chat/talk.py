@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
+from e2e.servers import run_handrail
 from handrail.headless.chat.command import ChatOptions, chat
 from handrail.headless.commands.stage import SERVER
 from handrail.testing import lay_out, script
@@ -136,6 +138,13 @@ class Place:
             finally:
                 over.cancel()
                 await asyncio.gather(over, return_exceptions=True)
+
+    async def fork(self, session: str) -> str:
+        """Another session with all turns of this one, made by the command; its id."""
+        argv = ["session", "fork", session, "--workspace", str(self.root), "--json"]
+        ended = await asyncio.to_thread(run_handrail, argv, folder=self.root, environment=os.environ)
+        assert ended.returncode == 0, ended
+        return str(json.loads(ended.stdout)["session"])
 
     def journal(self) -> str:
         """All that the server has written down."""

@@ -96,6 +96,36 @@ async def test_a_turn_whose_changes_stay_is_not_said_to_be_undone(place: Place) 
         assert place.file("a.txt") == "one\ndeux\n"
 
 
+@pytest.mark.parametrize("of_a_fork", [False, True])
+async def test_turns_that_were_copied_are_counted_and_not_undone(place: Place, *, of_a_fork: bool) -> None:
+    """Nothing is undone in the session that had them, whether that was a copy itself or not."""
+    answers = answer("", edit("a.txt", "two", "zwei")), answer("Done."), answer("Seen.")
+    async with place.chat(*answers) as talk:
+        await talk.say("change it", "undo the turn with: /undo")
+        await talk.say("look", "Seen.")
+        await talk.until("/help")  # it has ended
+        await talk.leave()
+    first = talk.shown.rpartition("--session ")[2].split()[0]
+    fork = await place.fork(first)
+    if of_a_fork:
+        fork = await place.fork(fork)
+    async with place.chat(*answers, answer("Own."), session=fork, columns=200) as talk:
+        assert f"session {fork}, turns: 2" in talk.shown
+        await talk.say("/undo", "The turns up to here were copied from another session. Undo them there:")
+        await talk.say("one more", "Own.")
+        await talk.until("/help")
+        await talk.say("/undo", "Undone: one more")
+        await talk.until("now has 2 turns")
+        await talk.say("/undo", "copied from another session")
+        await talk.say("/sessions", first)
+        await talk.until(r"2 turns  change it")
+        assert "now has 1 turn" not in talk.shown
+        await talk.leave()
+    assert place.file("a.txt") == "one\nzwei\n"
+    async with place.chat(*answers, session=first) as talk:
+        assert "turns: 2" in talk.shown
+
+
 async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> None:
     begin = answer("", call("terminal", command="echo up; exec sleep 60", background=True))
     async with place.chat(begin, answer("It is running."), columns=200) as talk:

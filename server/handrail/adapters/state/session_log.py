@@ -255,7 +255,7 @@ def _list(folder: Path, limit: int | None) -> tuple[SessionInfo, ...]:
         if prompts:
             time = datetime.fromtimestamp(modified, UTC).isoformat()
             title = titles[-1] if titles else label_of(prompts[0])
-            turns = sum(isinstance(entry, TurnBegun) for entry in drop_rewound(entries))
+            turns = sum(entry.count for entry in drop_rewound(entries) if isinstance(entry, TurnBegun))
             sessions.append(SessionInfo(id=file.stem, title=title, time=time, turns=turns))
     return tuple(sessions)
 

@@ -69,9 +69,10 @@ def read(text: str) -> Entry | None:
 
 def _entry_json(entry: Entry) -> Json:
     match entry:
-        case TurnBegun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied, rules=rules):
-            more: Json = {**({"copied": True} if is_copied else {}), **({"rules": rules} if rules else {})}
-            return {"kind": "begun", "turn": turn, "prompt": prompt, "mode": mode, **more}
+        case TurnBegun(turn=turn, prompt=prompt, mode=mode, is_copied=is_copied, count=count, rules=rules):
+            copied: Json = {"copied": True, "count": count} if is_copied else {}
+            more: Json = {"rules": rules} if rules else {}
+            return {"kind": "begun", "turn": turn, "prompt": prompt, "mode": mode, **copied, **more}
         case Said(message=message):
             return {"kind": "said", "message": _message(message)}
         case Answered(result=result):
@@ -147,6 +148,7 @@ def _read(json: Mapping[str, object]) -> Entry:
                 prompt=_str(json["prompt"]),
                 mode=_str(json["mode"]),
                 is_copied=json.get("copied") is True,
+                count=_int(json.get("count", 1)),
                 rules=_int(json.get("rules", 0)),
             )
         case "said":

@@ -19,7 +19,7 @@ from handrail.core.conversation.message import (
 )
 from handrail.core.conversation.pair import pair_results
 from handrail.core.failure import Code, Failure
-from handrail.values import dataclass, field
+from handrail.values import dataclass, field, replace
 
 UNKNOWN = Failure(
     code=Code.CUT_SHORT,
@@ -31,9 +31,11 @@ UNKNOWN = Failure(
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnBegun:
     """
-    A turn has begun, or was copied from another session.
+    A turn has begun, or turns were copied from another session.
 
     Attributes:
+        turn: The turn; of a copy, the last turn that was copied.
+        count: How many turns it stands for; more than one only if it is a copy.
         rules: The version of what we tell models, which the model was told; 0 if it is not known.
     """
 
@@ -41,6 +43,7 @@ class TurnBegun:
     prompt: str
     mode: str
     is_copied: bool = False
+    count: int = 1
     rules: int = 0
 
 
@@ -178,11 +181,20 @@ Entry = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalTurn:
-    """A turn as the journal knows it; a state of None is one that did not come to its end."""
+    """
+    A turn as the journal knows it, or the turns that were copied from another session.
+
+    Attributes:
+        turn: Its id; of a copy, that of the last turn, which belongs to the other session.
+        state: How it ended; None if it did not come to its end.
+        count: How many turns it stands for.
+    """
 
     turn: str
     prompt: str
     state: str | None = None
+    is_copied: bool = False
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,11 +230,12 @@ def replay(entries: Iterable[Entry], until: str | None = None) -> JournalContent
     for entry in drop_rewound(known):
         if isinstance(entry, TurnBegun):
             numbers[entry.turn] = len(turns)
-            turns[len(turns)] = JournalTurn(turn=entry.turn, prompt=entry.prompt)
+            turns[len(turns)] = JournalTurn(
+                turn=entry.turn, prompt=entry.prompt, is_copied=entry.is_copied, count=entry.count
+            )
         elif isinstance(entry, TurnEnded):
             if (number := numbers.get(entry.turn)) is not None:
-                turn = turns[number]
-                turns[number] = JournalTurn(turn=turn.turn, prompt=turn.prompt, state=entry.state)
+                turns[number] = replace(turns[number], state=entry.state)
         elif isinstance(entry, Touched):
             touched = entry.paths
         elif isinstance(entry, Known):

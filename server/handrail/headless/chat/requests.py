@@ -22,6 +22,7 @@ ALL = "all"
 TYPED = "--typed"  # as for `handrail review undo`
 REVIEW_WISHES = ("keep", "undo")
 HOW_TO_REVIEW = "Keep or undo them with: /review keep all, /review undo all, or /review keep ID ID."
+COPIED = "The turns up to here were copied from another session. Undo them there: /sessions lists it."
 HOW_TO_CONTINUE = "Continue one with: /sessions ID"
 
 
@@ -45,10 +46,12 @@ async def list_checkpoints(client: Client, session: str, show: Show) -> None:
 
 async def undo_turn(client: Client, session: str, show: Show) -> None:
     """Take the last turn of a session back, whoever has begun it."""
-    *_, last = values.turns(await _resume(client, session)) or [None]
-    if last is None:
-        show.line("There is nothing to undo.")
+    turns = values.turns(await _resume(client, session))
+    own = [each for each in turns if not each.copied]
+    if not own:
+        show.line(COPIED if turns else "There is nothing to undo.")
         return
+    last = own[-1]
     wish = {"checkpoint": last.turn, "conversation": True}
     json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
     first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
@@ -67,7 +70,7 @@ async def resume(client: Client, session: str, show: Show, how_to_list: str) -> 
             raise
         raise HeadlessError(f"{refusal.reason} {how_to_list}") from refusal
     turns, (mode, used) = values.turns(known), values.session_state(known)
-    show.line(f"session {session}, turns: {len(turns)}, mode: {mode}")
+    show.line(f"session {session}, turns: {values.count_turns(turns):,}, mode: {mode}")
     show.turns(turns[-1:])
     has_ended = any(each.state for each in turns)
     return mode, used or ("" if has_ended else None)

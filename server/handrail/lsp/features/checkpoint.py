@@ -98,7 +98,7 @@ async def verify(state: State, params: protocol.CheckpointVerifyParams) -> proto
 def tell(state: State, report: protocol.RestoreReport) -> None:
     """Say which documents were not restored, and where the session is: editors drop a command's result."""
     if report.conversation is not None:
-        turns = len(report.conversation.turns)
+        turns = sum(each.copied or 1 for each in report.conversation.turns)
         state.say(f"The conversation now has {count_of(turns, 'turn')}.")
     for part in report.partial[:CONFLICTS_SHOWN]:
         state.say(f"Only a part of {state.show_path(part.uri)} was restored: {part.reason}")

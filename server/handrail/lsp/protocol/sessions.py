@@ -28,7 +28,7 @@ class SessionInfo:
         session: The session's id.
         title: The title that the user gave it, or else the first line of its first prompt.
         time: When it was last written to, as an RFC 3339 time.
-        turns: The number of its turns.
+        turns: The number of its turns, including those that were copied from another session.
     """
 
     session: str

@@ -261,18 +261,21 @@ class Checkpoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTurn:
     """
-    A turn of a session.
+    A turn of a session, or all turns that were copied from another session.
 
     Attributes:
-        turn: The turn's id.
-        prompt: What the user asked for.
+        turn: The turn's id; of copied turns, the id of the last one. It belongs to the other session, so to
+            restore this turn is to undo it there.
+        prompt: What the user asked for, in the last one of copied turns.
         state: How the turn ended, as in `TurnReport`; null if it did not reach its end, for example because
             the server was killed.
+        copied: How many turns were copied; null for a turn of this session.
     """
 
     turn: str
     prompt: str
     state: str | None = None
+    copied: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
