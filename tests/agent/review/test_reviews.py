@@ -11,7 +11,7 @@ import pytest
 from bench import Bench
 from handrail.adapters.state.review_folder import ReviewFolder
 from handrail.agent.review.selection import HunkSelection
-from handrail.agent.review.undoing import undo
+from handrail.agent.review.undoing import LATER_TURN, TYPED, YOU_OR_LATER_TURN, undo
 from handrail.agent.turns import UnknownId
 from handrail.core.policy.rules import Decision, Rule
 from handrail.core.review.pending import ReviewMode
@@ -111,6 +111,44 @@ async def test_a_hunk_that_was_typed_in_is_a_conflict_with_both_texts_until_all_
     done = await undo(bench.host.reviews, HunkSelection(hunks=[conflict.hunk]), forced=True)
     assert done.conflicts == []
     assert snapshot(bench.root) == {"a": b"ONE\ntwo\nthree\nfour\nfive\n"}
+
+
+def update(old: str, new: str, path: str = "a") -> str:
+    return f"*** Begin Patch\n*** Update File: {path}\n@@\n-{old}\n+{new}\n*** End Patch\n"
+
+
+@pytest.mark.parametrize("forced", [False, True])
+@pytest.mark.parametrize("typed", [False, True])
+async def test_a_turn_is_not_undone_together_with_a_later_one(
+    bench: Bench, *, typed: bool, forced: bool
+) -> None:
+    """Not even where what was typed is to go too: that the later turn goes must be asked for."""
+    lay_out(bench.root, {"a": FIVE})
+    first = await edited(bench, update("two", "deux"))
+    second = await edited(bench, update("deux", "zwei"))
+    now = FIVE.replace(b"two", b"zwei, typed" if typed else b"zwei")
+    (bench.root / "a").write_bytes(now)
+    done = await undo(bench.host.reviews, HunkSelection(turn=first), forced=forced)
+    (conflict,) = done.conflicts
+    assert conflict.reason == (YOU_OR_LATER_TURN if typed else LATER_TURN)
+    assert (done.hunks, conflict.is_typed, snapshot(bench.root)) == ([], False, {"a": now})
+    done = await undo(bench.host.reviews, HunkSelection(turn=second), forced=forced)
+    if typed and not forced:
+        assert [(each.reason, each.is_typed) for each in done.conflicts] == [(TYPED, True)]
+        return
+    assert (done.conflicts, snapshot(bench.root)) == ([], {"a": FIVE.replace(b"two", b"deux")})
+    done = await undo(bench.host.reviews, HunkSelection(turn=first), forced=forced)
+    assert (done.conflicts, snapshot(bench.root)) == ([], {"a": FIVE})
+
+
+async def test_what_was_typed_in_the_changes_of_one_turn_goes_with_it(bench: Bench) -> None:
+    lay_out(bench.root, {"a": FIVE})
+    turn = await edited(bench)
+    (bench.root / "a").write_bytes(EDITED.replace(b"TWO", b"TWO, typed"))
+    (conflict,) = (await undo(bench.host.reviews, HunkSelection(turn=turn))).conflicts
+    assert (conflict.reason, conflict.is_typed) == (TYPED, True)
+    await undo(bench.host.reviews, HunkSelection(turn=turn), forced=True)
+    assert snapshot(bench.root) == {"a": FIVE}
 
 
 async def test_line_ends_and_marks_of_a_document_are_kept(bench: Bench) -> None:

@@ -17,7 +17,7 @@ from handrail.adapters.files.disk import Disk
 from handrail.adapters.state import lock
 from handrail.adapters.state.review_folder import ReviewFolder
 from handrail.agent.review.selection import HunkSelection
-from handrail.agent.review.undoing import undo
+from handrail.agent.review.undoing import ANOTHER_TURN, undo
 from handrail.core.checkpoint import Limits
 from handrail.core.documents.change import Change, Landing
 from handrail.core.policy.rules import Decision, Rule
@@ -82,6 +82,32 @@ async def test_of_a_document_that_was_made_a_later_turn_is_undone_alone(bench: B
     assert await told(bench) == [("b", "created", "", "made\n")]
     await undo(bench.host.reviews, HunkSelection())
     assert snapshot(bench.root) == {}
+
+
+async def test_a_document_in_which_another_turn_wrote_too_is_not_undone_as_a_whole_for_one_turn(
+    bench: Bench,
+) -> None:
+    lay_out(bench.root, {"a": FIVE, "c": bytes([0, 255])})
+    write = "open('c', 'wb').write(bytes([{}, 0, 255]))"
+    move = "*** Begin Patch\n*** Update File: a\n*** Move to: moved\n@@\n-two\n+TWO\n*** End Patch\n"
+    later = "*** Begin Patch\n*** Update File: {}\n@@\n {}\n+more\n*** End Patch\n"
+    first = [await edited(bench, ADD), await command(bench, write.format(1)), await edited(bench, move)]
+    second = [
+        await edited(bench, later.format("b", "made")),
+        await command(bench, write.format(2)),
+        await edited(bench, later.format("moved", "five")),
+    ]
+    now = snapshot(bench.root)
+    for turn in first:
+        (conflict,) = (await undo(bench.host.reviews, HunkSelection(turn=turn))).conflicts
+        assert (conflict.reason, conflict.is_typed) == (ANOTHER_TURN, False)
+        assert snapshot(bench.root) == now
+    (conflict,) = (await undo(bench.host.reviews, HunkSelection(turn=second[1]))).conflicts
+    assert conflict.reason == ANOTHER_TURN
+    for turn in (second[0], second[2], first[0], first[2]):
+        assert (await undo(bench.host.reviews, HunkSelection(turn=turn))).conflicts == []
+    await undo(bench.host.reviews, HunkSelection())
+    assert snapshot(bench.root) == {"a": FIVE, "c": bytes([0, 255])}
 
 
 async def test_a_made_document_with_several_changes_becomes_binary(bench: Bench) -> None:

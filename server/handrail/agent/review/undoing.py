@@ -26,10 +26,23 @@ from handrail.core.review import document as one
 from handrail.core.review.document import Reviewed
 from handrail.core.review.hunks import Hunk
 from handrail.core.review.pending import Pending
+from handrail.core.review.undo import is_followed
 from handrail.ports import CheckpointError, Document, LostCheckpointError, NoReview, Ports
 from handrail.values import dataclass, field, replace
 
 TYPED = "You edited lines that the agent wrote, so handrail cannot separate your text from the agent's."
+LATER_TURN = (
+    "A later turn changed the same lines, so this turn's part cannot be undone alone. Undo that turn first, "
+    "or undo the whole change."
+)
+YOU_OR_LATER_TURN = (
+    "You and a later turn edited these lines too, so this turn's part cannot be undone alone. Undo that turn "
+    "first, or undo the whole change."
+)
+ANOTHER_TURN = (
+    "Another turn changed this document too, and handrail can only undo the change of the whole document. "
+    "Undo that turn first if it is a later one, or undo the whole change."
+)
 CHANGED = "The document changed just before the undo. Try again."
 LOST = "{} handrail can no longer undo this change, so it counts as kept."
 PENDING = "{} The change was not undone, and is still to review."
@@ -43,7 +56,7 @@ class Conflict:
     Attributes:
         now: The current text.
         before: The text without the hunk.
-        is_typed: Whether text that the user typed is the reason.
+        is_typed: Whether text that the user typed is the reason, so that a forced undo would remove it.
     """
 
     hunk: str
@@ -122,7 +135,8 @@ async def undo(reviews: Reviews, wanted: HunkSelection, *, forced: bool = False)
     Args:
         reviews: All pending changes.
         wanted: The hunks to undo.
-        forced: Whether to remove text that was typed in them too; the checkpoint has it.
+        forced: Whether to remove text that was typed in them too; the checkpoint has it. If a turn is given,
+            this does not include what later turns wrote.
 
     Raises:
         UnknownId: One of them is not pending.
@@ -137,7 +151,9 @@ async def undo(reviews: Reviews, wanted: HunkSelection, *, forced: bool = False)
     for identity, hunks in reviews.hunks(wanted).items():
         pending = reviews.pending[identity]
         if pending.is_whole and _means_whole(pending, hunks, wanted.turn):
-            if await _undo_whole(reviews, ports, step, pending, undone) and wanted.hunks is None:
+            if wanted.turn is not None and _has_other_turns(pending, wanted.turn):
+                undone.conflicts.append(_conflict(pending, pending.document.hunks[0], ANOTHER_TURN))
+            elif await _undo_whole(reviews, ports, step, pending, undone) and wanted.hunks is None:
                 more = await undo(reviews, replace(wanted, uri=pending.back.uri), forced=forced)
                 undone.add(more)
         elif (plan := await _plan(ports, pending, hunks, (wanted.turn, forced), undone)) is not None:
@@ -159,13 +175,20 @@ async def _plan(
         return None
     ids = frozenset(hunk.id for hunk in hunks)
     result = await asyncio.to_thread(one.undo_pending, pending.document, ids, turn, forced=forced)
-    undone.conflicts += [_conflict(pending, hunk, TYPED) for hunk in result.conflicts]
+    undone.conflicts += [_conflict(pending, hunk, _why_not(hunk, turn)) for hunk in result.conflicts]
     edits = await asyncio.to_thread(_edits, pending.document, result)
 
     def drop(some: frozenset[str]) -> Reviewed:
         return one.undo_pending(pending.document, some, turn, forced=forced).document
 
     return _Plan(pending=pending, document=document, edits=edits, without=drop) if edits else None
+
+
+def _why_not(hunk: Hunk, turn: str | None) -> str:
+    """Returns why a hunk, or the part of a turn in it, was not undone."""
+    if not is_followed(hunk, turn):
+        return TYPED
+    return YOU_OR_LATER_TURN if hunk.is_typed_in else LATER_TURN
 
 
 def _edits(document: Reviewed, result: one.Undone) -> tuple[tuple[Hunk, PlannedHunk], ...]:
@@ -207,6 +230,10 @@ def _means_whole(pending: Pending, hunks: Sequence[Hunk], turn: str | None) -> b
     first = pending.document.hunks[0]
     is_first = first in hunks and (turn is None or turn == first.turns[0])
     return not pending.is_new or is_first
+
+
+def _has_other_turns(pending: Pending, turn: str) -> bool:
+    return any(other != turn for hunk in pending.document.hunks for other in hunk.turns)
 
 
 async def _undo_whole(reviews: Reviews, ports: Ports, step: StepId, pending: Pending, undone: Undone) -> bool:

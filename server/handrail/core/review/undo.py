@@ -19,7 +19,8 @@ class Undone:
     Attributes:
         rows: What it is to hold.
         hunks: Those that are pending then.
-        conflicts: The hunks that stay as they are: the user has changed the same rows, or may have.
+        conflicts: The hunks that stay as they are: the user, or a later turn, has changed the same rows, or
+            may have.
         now_of: The new rows of each hunk that was undone, also in part, by its id.
     """
 
@@ -41,7 +42,7 @@ def undo_hunks(
     Undoes the hunks of *ids*, or what *turn* did in them.
 
     What the user has typed in a hunk stays, and what of the agent's rows is untouched goes; all of it goes if
-    that is *forced*.
+    that is *forced*. Later turns are never undone with *turn*, even if that is forced.
     """
     now, left, conflicts = list(rows), list[Hunk](), list[Hunk]()
     growth, now_of = 0, dict[str, Rows]()
@@ -50,7 +51,11 @@ def undo_hunks(
         if hunk.id not in ids or (turn is not None and turn not in hunk.turns):
             left.append(at)
             continue
-        result = replace(hunk, rows=hunk.before, steps=()) if forced else _without_steps(hunk, turn)
+        result = (
+            _before_steps(hunk, turn)
+            if forced and not is_followed(hunk, turn)
+            else _without_steps(hunk, turn)
+        )
         if result is None:
             left.append(at)
             conflicts.append(at)
@@ -64,11 +69,30 @@ def undo_hunks(
     return Undone(rows=now, hunks=tuple(left), conflicts=tuple(conflicts), now_of=now_of)
 
 
+def is_followed(hunk: Hunk, turn: str | None) -> bool:
+    """Whether another turn wrote in a hunk after the first step of *turn* in it; never for all turns."""
+    steps = hunk.steps[_first_step(hunk, turn) :]
+    return any(turn not in (None, step.turn) for step in steps)
+
+
+def _first_step(hunk: Hunk, turn: str | None) -> int:
+    return next(at for at, step in enumerate(hunk.steps) if turn in (None, step.turn))
+
+
+def _before_steps(hunk: Hunk, turn: str | None) -> Hunk:
+    """A hunk as it was before the first step of a turn, or before any step."""
+    if turn is None:
+        return replace(hunk, rows=hunk.before, steps=())
+    first = _first_step(hunk, turn)
+    return replace(hunk, rows=hunk.steps[first].before, steps=hunk.steps[:first])
+
+
 def _without_steps(hunk: Hunk, turn: str | None) -> Hunk | None:
     """A hunk as it would be without what a turn did, or without any step; None if that is unclear."""
-    first = next(at for at, step in enumerate(hunk.steps) if turn in (None, step.turn))
+    first = _first_step(hunk, turn)
     gone = [step for step in hunk.steps if turn in (None, step.turn)]
-    if gone == list(hunk.steps[first:]) and not replace(hunk, steps=hunk.steps[first:]).is_typed_in:
+    is_last = not is_followed(hunk, turn)
+    if is_last and not replace(hunk, steps=hunk.steps[first:]).is_typed_in:
         return replace(hunk, rows=hunk.steps[first].before, steps=hunk.steps[:first])
     if turn is None and (left := _typing_between(hunk)) is not None:
         return replace(hunk, rows=(*hunk.before, *left), steps=())

@@ -111,10 +111,11 @@ def _way_on(state: State, conflict: protocol.ReviewConflict) -> str:
     """Returns how to undo what was typed too, as a sentence after a space; empty if that is not offered."""
     known = _find_pending(state, conflict.uri) if conflict.edited_by_user else None
     hunks = known.document.hunks if known is not None else ()
-    is_offered = known is not None and any(
-        each.id == conflict.hunk and _can_undo_typed(known, each) for each in hunks
-    )
-    return f" The code action “{WITH_TYPED}” undoes both." if is_offered else ""
+    hunk = next((each for each in hunks if each.id == conflict.hunk), None)
+    if known is None or hunk is None or not _can_undo_typed(known, hunk):
+        return ""
+    what = "both" if len(hunk.turns) == 1 else "both, for all turns that wrote there"
+    return f" The code action “{WITH_TYPED}” undoes {what}."
 
 
 def _short(text: str) -> str:

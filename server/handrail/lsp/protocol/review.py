@@ -126,7 +126,8 @@ class ReviewUndoParams:
         uri: The changes in this document.
         turn: What this turn changed.
         all: Whether to undo all pending changes.
-        typed: Whether to remove what the user has typed in the changes too; the checkpoint keeps it.
+        typed: Whether to remove what the user has typed in the changes too; the checkpoint keeps it. With
+            `turn`, what later turns wrote stays.
         say_why: Whether to make room below the undone changes in the review document, where the user can say
             why.
     """
