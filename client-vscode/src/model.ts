@@ -10,13 +10,13 @@ import type { ResponseError } from "vscode-languageclient/node";
 import { messageOf } from "./messages";
 import type { ModelCall, ModelMessage, ModelParams, ModelResponse } from "./protocol";
 
-const JUSTIFICATION = vscode.l10n.t("Handrail's turns use this model because of the setting handrail.model.");
+const JUSTIFICATION = vscode.l10n.t("You chose this model for Handrail's turns.");
 const REFUSALS: Record<string, string> = {
   NoPermissions: vscode.l10n.t(
     "VS Code was not allowed to use its language model for Handrail. Start the turn again and allow it, or manage the access in the Accounts menu.",
   ),
   Blocked: vscode.l10n.t("The editor's language model did not answer, because of a quota or a filter. Send your message again later or in other words, or choose another model."),
-  NotFound: vscode.l10n.t("The editor's language model is no longer available. If the setting handrail.model is “editor”, send your message again; otherwise choose another model in this setting."),
+  NotFound: vscode.l10n.t("The editor's language model is no longer available. If you chose “editor” as the model, send your message again; otherwise choose another model."),
 };
 
 /** Whether this editor has language models that can call tools. */
@@ -54,8 +54,8 @@ async function choose(wanted: unknown): Promise<vscode.LanguageModelChat> {
   if (model !== undefined) return model;
   const text =
     models.length === 0
-      ? vscode.l10n.t("The editor has no language model. Install an extension that provides one and sign in there, or set handrail.model to another model.")
-      : vscode.l10n.t("The editor has no language model “{0}”. Set handrail.model to “editor:NAME” with one of these names: {1}.", String(wanted), models.map(({ id }) => id).join(", "));
+      ? vscode.l10n.t("The editor has no language model. Install an extension that provides one and sign in there, or choose another model.")
+      : vscode.l10n.t("The editor has no language model “{0}”. Choose “editor:NAME” with one of these names: {1}.", String(wanted), models.map(({ id }) => id).join(", "));
   throw await failed(text, false);
 }
 

@@ -172,6 +172,7 @@ async def test_modes_and_models_are_chosen(stage: Stage, habits: Habits) -> None
     other.write_text((stage.folder / "script.json").read_text())
     await command(editor, uri, f"/model scripted:{other}\n")
     await shows(editor, uri, f"scripted:{other} · plan")
+    await shows(editor, uri, "in all conversations, until handrail ends or you change the setting")
 
 
 def modes(stage: Stage) -> list[str]:
@@ -679,3 +680,24 @@ async def test_a_turn_that_failed_is_tried_again(stage: Stage, habits: Habits) -
     why = "This turn was copied from another conversation. Send its message again there."
     with expect_error(REQUEST_FAILED, why):
         await editor.request("chat.retry", session=other["session"], turn="copy-0")
+
+
+@vscode
+async def test_turns_that_were_copied_are_not_undone(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(
+        habits, settings=stage.script(answer("One."), answer("Two."), answer("Three."))
+    )
+    uri = await opened(editor)
+    await says(editor, uri, "First.\n")
+    await says(editor, uri, "Second.\n")
+    (listed,) = await editor.request("session.list")
+    resumed = await editor.request("session.resume", session=listed["session"])
+    fork = await editor.request("session.fork", session=resumed["session"], turn=resumed["turns"][-1]["turn"])
+    uri = await opened(editor, session=fork["session"])
+    await command(editor, uri, "/undo\n")
+    await shows(editor, uri, "These turns were copied from another conversation. Undo them there:")
+    await says(editor, uri, "Third.\n")
+    await command(editor, uri, "/undo\n")
+    await shows(editor, uri, "The last turn was undone")
+    listed = {each["session"]: each["turns"] for each in await editor.request("session.list")}
+    assert listed == {resumed["session"]: 2, fork["session"]: 2}

@@ -12,9 +12,10 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from adapters.model_server import Call, Raw, Refuse, Say, model_server
-from e2e.client import Editor, RefusedError
+from e2e.client import Editor, RefusedError, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opt_in
+from e2e.test_chat import INVALID_PARAMS
 from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
@@ -266,6 +267,31 @@ async def test_a_model_without_a_server_stands_alone(stage: Stage, habits: Habit
     editor = await stage.start(habits, settings={"model": "paste"})
     listed = await editor.request("model.list")
     assert [(each["model"], each["current"]) for each in listed] == [("paste", True)]
+
+
+@vscode
+async def test_a_model_that_was_chosen_counts_until_the_setting_changes(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings={"model": "paste"})
+
+    async def chosen() -> str:
+        (current,) = [each for each in await editor.request("model.list") if each["current"]]
+        return str(current["model"])
+
+    async def change(**settings: object) -> str:
+        editor.set_configuration(settings, section="handrail")
+        editor.notify("workspace/didChangeConfiguration", {"settings": None})
+        await editor.request("model.list", like="paste")  # answered when the settings are known
+        return await chosen()
+
+    session = (await editor.turn("Hello."))["session"]
+    await editor.request("chat.choose", session=session, model="editor:one")
+    assert await change(model="paste", mode="ask") == "editor:one", "another setting has changed"
+    assert await change(model="editor:two") == "editor:two"
+    assert await change(model="paste") == "paste"
+    await editor.request("chat.choose", model="editor:one")
+    assert await chosen() == "editor:one", "also without a session"
+    with expect_error(INVALID_PARAMS, "params.mode needs a session"):
+        await editor.request("chat.choose", mode="ask")
 
 
 @vscode

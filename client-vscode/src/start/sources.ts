@@ -10,7 +10,7 @@ import { messageOf, tell, UserError } from "../messages";
 import { offersModels } from "../model";
 import { BACK, pick } from "../pick";
 import { type Choice, showInput } from "../present";
-import { MODEL_LIST } from "../protocol";
+import { CHAT_CHOOSE, MODEL_LIST } from "../protocol";
 import { askKey } from "../secrets";
 
 const TITLE = l10n.t("Handrail: Where Answers Come From");
@@ -36,7 +36,7 @@ export class Sources {
     "handrail.client.useEditorModels": () => this.useEditorModels(),
     "handrail.client.useKey": () => this.useKey(),
     "handrail.client.useOllama": () => this.useOllama(),
-    "handrail.client.usePaste": () => use("paste", { meaning: l10n.t("copy a reply from any chat, then run “Apply Reply from Clipboard”.") }),
+    "handrail.client.usePaste": () => this.use("paste", { meaning: l10n.t("copy a reply from any chat, then run “Apply Reply from Clipboard”.") }),
   };
 
   constructor(
@@ -60,7 +60,7 @@ export class Sources {
     if (models.length === 0) throw new UserError(NO_EDITOR_MODELS);
     const first = { label: l10n.t("The first model that VS Code offers"), model: "editor" };
     const named = models.map(({ id, name, vendor }) => ({ label: name, description: vendor, model: `editor:${id}` }));
-    return pickModel([first, ...named], l10n.t("VS Code asks once whether Handrail may use its models"));
+    return this.pickModel([first, ...named], l10n.t("VS Code asks once whether Handrail may use its models"));
   }
 
   private async useKey(): Promise<string | undefined> {
@@ -77,7 +77,7 @@ export class Sources {
     let prompt = l10n.t("Type the name of the model, as {0} spells it.", provider);
     try {
       const models = await this.list(prefix, place);
-      if (models.length > 0) return await pickModel(models, l10n.t("The models of {0}", provider), place);
+      if (models.length > 0) return await this.pickModel(models, l10n.t("The models of {0}", provider), place);
     } catch (thrown) {
       prompt = l10n.t("Type the name of the model, as {0} spells it. The list of models could not be loaded: {1}", provider, messageOf(thrown));
     }
@@ -87,7 +87,7 @@ export class Sources {
       ignoreFocusOut: true,
       validateInput: (text) => (/\s/.test(text.trim()) ? l10n.t("A name cannot contain spaces.") : undefined),
     });
-    return name === undefined || name.trim() === "" ? undefined : use(prefix + name.trim(), { place });
+    return name === undefined || name.trim() === "" ? undefined : this.use(prefix + name.trim(), { place });
   }
 
   private async useOllama(): Promise<string | undefined> {
@@ -100,12 +100,34 @@ export class Sources {
       throw new UserError(l10n.t("The models of Ollama could not be listed. {0} If Ollama is not installed, get it from ollama.com; if it runs elsewhere, set handrail.baseUrl.", messageOf(thrown)));
     }
     if (models.length === 0) throw new UserError(NO_OLLAMA_MODELS);
-    return pickModel(models, l10n.t("Models that Ollama has"), place);
+    return this.pickModel(models, l10n.t("Models that Ollama has"), place);
   }
 
   private async list(prefix: string, { baseUrl }: Place): Promise<ModelChoice[]> {
     const models = await this.connection.request(MODEL_LIST, { like: `${prefix}any`, ownAddress: baseUrl === "" });
     return models.map(({ model, title }) => ({ label: title ?? model, ...(title === undefined ? {} : { description: model }), model }));
+  }
+
+  private async pickModel(models: readonly ModelChoice[], placeholder: string, place?: Place): Promise<string | undefined> {
+    const current = modelInSettings();
+    const chosen = await pick(models, { title: TITLE, placeholder, active: models.find(({ model }) => model === current) });
+    return chosen === undefined || chosen === BACK ? undefined : this.use(chosen.model, place === undefined ? {} : { place });
+  }
+
+  /**
+   * Sets the model in the user's settings, and says so. What belongs to the provider before is cleared first, so that no key
+   * can be sent to its address in between; a model that needs neither address nor key leaves both as they are.
+   *
+   * A setting that stays as it is does not end the choice of another model in a conversation, so the server is told.
+   */
+  private async use(model: string, { meaning, place }: { meaning?: string; place?: Place } = {}): Promise<string> {
+    const cleared: string[] = [];
+    for (const name of ["baseUrl", "keyName"] as const) if (place !== undefined && (await clear(name, place[name]))) cleared.push(`handrail.${name}`);
+    const isSame = modelInSettings() === model;
+    await workspace.getConfiguration("handrail").update("model", model, ConfigurationTarget.Global);
+    if (isSame && this.connection.isRunning && this.connection.offers(CHAT_CHOOSE)) await this.connection.request(CHAT_CHOOSE, { model });
+    tell(meaning ?? answering(model, cleared));
+    return model;
   }
 }
 
@@ -157,22 +179,8 @@ function providerOf(model: string): string {
   return kind.replace(/^openai-(chat|responses)$/, "openai");
 }
 
-async function pickModel(models: readonly ModelChoice[], placeholder: string, place?: Place): Promise<string | undefined> {
-  const current = workspace.getConfiguration("handrail").get<string>("model");
-  const chosen = await pick(models, { title: TITLE, placeholder, active: models.find(({ model }) => model === current) });
-  return chosen === undefined || chosen === BACK ? undefined : use(chosen.model, place === undefined ? {} : { place });
-}
-
-/**
- * Sets the model in the user's settings, and says so. What belongs to the provider before is cleared first, so that no key
- * can be sent to its address in between; a model that needs neither address nor key leaves both as they are.
- */
-async function use(model: string, { meaning, place }: { meaning?: string; place?: Place } = {}): Promise<string> {
-  const cleared: string[] = [];
-  for (const name of ["baseUrl", "keyName"] as const) if (place !== undefined && (await clear(name, place[name]))) cleared.push(`handrail.${name}`);
-  await workspace.getConfiguration("handrail").update("model", model, ConfigurationTarget.Global);
-  tell(meaning ?? answering(model, cleared));
-  return model;
+function modelInSettings(): string | undefined {
+  return workspace.getConfiguration("handrail").get<string>("model");
 }
 
 function answering(model: string, [one, other]: readonly string[]): string {

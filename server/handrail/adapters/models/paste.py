@@ -31,7 +31,7 @@ READABLE = """\
 NO_BLOCKS = f"""\
 This text has no edit block, and no model is configured to answer it.
 
-The setting handrail.model is "paste": handrail applies a reply that you copied from a chat. It reads:
+The chosen model is "paste": handrail applies a reply that you copied from a chat. It reads:
 {READABLE}
 
 To have a model answer instead, choose one, such as anthropic:NAME, openai:NAME or ollama:NAME:

@@ -84,8 +84,8 @@ def unknown_model(model: str) -> str:
     if model == "paste" or is_remote or (model.startswith(SCRIPTED) and model != SCRIPTED):
         return ""
     return (
-        f"{model!r} does not name a provider and its model. In the setting handrail.model, or as --model "
-        "in a terminal, write PROVIDER:NAME: 'openai:NAME', 'openai-chat:NAME', 'openai-responses:NAME', "
-        "'anthropic:NAME' or 'ollama:NAME'. Or write 'paste', 'scripted:FILE' or 'record:FILE.json:MODEL'; "
-        "in an editor that has models of its own, also 'editor' or 'editor:NAME'."
+        f"{model!r} does not name a provider and its model. In the setting handrail.model, after /model, or "
+        "after --model in a terminal, write PROVIDER:NAME: 'openai:NAME', 'openai-chat:NAME', "
+        "'openai-responses:NAME', 'anthropic:NAME' or 'ollama:NAME'. Or write 'paste', 'scripted:FILE' or "
+        "'record:FILE.json:MODEL'; in an editor that has models of its own, also 'editor' or 'editor:NAME'."
     )

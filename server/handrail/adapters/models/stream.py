@@ -275,7 +275,7 @@ def _model(address: Address) -> tuple[Model, ModelSettings]:
         except exceptions.UserError as error:
             raise exceptions.UserError(
                 f"The model {address.kind}:{address.name} cannot be used. {str(error).rstrip('.')}. Check "
-                "the setting handrail.model."
+                "the name of the chosen model."
             ) from error
     if known.needs_key and key is None:
         raise exceptions.UserError(f"No key was found: set {known.key_name}.")

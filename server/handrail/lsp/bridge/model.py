@@ -81,8 +81,8 @@ class EditorModel:
         """Ask the client for that model's answer. Raises ProviderError."""
         if SERVICE not in self.client.services:
             raise ProviderError(
-                "The setting handrail.model names a model of the editor, but this editor (or this terminal) "
-                "does not offer one. Set handrail.model to another model."
+                "The chosen model is one of the editor's own, but this editor (or this terminal) does not "
+                "offer one. Choose another model."
             )
         token = f"model-{uuid.uuid4().hex[:12]}"
         messages = without_keys(messages, self._secrets())

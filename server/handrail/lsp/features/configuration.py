@@ -86,6 +86,8 @@ def settle(state: State, pulled: object, scoped: object) -> None:
 
 def _put_in_force(state: State, settled: Settings) -> None:
     before, state.provider_settings.settled = state.settings, settled
+    if state.has_settled and settled.text(settings.MODEL) != state.stated.text(settings.MODEL):
+        state.model = ""  # the user has changed the setting since, so it counts again
     state.stated = settled = _own(state, settled)
     state.settings = model_settings.with_model(settled, state.model)
     for problem in state.settings.problems:

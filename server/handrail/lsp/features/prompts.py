@@ -84,9 +84,7 @@ async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
     """Begin a turn of the latest session, once those that run have finished."""
     await configuration.wait_for_settings(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:
-        raise Refused(
-            "`handrail.model` is `paste`, so no model can answer. Set it to a model, then send again."
-        )
+        raise Refused("No model is chosen (`paste`), so no model can answer. Choose one, then send again.")
     secrets = state.secrets()
     excerpt = replace(excerpt, text=redact(excerpt.text, secrets))
     latest = next(reversed(state.host.sessions), None)

@@ -109,7 +109,7 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
     """Send all comments as one turn."""
     if state.settings.text(settings.MODEL) == PASTE:
         raise Refused(
-            "`handrail.model` is `paste`, so no model can answer comments. Set it to a model, then send."
+            "No model is chosen (`paste`), so no model can answer comments. Choose one, then send again."
         )
     async with state.review_page.sending:
         await state.review_page.refresh()

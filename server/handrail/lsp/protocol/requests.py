@@ -135,7 +135,7 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
         ModelParams,
         ModelResponse,
         "The models `editor` and `editor:NAME` are not available: a turn with one of them fails, and asks "
-        "the user to set `handrail.model` to another model.",
+        "the user to choose another model.",
     ),
     (
         CLIENT_DIAGNOSTICS,

@@ -62,12 +62,13 @@ class ChatChooseParams:
     A choice of mode and model from the next turn on.
 
     Attributes:
-        session: The session's id.
-        mode: What turns may do; null leaves the mode as it is.
-        model: A value of the setting `handrail.model`; null leaves the model as it is.
+        session: The session's id; null to choose only the model.
+        mode: What turns may do in this session; null leaves the mode as it is.
+        model: A value of the setting `handrail.model`, which counts for all sessions until the server ends or
+            the setting changes; null leaves the model as it is.
     """
 
-    session: str
+    session: str | None = None
     mode: Mode | None = None
     model: str | None = None
 

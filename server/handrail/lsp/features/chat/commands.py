@@ -35,6 +35,7 @@ ALL_SESSIONS = (
     "“Handrail: Conversations…” (VS Code), `:HandrailSessions` (Neovim), `M-x handrail-sessions` (Emacs) and "
     "`handrail session list --all` (in a terminal) show all"
 )
+COPIED = "These turns were copied from another conversation. Undo them there: `/sessions` lists it."
 GO_ON = "The code action at a line opens that conversation."
 LIMIT_SESSIONS = 20
 LIMIT_MODELS = 40
@@ -88,15 +89,21 @@ async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answ
                 for each in others[:LIMIT_MODELS]
             ),
         ]
-    if half := half_pair(argument):
+    choose_model(state, argument)
+    return [
+        f"{NEXT}, the model is {argument}, in all conversations, until handrail ends or you change the "
+        "setting handrail.model."
+    ]
+
+
+def choose_model(state: State, model: str) -> None:
+    """Have a model answer all next turns, until the setting changes. Raises HandrailError if it cannot."""
+    if half := half_pair(model):
         raise Refused(f"The name of a model must not contain {half}.")
-    wanted = model_settings.with_model(state.stated, argument)
-    if argument.partition(":")[0] not in (EDITOR, review_page.PASTE):
-        state.backend.providers(
-            model_settings.model(wanted)
-        )  # raises if there is no such model, or no key for it
-    state.model, state.settings = argument, wanted
-    return [f"{NEXT}, the model is {argument}."]
+    wanted = model_settings.with_model(state.stated, model)
+    if model.partition(":")[0] not in (EDITOR, review_page.PASTE):
+        state.backend.providers(model_settings.model(wanted))  # raises if no such model or key exists
+    state.model, state.settings = model, wanted
 
 
 async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
@@ -163,7 +170,7 @@ async def _stop(state: State, page: ChatPage, argument: str) -> list[str]:
 async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     turns = [each for each in page.transcript.turns if not each.copied]
     if not turns:
-        return ["There is nothing to undo."]
+        return [COPIED if page.transcript.turns else "There is nothing to undo."]
     request = protocol.CheckpointRestoreParams(checkpoint=turns[-1].turn, conversation=True)
     report = await checkpoint.restore(state, request)
     checkpoint.tell(state, replace(report, conversation=None))  # the document itself shows that

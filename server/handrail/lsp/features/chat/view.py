@@ -86,7 +86,14 @@ async def _begin(
 
 
 async def choose(state: State, params: protocol.ChatChooseParams) -> None:
-    """Choose the mode of a conversation, or the model."""
+    """Choose the mode of a conversation, or the model of all."""
+    if params.session is None:
+        if params.mode is not None:
+            raise InvalidParams("params.mode needs a session: a mode is chosen for one conversation.")
+        if params.model is not None:
+            await configuration.wait_for_settings(state)
+            commands.choose_model(state, params.model)
+        return
     page = await requests.latest(state, params.session)
     for name, value in (("mode", params.mode), ("model", params.model)):
         if value is not None:
