@@ -227,6 +227,24 @@ async def test_only_what_touches_the_lines(bench: Bench, first: int, last: int, 
     assert snapshot(bench.root) == {"a": WROTE.encode()}
 
 
+@pytest.mark.parametrize(
+    ("before", "left", "now"),
+    [("a\nb\nc\n", "a\nc\n", "a\nx\nc\n"), ("a\nb\n", "a\nb\nb\n", "a\nb\nb\nb\n")],
+    ids=["in place of a deleted line", "an equal line"],
+)
+async def test_what_was_written_next_to_the_lines_to_restore_is_a_conflict_that_says_so(
+    bench: Bench, before: str, left: str, now: str
+) -> None:
+    """No line that is to be restored has changed: it was deleted, or all of them are equal."""
+    lay_out(bench.root, {"a": before.encode()})
+    bench.says(answer("", call("write_file", path="a", content=left)), answer("Done."))
+    turn = (await bench.turn()).turn
+    (bench.root / "a").write_text(now)
+    (conflict,) = (await bench.restore(turn)).conflicts
+    assert "or text next to them, have changed since" in conflict.reason
+    assert snapshot(bench.root) == {"a": now.encode()}
+
+
 async def test_lines_are_those_of_now_and_what_the_user_wrote_stays(bench: Bench) -> None:
     lay_out(bench.root, {"a": ROWS.encode()})
     bench.says(answer("", call("write_file", path="a", content=WROTE)), answer("Done."))
@@ -241,7 +259,7 @@ async def test_lines_are_those_of_now_and_what_the_user_wrote_stays(bench: Bench
     report = await bench.restore(turn, uris=[uri], lines=(10, 10))
     (conflict,) = report.conflicts
     assert conflict.uri == uri
-    assert "changed again since" in conflict.reason
+    assert "The lines to restore, or text next to them, have changed since" in conflict.reason
     assert "-more and more\n" in conflict.diff, "what is there"
     assert "-6\n" not in conflict.diff, "and no more of it"
     assert snapshot(bench.root) == {"a": now.encode()}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 LEFT_UNCHANGED = " The document was left unchanged."
-CHANGED_AGAIN = f"Lines that are to be restored have changed again since.{LEFT_UNCHANGED}"
+CHANGED_AGAIN = (
+    "The lines to restore, or text next to them, have changed since, so it is unclear what to restore."
+    f"{LEFT_UNCHANGED}"
+)
 CREATED = (
     "This file was to be deleted, because it did not exist before. It has changed since, so it was kept."
 )
