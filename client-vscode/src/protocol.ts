@@ -506,7 +506,7 @@ export interface CheckpointRestoreParams {
   uris?: string[];
   /** Whether to rewind the conversation too, to the point before the turn or step. Later messages leave the conversation but stay in the session's journal. */
   conversation?: boolean;
-  /** Whether to undo all later turns too. */
+  /** Whether to undo everything that was done in the workspace since, too: later turns of all sessions, quick fixes, restores, and undos in a review. */
   following?: boolean;
   /** Whether to restore documents. It may be false only with `conversation` and without `uris`. */
   files?: boolean;

@@ -150,11 +150,16 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "restore", help="undo a turn; with the id of a step, undo what it changed from that step on"
     )
     restore.add_argument("id", metavar="ID", help=named)
-    restore.add_argument("--following", action="store_true", help="also undo all later turns")
+    restore.add_argument(
+        "--following",
+        action="store_true",
+        help="also undo everything that was done in the workspace since: later turns of all sessions, quick "
+        "fixes, restores and undos",
+    )
     restore.add_argument(
         "--conversation",
         action="store_true",
-        help="also rewind the conversation to before the turn or the step",
+        help="also rewind the turn's conversation to before the turn or the step; other conversations stay",
     )
     restore.add_argument(
         "--no-files", dest="files", action="store_false", help="do not change files (with --conversation)"

@@ -129,7 +129,8 @@ class Checkpoints(Protocol):
 
         Args:
             checkpoint: The id of a turn or a step.
-            following: Whether to undo all later turns, too.
+            following: Whether to undo all later checkpoints too, also those of other sessions, and of quick
+                fixes, restores and undos.
 
         Raises:
             CheckpointError: The checkpoint is unknown, or cannot be read.

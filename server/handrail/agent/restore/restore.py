@@ -72,7 +72,8 @@ class RestoreRequest:
     Attributes:
         checkpoint: The id of a turn, or of a step: that step and the later ones of its turn.
         uris: The documents; None: all.
-        following: Whether to restore all later turns too.
+        following: Whether to undo everything done in the workspace since, too: turns of all sessions, quick
+            fixes, restores, and undos in a review.
         files: Whether to restore documents at all.
         conversation: Whether to rewind the session too, to before the turn or the step.
         lines: Lines of the one document in *uris*, as it is now: only changes that touch them are restored.

@@ -67,7 +67,8 @@ class CheckpointRestoreParams:
             be given by its old or its new name; the report has the new one.
         conversation: Whether to rewind the conversation too, to the point before the turn or step. Later
             messages leave the conversation but stay in the session's journal.
-        following: Whether to undo all later turns too.
+        following: Whether to undo everything that was done in the workspace since, too: later turns of all
+            sessions, quick fixes, restores, and undos in a review.
         files: Whether to restore documents. It may be false only with `conversation` and without `uris`.
         range: Undo only what the turn changed in these lines of the current text; `uris` must then name
             exactly one document.
