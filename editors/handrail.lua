@@ -1060,7 +1060,7 @@ local function ended(code, signal, id)
     elseif client and start_again(client, buffers) then
       say(("the server has ended%s; it is being restarted"):format(turn), vim.log.levels.ERROR)
     else
-      local told = "the server keeps ending; :Handrail restarts it (:checkhealth vim.lsp)" -- short, for 80 columns
+      local told = "the server keeps ending; :Handrail restarts it" -- short, for 80 columns
       say(told .. (turn ~= "" and (" (it ended%s)"):format(turn) or ""), vim.log.levels.ERROR)
     end
     redraw_status()
