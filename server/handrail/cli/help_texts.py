@@ -25,6 +25,10 @@ CHECKPOINTS = (
     "takes a checkpoint before a turn changes files, and gives it the id of the turn. To restore a "
     "checkpoint is to undo its turn."
 )
+FOLLOWING = (
+    "also undo everything that was done in the workspace since: later turns of all sessions, quick fixes, "
+    "restores and undos"
+)
 LAYERS = (
     "Some folders are in no checkpoint, such as ignored ones. A command in the sandbox cannot change them: "
     "what it writes there goes into a separate copy, a layer, which only later commands see."

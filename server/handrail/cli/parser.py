@@ -14,6 +14,7 @@ from handrail.cli.help_texts import (
     CONTINUE,
     EXIT_CODES,
     EXIT_CODES_OF_APPLY,
+    FOLLOWING,
     LAYERS,
     WORKSPACE,
     YES,
@@ -150,12 +151,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "restore", help="undo a turn; with the id of a step, undo what it changed from that step on"
     )
     restore.add_argument("id", metavar="ID", help=named)
-    restore.add_argument(
-        "--following",
-        action="store_true",
-        help="also undo everything that was done in the workspace since: later turns of all sessions, quick "
-        "fixes, restores and undos",
-    )
+    restore.add_argument("--following", action="store_true", help=FOLLOWING)
     restore.add_argument(
         "--conversation",
         action="store_true",
