@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +70,18 @@ def test_a_reply_lands_and_is_taken_back(desk: Desk) -> None:
     command = ended.out[ended.out.index("handrail checkpoint restore") :].split()
     assert desk.run(*command[1:4]).code == 0
     assert desk.files() == BEFORE
+
+
+def test_without_a_checkpoint_no_setting_is_named_that_is_not_read(desk: Desk) -> None:
+    assert desk.apply(GOOD).code == 0
+    (checkpoints,) = desk.home.glob("handrail/*/checkpoints.git")
+    shutil.rmtree(checkpoints.parent)
+    checkpoints.parent.write_text("No folder.")  # as if it must not be written, which root always may
+    ended = desk.apply(block("b.txt", "five", "fünf"))
+    assert ended.code == 1
+    assert "Nothing was changed." in ended.out
+    assert "handrail.checkpoints" not in ended.out + ended.err
+    assert "set XDG_STATE_HOME to a folder to which handrail can write" in " ".join(ended.out.split())
 
 
 def test_a_diff_of_git_does_all_that_it_says(desk: Desk) -> None:

@@ -30,6 +30,7 @@ from handrail.agent import restoring
 from handrail.agent.host import Host
 from handrail.agent.restore.restore import RestoreRequest
 from handrail.agent.turn.edit.plan import FITS
+from handrail.core.checkpoint import Limits
 from handrail.core.documents.change import Status
 from handrail.core.failure import Code, Failure
 from handrail.core.ledger.outcome import Outcome
@@ -43,7 +44,7 @@ from handrail.headless.errors import HeadlessError, InterruptedByUserError
 from handrail.headless.show import Show
 from handrail.headless.terminal import Interrupts, hang, visible
 from handrail.lsp import convert, wire
-from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Question
+from handrail.ports import ALLOW, DENY, CheckpointError, Ports, Question, Terms
 from handrail.values import dataclass, field, replace
 
 STDIN = "-"
@@ -208,11 +209,14 @@ class _Applying:
             grants=GrantFile(state, lambda: (self.root,)),
             process=Processes(os.environ, lambda: (self.root,)),
             spills=SpillFolder(state / "handrail" / "outputs"),
+            terms=Terms(reads_settings=False),
             secrets=lambda: secrets(os.environ),
         )
 
     def _checkpoints(self, state: Path) -> ShadowRepo:
-        return ShadowRepo(state, lambda: (self.root,), lambda: datetime.now(UTC))
+        made = ShadowRepo(state, lambda: (self.root,), lambda: datetime.now(UTC))
+        made.set_limits(Limits(is_setting=False))
+        return made
 
     async def ask(self, question: Question) -> str | None:
         """The Approver port: the person at the terminal, asked once about the same; no one there is a no."""

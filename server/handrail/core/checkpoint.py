@@ -313,10 +313,16 @@ class CommandEffects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The limits of what is kept: bytes on the disk, and days since a turn last changed something."""
+    """
+    The limits of what is kept: bytes on the disk, and days since a turn last changed something.
+
+    Attributes:
+        is_setting: Whether the user's settings have them.
+    """
 
     max_bytes: int = 1_000_000_000
     max_age_days: int = 30
+    is_setting: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ class Terms:
         saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
         is_headless: Whether there is no editor.
         is_unattended: Whether every question is answered with no, because no user is available.
+        reads_settings: Whether the user's settings count; `handrail apply` reads none.
         is_untrusted: Whether the user has not trusted the workspace, so that nothing in it may be followed.
         checks: The user's own checks, for editors that do not pass on diagnostics.
     """
@@ -49,5 +50,6 @@ class Terms:
     saves: str = "ask"
     is_headless: bool = False
     is_unattended: bool = False
+    reads_settings: bool = True
     is_untrusted: bool = False
     checks: tuple[Check, ...] = ()

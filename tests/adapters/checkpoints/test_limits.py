@@ -107,6 +107,17 @@ async def test_what_cannot_fit_is_refused_and_nothing_pinned_is_lost(repo: Shado
         await keep(repo, root, step(turn="t-2"), 1_000_000)
 
 
+async def test_a_limit_that_no_setting_changes_names_what_has_one(repo: ShadowRepo, root: Path) -> None:
+    for is_setting, way_on in (
+        (True, "Raise handrail.checkpoints.maxSize."),
+        (False, "With `handrail run -`, your setting checkpoints.maxSize counts."),
+    ):
+        repo.set_limits(Limits(max_bytes=100_000, is_setting=is_setting))
+        with pytest.raises(CheckpointError, match="the limit is 100,000") as full:
+            await keep(repo, root, step(turn="t-1"), 400_000)
+        assert str(full.value).endswith(f"100,000. {way_on}")
+
+
 async def test_the_turn_that_is_written_is_not_removed_for_itself(repo: ShadowRepo, root: Path) -> None:
     repo.set_limits(Limits(max_bytes=1_000_000))
     for number in range(1, 8):

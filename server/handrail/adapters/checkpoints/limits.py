@@ -26,6 +26,8 @@ MEASURE_EVERY = 200  # writes; walking a folder of ten thousand objects takes te
 STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, trees, commit, folders
 LARGE_SHARE = 100  # a hundredth of the limit is large: what may be left out is not worth a checkpoint then
 ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
+RAISED = "Raise handrail.checkpoints.maxSize."
+RAISED_ELSEWHERE = "With `handrail run -`, your setting checkpoints.maxSize counts."
 # Those of turns have all been removed by then, except those of the current turn.
 OR_PRUNE = (
     " Or remove checkpoints of restores and undos in a terminal, with `handrail checkpoint prune ID`; "
@@ -138,9 +140,10 @@ def make_room(turns: Turns, limits: Limits, room: DiskUsage, need: Need) -> list
     if room.measure() + need.size_bytes > limits.max_bytes:
         store.repack()
         if room.measure() + need.size_bytes > limits.max_bytes:
+            raised = RAISED if limits.is_setting else RAISED_ELSEWHERE
             raise CheckpointError(
                 f"The checkpoints take up {room.used:,} bytes; {need.size_bytes:,} more are needed, but the "
-                f"limit is {limits.max_bytes:,}. Raise handrail.checkpoints.maxSize."
+                f"limit is {limits.max_bytes:,}. {raised}"
                 f"{OR_PRUNE if any(turn.pinned for turn in known) else ''}"
             )
     return [turn.name for turn in gone]

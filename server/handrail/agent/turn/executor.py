@@ -391,4 +391,5 @@ class Executor:
         self.correct(better)
 
     def _no_checkpoint(self, ready: Ready, error: CheckpointError, order: int) -> Done:
-        return self._refuse(Refused(call=ready.call, failure=output.no_snapshot(error), ready=ready), order)
+        failure = output.no_snapshot(error, self.ports)
+        return self._refuse(Refused(call=ready.call, failure=failure, ready=ready), order)

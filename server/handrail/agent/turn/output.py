@@ -197,15 +197,17 @@ def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -
     return Outcome(mutation=mutation, status=status, failure=failure)
 
 
-def no_snapshot(error: Exception) -> Failure:
+def no_snapshot(error: Exception, ports: Ports) -> Failure:
     """Returns the failure of a call for which no checkpoint could be taken."""
-    return Failure(
-        code=Code.TOOL_FAILED,
-        message=f"Nothing was changed. {error}",
-        steps=(
-            "Ask the user to fix the cause that the message names, then try again. Do not change settings or "
-            "checkpoints yourself.",
-            "Or ask the user to set handrail.checkpoints.required to false, which allows changes without a "
-            "checkpoint.",
-        ),
+    steps = (
+        "Ask the user to fix the cause that the message names, then try again. Do not change settings or "
+        "checkpoints yourself.",
+        "Or ask the user to set handrail.checkpoints.required to false, which allows changes without a "
+        "checkpoint.",
     )
+    if not ports.terms.reads_settings:  # and no model reads this
+        steps = (
+            "Fix the cause that the message names, then apply the reply again.",
+            "Or set XDG_STATE_HOME to a folder to which handrail can write.",
+        )
+    return Failure(code=Code.TOOL_FAILED, message=f"Nothing was changed. {error}", steps=steps)
