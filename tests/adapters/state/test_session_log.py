@@ -9,6 +9,7 @@ import random
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -229,16 +230,26 @@ async def test_what_a_full_disk_does_not_take_is_told_and_written_later(
     assert list(map(as_json.line, await log.load("s-1") or ())) == list(map(as_json.line, ENTRIES))
 
 
-async def test_a_conversation_that_cannot_be_stored_is_told(kept: Bench) -> None:
+@pytest.mark.parametrize("in_terminal", [False, True])
+async def test_a_conversation_that_cannot_be_stored_is_told(kept: Bench, in_terminal: bool) -> None:
+    kept.terms = replace(kept.terms, is_headless=in_terminal)
     folder = kept.state.parent / "sessions"
     folder.write_text("No folder.")  # as if it must not be written, which root always may
     kept.says(answer("Yes."), answer("Yes."))
     assert (await kept.turn()).state is State.FINISHED
     notices = [event.text for event in kept.events if isinstance(event, Notice)]
+    way_on = (
+        "Then send another message in this conversation: that stores the rest too. If handrail ends before, "
+        "the rest is lost."
+    )
+    if in_terminal:
+        way_on = (
+            "In `handrail chat`, your next message stores the rest too. `handrail run` ends now, so the rest "
+            "is lost."
+        )
     assert notices == [
         "This conversation could not be stored completely. Check the free space and the permissions of "
-        f"{folder}, then send another message in this conversation: that stores the rest too. When handrail "
-        "ends, the rest is lost if it is not stored; `handrail run` ends now."
+        f"{folder}. {way_on}"
     ]
     folder.unlink()
     await kept.turn("s-1")

@@ -14,9 +14,14 @@ from handrail.ports.sessions import Sessions
 from handrail.values import dataclass
 
 NOT_STORED = (
-    "This conversation could not be stored completely. Check the free space and the permissions of {folder}, "
-    "then send another message in this conversation: that stores the rest too. When handrail ends, "
-    "the rest is lost if it is not stored; `handrail run` ends now."
+    "This conversation could not be stored completely. Check the free space and the permissions of {folder}. "
+)
+IN_EDITOR = (
+    "Then send another message in this conversation: that stores the rest too. If handrail ends before, the "
+    "rest is lost."
+)
+IN_TERMINAL = (
+    "In `handrail chat`, your next message stores the rest too. `handrail run` ends now, so the rest is lost."
 )
 logger = logging.getLogger(__name__)
 
@@ -42,7 +47,9 @@ async def finish(executor: Executor, journals: Sessions) -> None:
     await executor.end(asks=True)
     await journals.wait_until_written()
     if journals.lacks_entries(executor.step.session):
-        executor.observe(Notice(call="", text=NOT_STORED.format(folder=journals.folder), is_warning=False))
+        way_on = IN_TERMINAL if executor.ports.terms.is_headless else IN_EDITOR
+        told = NOT_STORED.format(folder=journals.folder) + way_on
+        executor.observe(Notice(call="", text=told, is_warning=False))
 
 
 async def report(executor: Executor | None, session: Session, turn: str, end: End) -> TurnReport:
