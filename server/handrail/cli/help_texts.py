@@ -30,7 +30,9 @@ FOLLOWING = (
     "restores and undos"
 )
 LAYERS = (
-    "Some folders are in no checkpoint, such as ignored ones. A command in the sandbox cannot change them: "
-    "what it writes there goes into a separate copy, a layer, which only later commands see."
+    "Some folders are in no checkpoint, such as ignored ones. What a command in the sandbox writes there is "
+    "in a separate copy, a layer, which only later commands see. Exceptions are build caches, folders that "
+    "commands created, and, for commands with network access, folders of installed packages, such as "
+    "node_modules: commands change these directly."
 )
 CONTINUE = "continue the session with this id, which `handrail {}` printed at its end"
