@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from handrail.adapters import doctor
 from handrail.adapters.commands import shell_parser
 from handrail.adapters.state.config_file import ConfigError, change, read
 from handrail.cli import main
+from handrail.core.policy.containment import Available
 
 MINE = """\
 # what I like
@@ -280,10 +282,32 @@ def test_the_doctor_says_when_the_sandbox_is_off(
     monkeypatch.setenv("HANDRAIL_SANDBOX", "off")
     main(["doctor"])
     assert "\n-  commands are not contained: HANDRAIL_SANDBOX is off; " in capsys.readouterr().out
-    for has_commands, asks in ((True, "commands that may change files"), (False, "every command")):
+    for has_commands, more in ((True, " that it does not know to be read-only"), (False, "")):
         monkeypatch.setattr(shell_parser, "HAS_COMMANDS", has_commands)
         main(["doctor"])
-        assert f"HANDRAIL_SANDBOX is off; handrail asks before {asks}\n" in capsys.readouterr().out
+        said = f"HANDRAIL_SANDBOX is off; handrail asks before every command{more}\n"
+        assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("available", "line"),
+    [
+        (Available(by="bubblewrap 0.11.0", works=True), "ok commands are contained by bubblewrap 0.11.0"),
+        (
+            Available(by="Landlock (version 4)", works=True, is_weak=True),
+            "ok commands are contained by Landlock (version 4); handrail asks before every command that it "
+            "does not know to be read-only",
+        ),
+        (
+            Available(by="bubblewrap 0.11.0", why_not="HOME is not set"),
+            "-  only commands that are known to be read-only are contained here (by bubblewrap 0.11.0): HOME "
+            "is not set; handrail asks before all others, and runs them without a sandbox",
+        ),
+    ],
+)
+def test_the_doctor_says_what_is_asked_about(tmp_path: Path, available: Available, line: str) -> None:
+    lines, _ = doctor.report(lambda: tmp_path, (), {}, available)
+    assert line in lines
 
 
 def test_the_doctor_shows_what_is_configured(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,6 +31,7 @@ PROGRAMS: tuple[tuple[str, str], ...] = (
     (GIT, "handrail cannot undo what commands change in folders that are too large to copy"),
     ("rg", "search in large workspaces is slower"),
 )
+ASKED = " that it does not know to be read-only"  # where it knows commands
 
 
 def report(
@@ -75,14 +76,17 @@ def report(
 
 
 def _describe_containment(available: Available) -> str:
+    asked = f"handrail asks before every command{ASKED if shell_parser.HAS_COMMANDS else ''}"
     if not available.by:
-        asked = "commands that may change files" if shell_parser.HAS_COMMANDS else "every command"
-        return f"-  commands are not contained: {available.why_not}; handrail asks before {asked}"
+        return f"-  commands are not contained: {available.why_not}; {asked}"
     if not available.works:
-        more = f", but in this folder only if they are read-only: {available.why_not}"
-    elif available.is_weak:
+        return (
+            f"-  only commands that are known to be read-only are contained here (by {available.by}): "
+            f"{available.why_not}; handrail asks before all others, and runs them without a sandbox"
+        )
+    if available.is_weak:
         why = f", because {available.why_not}" if available.why_not else ""
-        more = f"{why}; handrail asks before those that may change files"
+        more = f"{why}; {asked}"
     else:
         more = f": {available.why_not}" if available.why_not else ""
     return f"{_mark(True)} commands are contained by {available.by}{more}"
