@@ -288,8 +288,10 @@ class Host:
         self, session: str, turn: str, prompt: str, mode: Mode, observe: Callable[[Event], None]
     ) -> Executor:
         ports = self.turns.ports_of(turn, self.ports())
+        terms = replace(ports.terms, mode=mode)
         if mode is not Mode.EDIT:  # then no command runs
-            ports = replace(ports, terms=replace(ports.terms, checks=()))
+            terms = replace(terms, checks=())
+        ports = replace(ports, terms=terms)
         return Executor(
             ports=ports,
             step=StepId(session=session, turn=turn, number=0, label=label_of(prompt, ports.secrets())),

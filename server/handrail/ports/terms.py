@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from handrail.core.conversation.prompt import Mode
 from handrail.core.policy.checks import Check
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Rule
@@ -15,6 +16,7 @@ class Terms:
     The user's settings for tools, fixed for the duration of a turn.
 
     Attributes:
+        mode: The mode of the turn; in all but `edit`, it may only read.
         rules: The setting `approvals`.
         output_chars: The number of characters of a result that the model reads; the rest is stored.
         timeout_s: The time limit of a command, unless the model asks for another one.
@@ -35,6 +37,7 @@ class Terms:
         checks: The user's own checks, for editors that do not pass on diagnostics.
     """
 
+    mode: Mode = Mode.EDIT
     rules: tuple[Rule, ...] = ()
     output_chars: int = LIMIT_CHARS
     timeout_s: float = 120.0

@@ -24,7 +24,7 @@ from handrail.core.policy.place import Place
 from handrail.core.policy.schedule import Touch
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.policy.verdict import Allow, Request
-from handrail.ports import Document, Ports
+from handrail.ports import Document, Ports, Terms
 from handrail.values import dataclass, replace
 
 
@@ -73,7 +73,7 @@ async def resolve(call: ToolCall, ports: Ports, offered: Set[str] | None) -> Rea
     if tool is None or (tool.needs and offered is not None and call.name not in offered):
         return Refused(call=call, failure=_unknown_tool(call.name, offered or TOOLS.keys()))
     if offered is not None and call.name not in offered:
-        return Refused(call=call, failure=_not_offered_failure(call.name))
+        return Refused(call=call, failure=_may_only_read(ports.terms))
     arguments = _arguments(call.arguments)
     if isinstance(arguments, Failure):
         return Refused(call=call, failure=arguments)
@@ -212,11 +212,15 @@ def _arguments(raw: str) -> Mapping[str, object] | Failure:
     )
 
 
-def _not_offered_failure(name: str) -> Failure:
+def _may_only_read(terms: Terms) -> Failure:
+    why = f"the mode of this turn is `{terms.mode}`, in which the agent may only read"
+    lifted = "choose the mode `edit`"
+    if terms.is_untrusted:
+        why, lifted = "in a workspace that is not trusted, the agent may only read", "trust the workspace"
     return Failure(
         code=Code.BLOCKED,
-        message=f"The tool {name} is not available in this turn, which may only read.",
-        steps=("Use only tools that read, then answer.",),
+        message=f"Nothing was run or changed, because {why}.",
+        steps=("Use only tools that read, then answer.", f"For anything else, the user must {lifted}."),
     )
 
 
