@@ -146,9 +146,14 @@ def vsix(vscode: editors.VSCode, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return vscode_session.pack(vscode, tmp_path_factory.mktemp("extension"))
 
 
+@pytest.fixture(scope="module")
+def extensions(vscode: editors.VSCode, vsix: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return vscode_session.install(vscode, vsix, tmp_path_factory.mktemp("installed"))
+
+
 @pytest.fixture
-def code(vscode: editors.VSCode, vsix: Path, tmp_path: Path) -> VSCode:
-    return VSCode(vscode, vsix, tmp_path)
+def code(vscode: editors.VSCode, extensions: Path, tmp_path: Path) -> VSCode:
+    return VSCode(vscode, extensions, tmp_path)
 
 
 def test_the_vsix_holds_what_runs_and_what_its_page_shows_and_nothing_else(vsix: Path) -> None:

@@ -22,9 +22,20 @@ ROOT = Path(__file__).resolve().parents[2]
 EXTENSION = ROOT / "client-vscode"
 HERE = Path(__file__).resolve().parent / "vscode"
 PICTURES = ROOT / ".cache" / "vscode"
+OFFLINE = {"EXTENSIONS_GALLERY": "{}"}
 
 sys.path.append(str(ROOT / "scripts"))
 editors = importlib.import_module("install_editors")
+
+
+def install(vscode: editors.VSCode, vsix: Path, folder: Path) -> Path:
+    """Install the packed extension as users do; returns the folder that each VS Code gets a copy of."""
+    (folder / "config.yaml").touch()
+    extensions = folder / "extensions"
+    folders = ["--user-data-dir", str(folder / "profile"), "--extensions-dir", str(extensions)]
+    command = [str(vscode.code_server), "--config", str(folder / "config.yaml"), *folders]
+    editors.run([*command, "--install-extension", str(vsix)], env={**vscode.environment, **OFFLINE})
+    return extensions
 
 
 def pack(vscode: editors.VSCode, folder: Path) -> Path:
@@ -69,7 +80,8 @@ def serve(command: list[str], environment: dict[str, str], log: Path) -> Iterato
 class VSCode:
     """A VS Code with the extension, an empty profile and a workspace folder, and a way to run steps in it."""
 
-    def __init__(self, editor: editors.VSCode, vsix: Path, folder: Path) -> None:
+    def __init__(self, editor: editors.VSCode, extensions: Path, folder: Path) -> None:
+        """Copies the folder of *extensions*, see `install`, so that a test may change it."""
         self.editor = editor
         self.folder = folder
         self.workspace = folder / "shop"
@@ -78,9 +90,10 @@ class VSCode:
         self.config = folder / "run.json"
         self.profile = folder / "profile"
         self.language = ""
+        self.moves = False  # what turns or blinks, which takes half a processor to draw
         self.environment = {
             **editor.environment,
-            "EXTENSIONS_GALLERY": "{}",
+            **OFFLINE,
             "XDG_STATE_HOME": str(folder / "state"),
             "HANDRAIL_TEST_CONFIG": str(self.config),
         }
@@ -97,7 +110,7 @@ class VSCode:
         # The sources' server needs no installation; that the carried one is installed, one test shows.
         installed.environment(folder)
         self.own_server = {"handrail.serverPath": str(folder / "bin" / "handrail")}
-        editors.run([*self.program, "--install-extension", str(vsix)], env=self.environment)
+        shutil.copytree(extensions, folder / "extensions")
 
     def add_folders(self, **names: Path) -> None:
         """Have the window open several folders, first the usual one; the others are called so there."""
@@ -152,6 +165,7 @@ class VSCode:
                 "pictures": str(pictures),
                 "profile": str(self.profile),
                 "language": self.language,
+                "moves": self.moves,
                 "axe": str(EXTENSION / "node_modules" / "axe-core" / "axe.min.js"),
                 "scenario": scenario,
             }

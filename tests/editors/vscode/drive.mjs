@@ -290,7 +290,15 @@ async function answer(page, request) {
   fs.rmSync(file);
 }
 
+/** Stops what turns or blinks. Runs in each frame. */
+function standStill() {
+  const still = new CSSStyleSheet();
+  still.replaceSync("*, *::before, *::after { animation: none !important; transition: none !important; }");
+  document.adoptedStyleSheets.push(still);
+}
+
 try {
+  if (!config.moves) await browser.addInitScript(standStill);
   await browser.grantPermissions(["clipboard-read", "clipboard-write"], { origin });
   const page = browser.pages()[0] ?? (await browser.newPage());
   page.on("pageerror", (error) => console.log("page error:", error.message));

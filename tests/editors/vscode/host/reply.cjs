@@ -124,7 +124,7 @@ module.exports = {
   "a model that VS Code does not have is said to be missing": async () => {
     await settings().update("model", "editor:eagle", vscode.ConfigurationTarget.Global);
     const ended = await (await turnWith(async () => {})).report;
-    assert.match(ended.reason, /no language model “eagle”\. Set handrail\.model to .*parrot/);
+    assert.match(ended.reason, /no language model “eagle”\. Choose “editor:NAME” with .*parrot/);
     await settings().update("model", undefined, vscode.ConfigurationTarget.Global);
   },
 };
