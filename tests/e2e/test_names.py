@@ -197,7 +197,7 @@ async def test_more_places_than_anyone_reads_are_cut_short(stage: Stage, habits:
     await editor.turn("Look.")
     (told,) = results(stage)
     rows = told.splitlines()
-    assert rows[0] == "200 lines in 1 file; more are not shown."
+    assert rows[0] == "200 lines in 1 file; more are not shown: search for the name in the files that matter."
     assert rows[-1] == "  and 80 more"
     assert len(rows) == 2 + 200 + 1 + 20 + 1
 

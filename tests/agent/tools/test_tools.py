@@ -208,6 +208,13 @@ async def test_an_output_is_searched_by_a_regular_expression(bench: Bench) -> No
     assert "not a valid regular expression" in await result(bench, "read_output", output=spill, pattern="(")
 
 
+async def test_lines_beyond_the_limit_ask_for_a_narrower_pattern(bench: Bench) -> None:
+    spill = await kept(bench, b"two\n" * 5_000)
+    found = await result(bench, "read_output", output=spill, pattern="two")
+    head = found.partition("\n")[0]
+    assert head.endswith("lines match, and there are more (narrow the pattern): line|offset|text")
+
+
 @pytest.mark.parametrize("spill", ["o-0000000000000000", "../../etc/passwd", "o-0", "nonsense"])
 async def test_an_unknown_output_is_said_so(bench: Bench, spill: str) -> None:
     assert "does not exist, or is no longer stored" in await result(bench, "read_output", output=spill)

@@ -58,7 +58,8 @@ class ReadOutput:
         if not hits:
             return "No lines match."
         lines = f"{len(hits)} line{' matches' if len(hits) == 1 else 's match'}"
-        head = f"{lines}{', and there are more' if more else ''}: line|offset|text"
+        rest = ", and there are more (narrow the pattern)" if more else ""
+        head = f"{lines}{rest}: line|offset|text"
         return "\n".join((head, *(f"{hit.line_number}|{hit.offset}|{hit.row}" for hit in hits)))
 
 

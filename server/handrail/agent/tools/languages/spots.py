@@ -22,7 +22,7 @@ from handrail.values import dataclass
 
 WAIT_S = 2.0  # for an answer of the editor
 READ = "read_file"  # the tool by which the model would read the same documents
-MORE = "more are not shown"
+MORE = "more are not shown: search for the name in the files that matter"
 LIMIT_LINES = 200
 LIMIT_DOCUMENTS = 100  # of which lines are shown
 LIMIT_HIDDEN = 20  # places that are only named
