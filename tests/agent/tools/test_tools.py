@@ -291,6 +291,7 @@ async def test_the_user_is_asked_what_the_model_wants_to_know(bench: Bench) -> N
         subject="Tabs or spaces?",
         question=asked.id,
         asks_permission=False,
+        could_last=False,
         choice="Tabs",
         end=QuestionEnd.ANSWERED,
     )
