@@ -257,9 +257,10 @@ async function frameWith(page, selector) {
  *
  * Returns the texts of what is visible of each CSS selector that the tests want to read.
  */
-async function beUser(page, { sees, lacks, does, reads, behind, frame, shoots }, picture) {
+async function beUser(page, { sees, lacks, does, reads, behind, frame, isInList, shoots }, picture) {
   const place = frame ? await frameWith(page, frame) : page;
-  const visible = (text) => place.getByText(text).or(place.getByPlaceholder(text)).filter({ visible: true });
+  const spot = isInList ? place.locator(".quick-input-widget") : place;
+  const visible = (text) => spot.getByText(text).or(spot.getByPlaceholder(text)).filter({ visible: true });
   await visible(sees).first().waitFor({ timeout: 20_000 }).catch(async (thrown) => {
     throw new Error(`${thrown.message}\nOn the page: ${await place.locator("body").innerText()}`);
   });

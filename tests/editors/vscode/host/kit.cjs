@@ -34,14 +34,15 @@ async function until(what, ask) {
  * Returns the texts of the visible elements of each CSS selector in `reads`, by its name; those of `behind` are what style sheets
  * put behind elements. `["openWindow"]` opens another window of the workspace; `window` is the number of the one that is looked at,
  * from 1 on, or 0 for that of the tests. All of that goes for the page, or
- * for the frame that has an element: `frame` is its selector. `alarms` of what is returned are dialogs and requests to others.
+ * for the frame that has an element: `frame` is its selector. With `isInList`, the text is to be seen in the open list of choices:
+ * only then keys go there. `alarms` of what is returned are dialogs and requests to others.
  */
-async function user({ sees, lacks = "", does = [], reads = {}, behind = {}, picture = "", frame = "", window = 0 }) {
+async function user({ sees, lacks = "", does = [], reads = {}, behind = {}, picture = "", frame = "", window = 0, isInList = false }) {
   moments += 1;
   const name = picture || `moment-${String(moments).padStart(2, "0")}`;
   const request = path.join(config.pictures, `${name}.request`);
   fs.rmSync(`${request}.done`, { force: true });
-  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, behind, frame, window, shoots: picture !== "" }));
+  fs.writeFileSync(`${request}.tmp`, JSON.stringify({ sees, lacks, does, reads, behind, frame, window, isInList, shoots: picture !== "" }));
   fs.renameSync(`${request}.tmp`, request);
   await until(`the browser is done with ${name}`, () => !fs.existsSync(request) && fs.existsSync(`${request}.done`));
   const { problem, texts } = JSON.parse(fs.readFileSync(`${request}.done`, "utf8"));

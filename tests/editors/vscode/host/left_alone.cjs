@@ -48,7 +48,7 @@ module.exports = {
   "and so it is in the chat view": async () => {
     const [{ askedAt }] = await waiting();
     const chosen = command("handrail.client.chooseChat");
-    await user({ sees: "Raise the tax.", does: [["type", "Raise the tax."], ["press", "Enter"]] });
+    await user({ sees: "Raise the tax.", isInList: true, does: [["type", "Raise the tax."], ["press", "Enter"]] });
     await chosen;
     await inView({ sees: "touch ran.txt" });
     const { returned } = await inView({ sees: "left. Without an answer by", does: [["html", "[data-until]"]], picture: "in-the-view" });
@@ -58,7 +58,7 @@ module.exports = {
   },
   "when its time is over it is a no, and its buttons go": async () => {
     const answered = command("handrail.client.answer");
-    await user({ sees: "Always allow here", picture: "list" });
+    await user({ sees: "Always allow here", isInList: true, picture: "list" });
     passTime(3600);
     await answered; // the list of answers goes, too
     assert.equal((await turn.report).state, "finished");

@@ -83,8 +83,8 @@ module.exports = {
     await user({ sees: "Show the question", does: [["clickText", "Show the question"]] });
     await until("the question is shown", shownQuestion);
     const answered = command("handrail.client.answer");
-    await user({ sees: "Allow in this conversation", does: [["type", "allow"]], picture: "answers" });
-    await user({ sees: "Allow in this conversation", does: [["press", "Enter"]] });
+    await user({ sees: "Allow in this conversation", isInList: true, does: [["type", "allow"]], picture: "answers" });
+    await user({ sees: "Allow in this conversation", isInList: true, does: [["press", "Enter"]] });
     await answered;
     await turn.report;
     assert(!ran("allowed.txt"));
@@ -95,11 +95,11 @@ module.exports = {
     await command("handrail.client.answer");
     await until("the question is shown", shownQuestion);
     const answered = command("handrail.client.answer");
-    await user({ sees: "Always allow here", does: [["press", "Escape"]] });
+    await user({ sees: "Always allow here", isInList: true, does: [["press", "Escape"]] });
     await answered;
     assert.equal((await waiting()).length, 1);
     const again = command("handrail.client.answer");
-    await user({ sees: "Always allow here" });
+    await user({ sees: "Always allow here", isInList: true });
     await command("handrail.client.stop");
     await again; // the list of answers goes, too
     assert.equal((await turn.report).state, "cancelled");
@@ -142,7 +142,7 @@ module.exports = {
       await answered;
       await until("the question is shown", shownQuestion);
       const chosen = command("handrail.client.answer");
-      const { bugs } = await user({ sees: question.kind === "question" ? "No answer" : "Allow once", reads: READS, does: [["press", "Enter"]], picture: `list-${question.kind}` });
+      const { bugs } = await user({ sees: question.kind === "question" ? "No answer" : "Allow once", isInList: true, reads: READS, does: [["press", "Enter"]], picture: `list-${question.kind}` });
       assert.deepEqual(bugs, []);
       await chosen;
       await until("that question has ended", async () => (await waiting()).every(({ id }) => id !== question.id));
@@ -180,7 +180,7 @@ module.exports = {
     await command("handrail.client.answer");
     await until("the question is shown", shownQuestion);
     const answered = command("handrail.client.answer");
-    await user({ sees: "Always allow here" });
+    await user({ sees: "Always allow here", isInList: true });
     const before = servers();
     for (const pid of before) process.kill(pid, "SIGKILL");
     await answered; // the list of answers goes, too
