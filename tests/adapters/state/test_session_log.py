@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -203,7 +204,11 @@ async def test_a_torn_line_is_skipped_and_the_next_begins_anew(log: SessionLog, 
         assert all(entry in (*ENTRIES[:2], ENTRIES[-1]) for entry in read)
 
 
-@pytest.mark.parametrize("room", [0, 1, 30, 90, 200, 400])
+WRITTEN = [len(f"{as_json.line(entry)}\n".encode()) for entry in ENTRIES[1:5]]
+ENDS = list(accumulate(WRITTEN))  # where each line ends
+
+
+@pytest.mark.parametrize("room", [0, 1, 30, 90, 200, 400, *ENDS[:-1], *(end - 1 for end in ENDS)])
 async def test_what_a_full_disk_does_not_take_is_told_and_written_later(
     log: SessionLog, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, room: int
 ) -> None:
@@ -222,7 +227,8 @@ async def test_what_a_full_disk_does_not_take_is_told_and_written_later(
     monkeypatch.setattr(os, "write", write_what_fits)
     log.append("s-1", ENTRIES[1:5])
     await log.wait_until_written()
-    assert "Session s-1 could not be written to its journal" in caplog.text
+    is_whole = room == ENDS[-1] - 1  # all but the end of the last line
+    assert ("Session s-1 could not be written to its journal" in caplog.text) != is_whole
     log.append("s-1", ENTRIES[5:6])
     await log.wait_until_written()
     monkeypatch.undo()

@@ -208,6 +208,8 @@ def _append(handle: int, raw: bytes) -> bytes:
         while done < len(raw):
             done += os.write(handle, raw[done:])
     except OSError:
+        if raw[done : done + 1] == b"\n":  # a line without its end is there; the next write ends it
+            return raw[done + 1 :]
         return raw[raw.rfind(b"\n", 0, done) + 1 :]
     return b""
 
