@@ -336,8 +336,8 @@ def _settings(parser: argparse.ArgumentParser) -> None:
         dest="approved",
         default=[],
         metavar="TOOL[:PATTERN]",
-        help="allow this without asking, such as 'terminal:npm test' or 'edit:docs/**'; without PATTERN, all "
-        "that the tool can do, also outside the workspace; may be repeated",
+        help="allow this without asking, such as 'terminal:npm test' or 'edit:docs/**'; without PATTERN, "
+        "every file, also outside the workspace, or every command; may be repeated",
     )
 
 

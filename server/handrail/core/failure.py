@@ -97,8 +97,8 @@ class Code(StrEnum):
         "question about it got no answer: handrail could not ask you, or the question timed out. Or no "
         "folder is open in the editor, or the path's workspace folder was removed just before the call was "
         "to run. In all these cases, nothing was read or changed. Use a path inside the workspace, add the "
-        "folder to the workspace (in a terminal: `--workspace`), or allow the absolute path in the setting "
-        "`handrail.approvals`, such as `/home/me/notes/**`.",
+        "folder to the workspace (in a terminal, `--workspace` can name a folder that contains both), or "
+        "allow the absolute path in the setting `handrail.approvals`, such as `/home/me/notes/**`.",
     )
     STALE_DOCUMENT = (
         "stale-document",
