@@ -72,7 +72,7 @@ def test_a_reply_lands_and_is_taken_back(desk: Desk) -> None:
     assert desk.files() == BEFORE
 
 
-def test_without_a_checkpoint_no_setting_is_named_that_is_not_read(desk: Desk) -> None:
+def test_without_a_checkpoint_the_user_is_advised_and_no_setting_named_that_is_not_read(desk: Desk) -> None:
     assert desk.apply(GOOD).code == 0
     (checkpoints,) = desk.home.glob("handrail/*/checkpoints.git")
     shutil.rmtree(checkpoints.parent)
@@ -81,7 +81,10 @@ def test_without_a_checkpoint_no_setting_is_named_that_is_not_read(desk: Desk) -
     assert ended.code == 1
     assert "Nothing was changed." in ended.out
     assert "handrail.checkpoints" not in ended.out + ended.err
-    assert "set XDG_STATE_HOME to a folder to which handrail can write" in " ".join(ended.out.split())
+    told = " ".join(ended.out.split())
+    assert "Once the cause is removed, apply the reply again. Or set XDG_STATE_HOME to a folder" in told
+    assert "also for later commands: the checkpoint is then there." in told
+    assert "model" not in told
 
 
 def test_a_diff_of_git_does_all_that_it_says(desk: Desk) -> None:

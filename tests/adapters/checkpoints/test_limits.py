@@ -110,7 +110,11 @@ async def test_what_cannot_fit_is_refused_and_nothing_pinned_is_lost(repo: Shado
 async def test_a_limit_that_no_setting_changes_names_what_has_one(repo: ShadowRepo, root: Path) -> None:
     for is_setting, way_on in (
         (True, "Raise handrail.checkpoints.maxSize."),
-        (False, "With `handrail run -`, your setting checkpoints.maxSize counts."),
+        (
+            False,
+            "`handrail apply` reads no settings: raise the setting checkpoints.maxSize, and use "
+            "`handrail run - --model paste` instead.",
+        ),
     ):
         repo.set_limits(Limits(max_bytes=100_000, is_setting=is_setting))
         with pytest.raises(CheckpointError, match="the limit is 100,000") as full:

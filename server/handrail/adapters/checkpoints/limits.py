@@ -27,7 +27,10 @@ STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, 
 LARGE_SHARE = 100  # a hundredth of the limit is large: what may be left out is not worth a checkpoint then
 ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
 RAISED = "Raise handrail.checkpoints.maxSize."
-RAISED_ELSEWHERE = "With `handrail run -`, your setting checkpoints.maxSize counts."
+RAISED_ELSEWHERE = (
+    "`handrail apply` reads no settings: raise the setting checkpoints.maxSize, and use "
+    "`handrail run - --model paste` instead."
+)
 # Those of turns have all been removed by then, except those of the current turn.
 OR_PRUNE = (
     " Or remove checkpoints of restores and undos in a terminal, with `handrail checkpoint prune ID`; "

@@ -48,6 +48,10 @@ STOPPED_ALONE = Failure(
     message="The user stopped this command before it ran.",
     steps=("Do not run it again unless the user asks for it.",),
 )
+WITHOUT_SETTINGS = (
+    "Once the cause is removed, apply the reply again. Or set XDG_STATE_HOME to a folder to which handrail "
+    "can write, also for later commands: the checkpoint is then there."
+)
 
 
 def folder_removed(place: Place) -> Failure:
@@ -199,15 +203,16 @@ def untried_outcome(mutation: Mutation, place: Place | None, failure: Failure) -
 
 def no_snapshot(error: Exception, ports: Ports) -> Failure:
     """Returns the failure of a call for which no checkpoint could be taken."""
-    steps = (
-        "Ask the user to fix the cause that the message names, then try again. Do not change settings or "
-        "checkpoints yourself.",
-        "Or ask the user to set handrail.checkpoints.required to false, which allows changes without a "
-        "checkpoint.",
+    message = f"Nothing was changed. {error}"
+    if not ports.terms.reads_settings:  # no model reads this, and steps are for models
+        return Failure(code=Code.TOOL_FAILED, message=f"{message} {WITHOUT_SETTINGS}")
+    return Failure(
+        code=Code.TOOL_FAILED,
+        message=message,
+        steps=(
+            "Ask the user to fix the cause that the message names, then try again. Do not change settings or "
+            "checkpoints yourself.",
+            "Or ask the user to set handrail.checkpoints.required to false, which allows changes without a "
+            "checkpoint.",
+        ),
     )
-    if not ports.terms.reads_settings:  # and no model reads this
-        steps = (
-            "Fix the cause that the message names, then apply the reply again.",
-            "Or set XDG_STATE_HOME to a folder to which handrail can write.",
-        )
-    return Failure(code=Code.TOOL_FAILED, message=f"Nothing was changed. {error}", steps=steps)
