@@ -52,7 +52,7 @@ export function activate(context: ExtensionContext): void {
   const actions: Record<string, (...values: unknown[]) => unknown> = {
     ...review.commands,
     ...history.commands,
-    ...new Sources(server, context.secrets).commands,
+    ...new Sources(server, context.secrets, log).commands,
     "handrail.client.getStarted": () => commands.executeCommand("workbench.action.openWalkthrough", `${context.extension.id}#getStarted`, false),
     "handrail.client.trySample": () => trySample(server, log),
     "handrail.client.ask": () => turns.ask(),

@@ -3,7 +3,7 @@
  *
  * The server knows the models; here are the lists to choose from, and what to do when there is nothing to choose.
  */
-import { ConfigurationTarget, l10n, lm, type SecretStorage, workspace } from "vscode";
+import { ConfigurationTarget, l10n, lm, type LogOutputChannel, type SecretStorage, workspace } from "vscode";
 
 import type { Connection } from "../connection";
 import { messageOf, tell, UserError } from "../messages";
@@ -42,6 +42,7 @@ export class Sources {
   constructor(
     private readonly connection: Connection,
     private readonly secrets: SecretStorage,
+    private readonly log: LogOutputChannel,
   ) {}
 
   private async choose(): Promise<string | undefined> {
@@ -75,12 +76,13 @@ export class Sources {
   /** Offers the models that the provider lists; when it does not answer, the person types a name. */
   private async pickListed(prefix: string, provider: string, place: Place): Promise<string | undefined> {
     let prompt = l10n.t("Type the name of the model, as {0} spells it.", provider);
+    let models: ModelChoice[] = [];
     try {
-      const models = await this.list(prefix, place);
-      if (models.length > 0) return await this.pickModel(models, l10n.t("The models of {0}", provider), place);
+      models = await this.list(prefix, place);
     } catch (thrown) {
       prompt = l10n.t("Type the name of the model, as {0} spells it. The list of models could not be loaded: {1}", provider, messageOf(thrown));
     }
+    if (models.length > 0) return this.pickModel(models, l10n.t("The models of {0}", provider), place);
     const name = await showInput({
       title: TITLE,
       prompt,
@@ -118,14 +120,21 @@ export class Sources {
    * Sets the model in the user's settings, and says so. What belongs to the provider before is cleared first, so that no key
    * can be sent to its address in between; a model that needs neither address nor key leaves both as they are.
    *
-   * A setting that stays as it is does not end the choice of another model in a conversation, so the server is told.
+   * A setting that stays as it is does not end the choice of another model in a conversation, so the server is told. If it
+   * refuses, as older servers do, the model is set all the same.
    */
   private async use(model: string, { meaning, place }: { meaning?: string; place?: Place } = {}): Promise<string> {
     const cleared: string[] = [];
     for (const name of ["baseUrl", "keyName"] as const) if (place !== undefined && (await clear(name, place[name]))) cleared.push(`handrail.${name}`);
     const isSame = modelInSettings() === model;
     await workspace.getConfiguration("handrail").update("model", model, ConfigurationTarget.Global);
-    if (isSame && this.connection.isRunning && this.connection.offers(CHAT_CHOOSE)) await this.connection.request(CHAT_CHOOSE, { model });
+    if (isSame && this.connection.isRunning && this.connection.offers(CHAT_CHOOSE)) {
+      try {
+        await this.connection.request(CHAT_CHOOSE, { model });
+      } catch (thrown) {
+        this.log.warn("The server did not take the chosen model", thrown);
+      }
+    }
     tell(meaning ?? answering(model, cleared));
     return model;
   }
