@@ -17,7 +17,7 @@ from handrail.adapters.files.disk import Disk
 from handrail.adapters.state import lock
 from handrail.adapters.state.review_folder import ReviewFolder
 from handrail.agent.review.selection import HunkSelection
-from handrail.agent.review.undoing import ANOTHER_TURN, undo
+from handrail.agent.review.undoing import LATER_TURN_IN_WHOLE, SEVERAL_TURNS, undo
 from handrail.core.checkpoint import Limits
 from handrail.core.documents.change import Change, Landing
 from handrail.core.policy.rules import Decision, Rule
@@ -98,12 +98,12 @@ async def test_a_document_in_which_another_turn_wrote_too_is_not_undone_as_a_who
         await edited(bench, later.format("moved", "five")),
     ]
     now = snapshot(bench.root)
-    for turn in first:
+    refused = dict.fromkeys((first[0], first[2]), LATER_TURN_IN_WHOLE)
+    refused |= dict.fromkeys((first[1], second[1]), SEVERAL_TURNS)
+    for turn, reason in refused.items():
         (conflict,) = (await undo(bench.host.reviews, HunkSelection(turn=turn))).conflicts
-        assert (conflict.reason, conflict.is_typed) == (ANOTHER_TURN, False)
+        assert (conflict.reason, conflict.is_typed) == (reason, False)
         assert snapshot(bench.root) == now
-    (conflict,) = (await undo(bench.host.reviews, HunkSelection(turn=second[1]))).conflicts
-    assert conflict.reason == ANOTHER_TURN
     for turn in (second[0], second[2], first[0], first[2]):
         assert (await undo(bench.host.reviews, HunkSelection(turn=turn))).conflicts == []
     await undo(bench.host.reviews, HunkSelection())

@@ -33,15 +33,19 @@ from handrail.values import dataclass, field, replace
 TYPED = "You edited lines that the agent wrote, so handrail cannot separate your text from the agent's."
 LATER_TURN = (
     "A later turn changed the same lines, so this turn's part cannot be undone alone. Undo that turn first, "
-    "or undo the whole change."
+    "or undo the change itself, not one turn."
 )
 YOU_OR_LATER_TURN = (
     "You and a later turn edited these lines too, so this turn's part cannot be undone alone. Undo that turn "
-    "first, or undo the whole change."
+    "first, or undo the change itself, not one turn."
 )
-ANOTHER_TURN = (
-    "Another turn changed this document too, and handrail can only undo the change of the whole document. "
-    "Undo that turn first if it is a later one, or undo the whole change."
+LATER_TURN_IN_WHOLE = (
+    "A later turn changed this document too, and handrail can only undo the change of the whole document. "
+    "Undo that turn first, or undo the change itself, not one turn."
+)
+SEVERAL_TURNS = (
+    "Several turns changed this file, and handrail can only undo all of it: undo the change itself, not one "
+    "turn."
 )
 CHANGED = "The document changed just before the undo. Try again."
 LOST = "{} handrail can no longer undo this change, so it counts as kept."
@@ -152,7 +156,8 @@ async def undo(reviews: Reviews, wanted: HunkSelection, *, forced: bool = False)
         pending = reviews.pending[identity]
         if pending.is_whole and _means_whole(pending, hunks, wanted.turn):
             if wanted.turn is not None and _has_other_turns(pending, wanted.turn):
-                undone.conflicts.append(_conflict(pending, pending.document.hunks[0], ANOTHER_TURN))
+                reason = LATER_TURN_IN_WHOLE if pending.is_new else SEVERAL_TURNS
+                undone.conflicts.append(_conflict(pending, pending.document.hunks[0], reason))
             elif await _undo_whole(reviews, ports, step, pending, undone) and wanted.hunks is None:
                 more = await undo(reviews, replace(wanted, uri=pending.back.uri), forced=forced)
                 undone.add(more)
