@@ -92,11 +92,11 @@ def not_covered_note(not_covered: Sequence[NotCovered]) -> str:
 
 
 def crowded_note(folders: Sequence[str]) -> str:
-    """Says in which folders no checkpoint keeps the permissions of files."""
+    """Says in which folders a checkpoint includes little of the permissions of files."""
     names = _some([_in_words(each) for each in folders])
     said = (
-        f"If a command changes only the permissions of a file in {names}, and not its content, the "
-        "checkpoint does not include that: there are too many files."
+        f"There are too many files in {names}: if a command changes only a file's permissions, the "
+        "checkpoint includes only whether the file can be executed."
     )
     return said if folders else ""
 
