@@ -16,6 +16,7 @@ from handrail.core.conversation.message import (
     ToolOffer,
 )
 from handrail.core.conversation.pictures import CANNOT_SEE
+from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.todo import latest
 from handrail.core.ledger.report import Asked, CallEnded, CallStarted, QuestionEnd
 from handrail.ports import DENY, Question, Terms
@@ -146,12 +147,16 @@ async def test_at_most_as_many_characters_are_read_as_the_limit_says(bench: Benc
     assert "<<cut" not in text
 
 
-async def test_a_line_beyond_the_limit_is_shown_in_part(bench: Bench) -> None:
+@pytest.mark.parametrize("mode", list(Mode))
+async def test_a_line_beyond_the_limit_is_shown_in_part(bench: Bench, mode: Mode) -> None:
     bench.terms = Terms(output_chars=2_000)
     lay_out(bench.root, {"a.txt": b"x" * 5000 + b"\nnext\n"})
-    text = await result(bench, "read_file", path="a.txt")
+    bench.says(answer("", call("read_file", path="a.txt")), answer("Done."))
+    await bench.host.wait(bench.host.start("Read it.", None, mode=mode).id)
+    (text,) = bench.texts()
     said = r"\nLine 1 is too long: 3,2\d\d more characters are not shown\. "
-    assert re.search(said + r"To see more, search for text in it, or use `cut -c`\.\n", text)
+    by_command = ", or use `cut -c`" if mode is Mode.EDIT else ""
+    assert re.search(said + rf"To see more, search for text in it{by_command}\.\n", text)
     assert text.endswith("Line 2 is not shown; continue with start_line=2.")
     assert len(text) <= 2_000
 

@@ -39,5 +39,5 @@ async def test_that_the_workspace_is_not_trusted_is_named(bench: Bench) -> None:
             "[TOOL_ERROR] blocked: Nothing was run or changed, because in a workspace that is not trusted, "
             "the agent may only read.",
             "1. Use only tools that read, then answer.",
-            "2. For anything else, the user must trust the workspace.",
+            "2. For anything else, the user must trust the workspace, and the mode must be `edit`.",
         ]

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from handrail.agent.tools import call
 from handrail.core.conversation.message import LIMIT_PICTURE_BYTES, Picture
+from handrail.core.conversation.prompt import Mode
 from handrail.core.documents import binary
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
@@ -57,9 +58,10 @@ class ReadFile:
         removed = "; its file was removed" if document.is_removed else ""
         head = f"{_describe_encoding(self.path, document.text)}; {state}{removed or unsaved}."
         room = min(LIMIT_CHARS, ports.terms.output_chars) - NOTES_CHARS - len(head)
-        return "\n".join((head, *self._show(document.text.rows, room)))
+        runs_commands = ports.terms.mode is Mode.EDIT
+        return "\n".join((head, *self._show(document.text.rows, room, runs_commands=runs_commands)))
 
-    def _show(self, rows: Sequence[str], room: int) -> Iterator[str]:
+    def _show(self, rows: Sequence[str], room: int, *, runs_commands: bool) -> Iterator[str]:
         """The wanted lines with their numbers, as far as *room* goes, and what is not shown of them."""
         wanted = min(self.end_line or len(rows), len(rows))
         if self.start_line > max(wanted, 1):
@@ -79,7 +81,7 @@ class ReadFile:
                 last = number
                 yield line[:room]
                 hidden = count_hidden(-room, "character")
-                way_on = "To see more, search for text in it, or use `cut -c`."
+                way_on = f"To see more, search for text in it{', or use `cut -c`' if runs_commands else ''}."
                 yield f"Line {number} is too long: {hidden}. {way_on}"
                 break
             yield line

@@ -216,7 +216,10 @@ def _may_only_read(terms: Terms) -> Failure:
     why = f"the mode of this turn is `{terms.mode}`, in which the agent may only read"
     lifted = "choose the mode `edit`"
     if terms.is_untrusted:
-        why, lifted = "in a workspace that is not trusted, the agent may only read", "trust the workspace"
+        why = "in a workspace that is not trusted, the agent may only read"
+        lifted = (
+            "trust the workspace, and the mode must be `edit`"  # which one is chosen, the terms do not say
+        )
     return Failure(
         code=Code.BLOCKED,
         message=f"Nothing was run or changed, because {why}.",
