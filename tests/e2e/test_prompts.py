@@ -364,7 +364,7 @@ async def test_a_document_that_cannot_be_read_is_named_once(
 async def test_without_a_model_it_says_so(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits)
     uri = editor.desk.open(stage.put("a.py", CODE))
-    with expect_error(REQUEST_FAILED, "`paste`"):
+    with expect_error(REQUEST_FAILED, "`paste`, which cannot answer. Choose another one with `/model`"):
         await editor.request("prompt.send", uri=uri, line=1)
 
 

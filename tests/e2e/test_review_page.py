@@ -386,7 +386,9 @@ async def test_what_no_model_has_read_is_a_draft_again(editor: Editor, stage: St
 async def test_a_model_that_only_takes_pasted_replies_is_sent_nothing(stage: Stage, habits: Habits) -> None:
     editor = await stage.start(habits)
     await opened(editor)
-    with expect_error(REQUEST_FAILED, "No model is chosen (`paste`)"):
+    with expect_error(
+        REQUEST_FAILED, "`paste`, which cannot answer comments. Choose another one with `/model`"
+    ):
         await editor.request("review.send")
 
 

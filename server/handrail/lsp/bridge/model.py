@@ -82,7 +82,8 @@ class EditorModel:
         if SERVICE not in self.client.services:
             raise ProviderError(
                 "The chosen model is one of the editor's own, but this editor (or this terminal) does not "
-                "offer one. Choose another model."
+                "offer one. Choose another model with `/model` in a conversation or in the "
+                "setting handrail.model."
             )
         token = f"model-{uuid.uuid4().hex[:12]}"
         messages = without_keys(messages, self._secrets())

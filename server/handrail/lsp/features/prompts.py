@@ -84,7 +84,10 @@ async def _begin(state: State, prompt: str, excerpt: Excerpt) -> protocol.TurnSt
     """Begin a turn of the latest session, once those that run have finished."""
     await configuration.wait_for_settings(state)
     if state.settings.text(settings.MODEL) == review_page.PASTE:
-        raise Refused("No model is chosen (`paste`), so no model can answer. Choose one, then send again.")
+        raise Refused(
+            "The chosen model is `paste`, which cannot answer. Choose another one with `/model` in a "
+            "conversation or in the setting handrail.model, then send again."
+        )
     secrets = state.secrets()
     excerpt = replace(excerpt, text=redact(excerpt.text, secrets))
     latest = next(reversed(state.host.sessions), None)

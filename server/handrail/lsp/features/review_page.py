@@ -109,7 +109,8 @@ async def send(state: State, params: protocol.ReviewSendParams) -> protocol.Revi
     """Send all comments as one turn."""
     if state.settings.text(settings.MODEL) == PASTE:
         raise Refused(
-            "No model is chosen (`paste`), so no model can answer comments. Choose one, then send again."
+            "The chosen model is `paste`, which cannot answer comments. Choose another one with `/model` in "
+            "a conversation or in the setting handrail.model, then send again."
         )
     async with state.review_page.sending:
         await state.review_page.refresh()
