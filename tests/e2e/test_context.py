@@ -436,7 +436,7 @@ async def test_commands_in_a_conversation_and_what_the_model_is_sent_after_them(
             "/help": "- `/undo`: undo the last turn",
             "/mode": "The mode is edit.",
             "/mode ask": "the mode is ask.",
-            "/model openai:other": "the model is openai:other.",
+            "/model openai:other": "the model is openai:other,",
             "/undo": "The last turn was undone",
         }.items():
             await command(editor, uri, f"{typed}\n")

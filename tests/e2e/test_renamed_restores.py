@@ -190,7 +190,7 @@ async def test_that_conflicts_is_told_by_its_new_name(editor: Editor, uri: str) 
     editor.desk.tell()
     ((conflict,),) = (await restore(editor)).values()
     assert conflict["uri"] == new
-    assert "changed again" in conflict["reason"]
+    assert "have changed since" in conflict["reason"]
 
 
 @every_editor

@@ -17,7 +17,7 @@ from handrail.adapters.commands.process import Processes
 from handrail.agent.tools.stoppable import unless_stopped
 from handrail.agent.turn.resolve import Ready, Refused, resolve
 from handrail.core.conversation.message import ToolCall
-from handrail.core.ledger.report import CallEnded, CallStarted, Event
+from handrail.core.ledger.report import CallEnded, CallStarted, Ended, Event, State
 from handrail.core.policy import verdict
 from handrail.core.policy.grants import Rights
 from handrail.core.policy.rules import Decision, Rule
@@ -70,6 +70,31 @@ async def test_a_search_without_end_is_left_alone(
     gate.set()
     assert [code for _, code in bench.results(session)] == ["cut-short", "cut-short"]
     assert (bench.root / "a.txt").read_text() == "one\n"
+
+
+@pytest.mark.parametrize("stops", [1, 2])
+async def test_a_stop_that_comes_after_the_end_changes_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, stops: int
+) -> None:
+    """The turn has said how it ended, and takes back its empty checkpoint."""
+    begun, gate = asyncio.Event(), asyncio.Event()
+
+    async def settle(*_: object) -> None:
+        begun.set()
+        await gate.wait()
+
+    monkeypatch.setattr(bench.host.reviews, "settle", settle)
+    bench.says(answer("", call("write_file", path="a.txt", content="one\n")), answer("Done."))
+    turn = bench.host.start("Write.", None)
+    await begun.wait()
+    assert Ended(state=State.FINISHED, reason=None) in bench.events
+    stopping = [asyncio.create_task(bench.host.cancel(turn.id)) for _ in range(stops)]
+    for _ in range(5):
+        await asyncio.sleep(0)
+    gate.set()
+    await asyncio.gather(*stopping)
+    report = await bench.host.wait(turn.id)
+    assert (report.state, len(report.outcomes), report.checkpoint) == (State.FINISHED, 1, turn.id)
 
 
 async def test_what_ends_first_counts() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 
 from handrail.agent.turn.executor import Executor
 from handrail.agent.turn.session import Session
@@ -57,10 +59,7 @@ async def report(executor: Executor | None, session: Session, turn: str, end: En
     Returns the report of a turn that ends. If the turn changed nothing, its checkpoint is removed first.
     """
     if executor is not None:
-        await executor.feedback.close()
-        await executor.end(asks=False)
-        await executor.withdraw()
-        await executor.ports.review.settle()
+        await _to_its_end(_tidy(executor))
     return TurnReport(
         session=session.id,
         turn=turn,
@@ -72,6 +71,22 @@ async def report(executor: Executor | None, session: Session, turn: str, end: En
         usage=session.usage,
         session_usage=session.spent,
     )
+
+
+async def _tidy(executor: Executor) -> None:
+    await executor.feedback.close()
+    await executor.end(asks=False)
+    await executor.withdraw()
+    await executor.ports.review.settle()
+
+
+async def _to_its_end(work: Coroutine[None, None, None]) -> None:
+    """Awaits *work*, even if the turn is stopped meanwhile: it has ended, and its report is waited for."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    task.result()
 
 
 async def report_always(
