@@ -1,6 +1,6 @@
 """
-Two turns whose changes are reviewed in VS Code: they add, change and remove rows of one document, change
-another document, and create one.
+Turns whose changes are reviewed in VS Code: two add, change and remove rows of one document, change
+another document, and create one; two others change the same row.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ KINDS = b"".join(
 )
 FIRST = "Number them anew"
 SECOND = "Write a note"
+THIRD, FOURTH = "Be loud", "Shout it"  # one after the other, they change one row
 
 MESSAGES: list[dict[str, object]] = [
     {
@@ -34,6 +35,10 @@ MESSAGES: list[dict[str, object]] = [
     },
     {"text": "It is written."},
     {"text": "I see."},
+    {"calls": [replace("list.txt", "two\n", "TWO\n")]},
+    {"text": "It is loud."},
+    {"calls": [replace("list.txt", "TWO\n", "TWO!\n")]},
+    {"text": "It is louder."},
 ]
 
 
@@ -42,4 +47,4 @@ def values() -> dict[str, object]:
     after = (
         KINDS.decode().replace("FOUR = 4\n", "FOUR = 4\nHALF = 4.5\n").replace("TEN = 10\n", "TEN = 100\n")
     )
-    return {"first": FIRST, "second": SECOND, "after": after}
+    return {"first": FIRST, "second": SECOND, "third": THIRD, "fourth": FOURTH, "after": after}

@@ -23,7 +23,7 @@ const NOW = l10n.t("Now:");
 const WITHOUT = l10n.t("Without the change:");
 
 /** Which changes: of a document, of a turn, or by their ids. */
-type Which = { hunks: string[]; typed?: boolean } | { uri: string } | { turn: string } | { all: true };
+type Which = { hunks: string[]; typed?: boolean; turn?: string } | { uri: string } | { turn: string } | { all: true };
 
 export class ReviewActions {
   constructor(
@@ -45,7 +45,7 @@ export class ReviewActions {
       "handrail.client.nextChange": () => this.step(REVIEW_NEXT),
       "handrail.client.previousChange": () => this.step(REVIEW_PREVIOUS),
       "handrail.client.keepListed": (node) => this.keep(listedIn(node)),
-      "handrail.client.undoListed": (node) => this.undo(listedIn(node)),
+      "handrail.client.undoListed": (node) => this.undo(undoneIn(node)),
       "handrail.client.openChange": (node) => (isNode(node) ? Promise.all(node.hunks.slice(0, 1).map((hunk) => this.open(hunk))) : undefined),
       "handrail.client.compareListed": (node) => compare(this.pending, rowOf(node)),
       "handrail.client.compareChanges": () => compare(this.pending, undefined),
@@ -60,11 +60,11 @@ export class ReviewActions {
   /** Undoes, and says what was not undone, with both texts. */
   private async undo(which: Which): Promise<ReviewUndone> {
     const done = await this.connection.request(REVIEW_UNDO, which);
-    if (done.conflicts.length > 0) await this.tellConflicts(done.conflicts);
+    if (done.conflicts.length > 0) await this.tellConflicts(done.conflicts, which);
     return done;
   }
 
-  private async tellConflicts(conflicts: readonly ReviewConflict[]): Promise<void> {
+  private async tellConflicts(conflicts: readonly ReviewConflict[], which: Which): Promise<void> {
     const listed = await this.connection.request(REVIEW_LIST, {});
     const hunks = conflicts.map(({ hunk }) => hunk);
     const typed = listed.filter(({ id, editedByUser, kind }) => hunks.includes(id) && editedByUser && kind === "changed");
@@ -73,8 +73,9 @@ export class ReviewActions {
     if (more > 0) said.push(l10n.t("More changes that were not undone: {0}.", more));
     const texts = conflicts.map(({ uri, now, before }) => `${uri}\n\n${NOW}\n${now}\n${WITHOUT}\n${before}`).join("\n\n");
     const ways: Way[] = [[l10n.t("Show Both Texts"), () => this.texts.show(`${l10n.t("Not undone")}.txt`, texts)]];
-    if (typed.length === hunks.length) {
-      ways.push([l10n.t("Undo My Edits Too"), () => this.undo({ hunks, typed: true })]);
+    if (typed.length === hunks.length && conflicts.every(({ editedByUser }) => editedByUser)) {
+      const ofTurn = "turn" in which ? { turn: which.turn } : {};
+      ways.push([l10n.t("Undo My Edits Too"), () => this.undo({ hunks, typed: true, ...ofTurn })]);
     }
     announce(this.log, `Handrail: ${said.join(" ")}`, false, ways);
   }
@@ -178,8 +179,14 @@ function rowOf(value: unknown): Node {
 }
 
 /** The changes below a row of the view. */
-function listedIn(value: unknown): Which {
+function listedIn(value: unknown): { hunks: string[] } {
   return { hunks: rowOf(value).hunks.map(({ id }) => id) };
+}
+
+/** What undoing a row means: of a turn, or of its documents, only what that turn changed. */
+function undoneIn(value: unknown): Which {
+  const { kind, turn } = rowOf(value);
+  return { ...listedIn(value), ...(kind === "change" || turn === "" ? {} : { turn }) };
 }
 
 /** A document: of a menu, or the active one. */

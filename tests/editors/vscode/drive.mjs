@@ -63,11 +63,20 @@ const ACTIONS = {
   hover: (_page, place, role, name) => place.getByRole(role, { name }).first().hover(),
   press: (page, _place, key) => page.keyboard.press(key),
   type: (page, _place, text) => page.keyboard.type(text),
-  clickInRow: async (_page, place, text, title) => {
+  /** Clicks what a row shows only while the mouse is on it; a list that is drawn anew meanwhile forgets the mouse. */
+  clickInRow: async (page, place, text, title) => {
     const hasText = text.startsWith("^") ? new RegExp(text) : text;
     const row = place.locator(".monaco-list-row").filter({ hasText }).first();
-    await row.hover();
-    await row.locator(`a[aria-label^="${title}"]`).click();
+    for (let tries = 1; ; tries += 1) {
+      await row.hover();
+      const button = row.locator(`a[aria-label^="${title}"]`);
+      try {
+        return await button.click({ timeout: tries < MOST_CLICKS ? 5_000 : 30_000 });
+      } catch (thrown) {
+        if (tries === MOST_CLICKS || (await button.isVisible())) throw thrown;
+        await page.mouse.move(0, 0);
+      }
+    }
   },
   /**
    * Clicks a button of a comment, which may show only while the mouse is there. If a text is to be seen then and is not,

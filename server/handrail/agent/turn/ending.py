@@ -81,7 +81,7 @@ async def _tidy(executor: Executor) -> None:
 
 
 async def _to_its_end(work: Coroutine[None, None, None]) -> None:
-    """Awaits *work*, even if the turn is stopped meanwhile: it has ended, and its report is waited for."""
+    """Awaits *work*, even if the turn is stopped: it has ended already, and others wait for its report."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):

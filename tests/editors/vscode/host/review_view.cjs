@@ -179,8 +179,18 @@ module.exports = {
     await user({ sees: "A change in list.txt was not undone.", picture: "conflict", does: [["click", "button", "Undo My Edits Too"]] });
     await until("all of it is undone", () => document.getText() === "one\ntwo\n");
   },
+  "the undo of a turn leaves what another turn did in the same row": async () => {
+    await turn(scenario.third, 1);
+    await turn(scenario.fourth, 1);
+    const { document } = await show("list.txt");
+    assert.equal(document.getText(), "one\nTWO!\n");
+    await view(scenario.fourth, { does: [["clickInRow", scenario.fourth, titleOf("handrail.client.undoListed")]] });
+    await until("the last turn is undone", () => document.getText() === "one\nTWO\n");
+    await view(scenario.third, { lacks: scenario.fourth, picture: "turn-undone" });
+    await command("notifications.clearAll");
+  },
   "the rest is kept, and the view is empty": async () => {
-    await until("two are left", async () => (await pending()).length === 2);
+    await until("three are left", async () => (await pending()).length === 3);
     const [{ id }] = await pending({ uri: uriOf("note.txt").toString() });
     await command("handrail.review.comment", { hunk: id, text: "Sign it." });
     await command("handrail.client.keepAll");
