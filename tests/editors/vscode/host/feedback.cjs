@@ -7,7 +7,7 @@ const { command, ready, uriOf, until } = require("./kit.cjs");
 
 const collection = vscode.languages.createDiagnosticCollection("other");
 
-function report(document) {
+function report(document, afterMs = 100) {
   if (!document.uri.path.endsWith(".txt")) return;
   const { version } = document;
   const found = document.getText().split("\n").flatMap((row, line) => {
@@ -22,8 +22,8 @@ function report(document) {
   setTimeout(() => {
     if (document.version !== version) return;
     collection.set(document.uri, found);
-    if (document === poem && beside !== undefined) report(beside); // which depends on it
-  }, 100); // as a server does that has something to compute
+    if (document === poem && beside !== undefined) report(beside, 0); // which depends on it
+  }, afterMs); // as a server does that has something to compute
 }
 
 function placesOf(document, word) {
@@ -65,7 +65,7 @@ module.exports = {
   "a document has an old problem": async () => {
     await ready();
     provide();
-    vscode.workspace.onDidOpenTextDocument(report);
+    vscode.workspace.onDidOpenTextDocument((document) => report(document));
     vscode.workspace.onDidChangeTextDocument(({ document }) => report(document));
     poem = await vscode.workspace.openTextDocument(uriOf("poem.txt"));
     await vscode.window.showTextDocument(poem);
