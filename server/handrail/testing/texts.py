@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +25,8 @@ WIDTHS: dict[str, Callable[[str], int]] = {
 Json = dict[str, Any]
 
 
-def line_spans(text: str) -> list[tuple[int, int]]:
+@lru_cache(maxsize=4)  # several positions are looked up in the same text
+def line_spans(text: str) -> Sequence[tuple[int, int]]:
     """Return the start and the end of each line, without its terminator."""
     spans, start = [], 0
     for end in LINE_END.finditer(text):

@@ -68,12 +68,13 @@ def undone_lines(before: Page, now: Page, sent: Iterable[Part]) -> list[Line]:
         now: The page, which has its text only as a draft.
         sent: The parts that show the user's messages.
     """
+    if _count_headings(now) >= _count_headings(before):  # as with every key; the rest reads the whole draft
+        return []
     draft = [line for line in now.lines[drafts.draft_start(now.lines) :] if line.part is None]
     text = _letters(line.text for line in draft)
     latest = [*sent][-LIMIT_UNDONE:] if text else []
     same = {part.key for part in latest if _letters(part.rows[1:]) == text}
-    is_gone = bool(same) and bool(same & _visible_parts(before) - _visible_parts(now))
-    return draft if is_gone and _count_headings(now) < _count_headings(before) else []
+    return draft if same & _visible_parts(before) - _visible_parts(now) else []
 
 
 def _count_headings(page: Page) -> int:
