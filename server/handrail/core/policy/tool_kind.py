@@ -1,9 +1,9 @@
 """
 The kinds of tools, of which each tool declares one.
 
-Everything that treats tools differently asks for the kind, never for names: the user's rules for `read` and
-`edit`, what is offered in the modes `ask` and `plan`, which actions a call may turn into, and how a
-conversation is shown.
+What treats tools differently asks for the kind where it can, rather than for names: the user's rules for
+`read` and `edit`, what is offered in the modes `ask` and `plan`, which actions a call may turn into, and how
+a conversation is shown.
 """
 
 from __future__ import annotations
