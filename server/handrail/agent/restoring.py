@@ -175,7 +175,8 @@ async def _plan(host: Host, request: RestoreRequest, checkpoint: str) -> Restore
     Plans a restore. Raises UnknownId while a command that the turn started is running.
     """
     host.background.refuse_restore(request.checkpoint, following=request.following)
-    own = StepId(session="", turn=checkpoint, number=1, label="", pinned=True)
+    restores = (request.checkpoint.partition(".")[0],)
+    own = StepId(session="", turn=checkpoint, number=1, label="", pinned=True, restores=restores)
     return await rewind.plan_restore(host.ports(), host.archive.of_turn, request, own)
 
 

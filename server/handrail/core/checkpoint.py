@@ -25,6 +25,7 @@ class StepId:
         label: What the turn is about, for people.
         pinned: Whether no limit may remove it: what a restore took away is nowhere else.
         call: The step's first call, by which its place in the conversation is found; empty if it has none.
+        restores: The turns whose texts it restores, which no limit may remove before it has ended.
     """
 
     session: str
@@ -33,6 +34,7 @@ class StepId:
     label: str
     pinned: bool = False
     call: str = ""
+    restores: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

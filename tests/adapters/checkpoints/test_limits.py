@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -132,6 +133,63 @@ async def test_the_turn_that_is_written_is_not_removed_for_itself(repo: ShadowRe
         await keep(repo, root, step(8), 400_000)
     (checkpoint,) = await repo.list()
     assert len(checkpoint.steps) == 7
+
+
+def restoring(turn: str, *restored: str) -> StepId:
+    return replace(pinned(turn), restores=restored)
+
+
+@pytest.mark.parametrize(
+    ("restored", "left"), [("t-1", ["t-1", "t-2", "t-3", "t-4"]), ("t-3", ["t-3", "t-4"])]
+)
+async def test_a_restore_does_not_remove_what_it_reads(
+    repo: ShadowRepo, root: Path, restored: str, left: list[str]
+) -> None:
+    for number in range(1, 5):
+        await keep(repo, root, step(turn=f"t-{number}"), 200_000)
+    repo.set_limits(Limits(max_bytes=1_000_000))
+    await keep(repo, root, restoring("r-1", restored), 200_000)
+    assert sorted(await ids(repo)) == ["r-1", *left]
+    (root / "a").write_bytes(os.urandom(200_000))
+    await repo.record(restoring("r-1", restored), targets(root / "a"))
+    assert sorted(await ids(repo)) == ["r-1", *left]
+    (restoration, *_) = await repo.restore_plan(restored)
+    assert restoration.before.raw is not None
+    await keep(repo, root, step(turn="t-5"), 1000)
+    assert used(repo) <= 1_000_000, "what was too much goes with the next step"
+    assert "t-1" not in await ids(repo)
+
+
+async def test_a_restore_does_not_remove_a_turn_that_is_too_old(state: Path, root: Path) -> None:
+    now = NOON
+    repo = ShadowRepo(state, lambda: (root,), lambda: now)
+    for number in (1, 2):
+        await keep(repo, root, step(turn=f"t-{number}"), 1000)
+    now += timedelta(days=31)
+    after_start = ShadowRepo(state, lambda: (root,), lambda: now)
+    await keep(after_start, root, restoring("r-1", "t-2"), 1000)
+    assert sorted(await ids(after_start)) == ["r-1", "t-2"]
+
+
+@pytest.mark.parametrize("is_restore", [False, True])
+async def test_what_is_refused_removes_nothing(repo: ShadowRepo, root: Path, *, is_restore: bool) -> None:
+    await keep(repo, root, pinned("r-1"), 500_000)
+    for number in range(1, 4):
+        await keep(repo, root, step(turn=f"t-{number}"), 100_000)
+    repo.set_limits(Limits(max_bytes=900_000))
+    writing = restoring("r-2", "t-1") if is_restore else step(turn="t-4")
+    with pytest.raises(CheckpointError, match="the limit is 900,000"):
+        await keep(repo, root, writing, 600_000)
+    assert sorted(await ids(repo)) == ["r-1", "t-1", "t-2", "t-3"]
+
+
+async def test_housekeeping_removes_nothing_below_the_limit(repo: ShadowRepo, root: Path) -> None:
+    for number in range(1, 10):
+        await keep(repo, root, step(turn=f"t-{number}"), 100_000)
+    repo.set_limits(Limits(max_bytes=1_000_000))
+    assert 900_000 < used(repo) < 1_000_000
+    await repo.prune([])
+    assert len(await ids(repo)) == 9
 
 
 async def test_the_store_of_snapshots_goes_before_any_checkpoint(repo: ShadowRepo, root: Path) -> None:

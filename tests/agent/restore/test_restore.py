@@ -317,7 +317,6 @@ async def test_what_is_in_the_way_of_a_restore_or_its_undoing_is_told_without_a_
 async def test_a_restore_at_the_limit_loses_neither_what_it_brings_back_nor_the_way_back(
     bench: Bench,
 ) -> None:
-    """The checkpoint before a restore may push out the one that is restored; its bytes are read first."""
     contents = [Random(number).randbytes(40_000).hex().encode() + b"\n" for number in range(8)]
     limit = 300_000
     bench.repo.set_limits(Limits(max_bytes=limit))
@@ -327,6 +326,11 @@ async def test_a_restore_at_the_limit_loses_neither_what_it_brings_back_nor_the_
         assert (await bench.turn()).checkpoint is not None
     known = await bench.repo.list()
     assert len(known) < 7, "the limit has been hit"
+    oldest = known[-1].id
+    (bench.root / "a").write_bytes(Random(8).randbytes(40_000).hex().encode() + b"\n")
+    assert reasons(await bench.restore(oldest)) != []
+    assert oldest in [each.id for each in await bench.repo.list()], "it is needed for what was not restored"
+    (bench.root / "a").write_bytes(contents[-1])
     restored = await bench.restore(known[0].id)
     assert (bench.root / "a").read_bytes() == contents[-2]
     assert restored.checkpoint is not None

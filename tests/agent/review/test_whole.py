@@ -335,12 +335,15 @@ async def test_while_the_checkpoints_are_in_use_a_change_stays_to_review(
 
 async def test_where_an_undo_has_no_room_it_is_told_whether_it_can_be_tried_again(bench: Bench) -> None:
     turn = await deleted(bench)
-    bench.repo.set_limits(Limits(max_bytes=1))  # so that all checkpoints of turns are removed
+    bench.repo.set_limits(Limits(max_bytes=1))
     done = await undo(bench.host.reviews, HunkSelection())
     (conflict,) = done.conflicts
     assert "Raise handrail.checkpoints.maxSize." in conflict.reason
-    assert conflict.reason.endswith(" handrail can no longer undo this change, so it counts as kept.")
-    assert turn not in [each.id for each in await bench.repo.list()]
+    assert conflict.reason.endswith(" The change was not undone, and is still to review.")
+    assert turn in [each.id for each in await bench.repo.list()]
+    bench.repo.set_limits(Limits())
+    assert (await undo(bench.host.reviews, HunkSelection())).conflicts == []
+    assert snapshot(bench.root) == {"a": FIVE}
 
 
 @pytest.mark.damage

@@ -1,9 +1,9 @@
 """
 Limit what is stored: turns that are too old or take too much space are removed, the oldest first.
 
-A pinned turn, and one that is being written, stays whatever the limits say. A turn with a time in the future
-was written with a wrong clock and is not old. Called by the only writer. The space left is estimated from
-what was written, and measured from time to time.
+A pinned turn, and one that is being written or restored, stays whatever the limits say. A turn with a time in
+the future was written with a wrong clock and is not old. Called by the only writer. The space left is
+estimated from what was written, and measured from time to time.
 """
 
 from __future__ import annotations
@@ -51,12 +51,21 @@ def used_bytes(folder: Path) -> int:
     return total
 
 
-def old_turns(turns: Iterable[Turn], limits: Limits, now: datetime) -> list[Turn]:
-    """The turns that nothing has been added to for too long."""
+def old_turns(
+    turns: Iterable[Turn], limits: Limits, now: datetime, restores: Sequence[str] = ()
+) -> list[Turn]:
+    """The turns that nothing has been added to for too long, without those that a restore reads."""
     oldest = now - timedelta(days=limits.max_age_days)
-    return [
-        turn for turn in turns if not turn.pinned and datetime.fromisoformat(turn.steps[-1].time) < oldest
-    ]
+    free, _ = _removable(turns, restores)
+    return [turn for turn in free if datetime.fromisoformat(turn.steps[-1].time) < oldest]
+
+
+def _removable(turns: Iterable[Turn], restores: Sequence[str]) -> tuple[list[Turn], list[Turn]]:
+    """The turns that may go, the oldest first; and those that may go once *restores* are restored."""
+    known = sorted(turns, key=lambda turn: turn.steps[0].serial)
+    read = next((number for number, turn in enumerate(known) if turn.name in restores), len(known))
+    free, kept = ([turn for turn in some if not turn.pinned] for some in (known[:read], known[read:]))
+    return free, kept
 
 
 @dataclass(kw_only=True)
@@ -101,55 +110,96 @@ def bytes_of(objects: Iterable[ShaFile]) -> int:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """
-    The number of bytes that are about to be written, for the turn *keep*, which must not be removed for them.
+    What is about to be written.
+
+    Attributes:
+        size_bytes: How much; 0 if only the limit is to be kept.
+        keep: The turn that it belongs to, which must not be removed for it.
+        restores: The turns that a restore reads while this is written. They and all later ones stay: if the
+            restore ends half-way, the rest of their texts is nowhere else.
     """
 
     size_bytes: int = 0
     keep: str = ""
+    restores: Sequence[str] = ()
+
+
+class _Shares:
+    """How much removing turns would free."""
+
+    def __init__(self, turns: Turns) -> None:
+        self.known = turns.read_all()
+        self.names = {turn.name: objects_of(turns.store, turn.commits) for turn in self.known}
+        self._sizes = turns.store.sizes()
+
+    def removable(self, need: Need) -> tuple[list[Turn], list[Turn]]:
+        """The turns that may go, the oldest first; and those that may go once it is restored."""
+        return _removable((turn for turn in self.known if turn.name != need.keep), need.restores)
+
+    def choose(self, turns: Sequence[Turn], wanted: int) -> tuple[list[Turn], set[ObjectID], int]:
+        """The first of *turns* that free *wanted* bytes together, what only they hold, and its bytes."""
+        shared = Counter(name for each in self.names.values() for name in each)
+        gone: list[Turn] = []
+        freed = 0
+        for turn in turns:
+            if freed >= wanted:
+                break
+            gone.append(turn)
+            shared.subtract(self.names[turn.name])
+            freed += sum(self._sizes.get(name, 0) for name in self.names[turn.name] if not shared[name])
+        only = {name for turn in gone for name in self.names[turn.name] if not shared[name]}
+        return gone, only, freed
 
 
 def make_room(turns: Turns, limits: Limits, room: DiskUsage, need: Need) -> list[str]:
     """
-    Removes the oldest turns until there is room, and some to spare.
+    Removes the oldest turns until there is room, and some to spare; nothing if even that is not enough.
 
     Args:
         turns: The repository's.
-        limits: What is allowed.
+        limits: What is allowed. A restore may exceed it until the next step, if a turn that it reads would
+            have to go otherwise.
         room: Measured again at the end.
-        need: The bytes that are about to be written.
+        need: What is about to be written.
 
     Returns:
-        The ids of the turns that are gone. Raises CheckpointError if that is not enough.
+        The ids of the turns that are gone. Raises CheckpointError if there is not enough room.
     """
-    store = turns.store
-    wanted = room.measure() + need.size_bytes - int(limits.max_bytes * ROOMY)
-    if wanted <= 0:
+    if room.measure() + need.size_bytes <= limits.max_bytes:
         return []
-    known = sorted(turns.read_all(), key=lambda turn: turn.steps[0].serial)
-    sizes = store.sizes()
-    names = {turn.name: objects_of(store, turn.commits) for turn in known}
-    shared = Counter(name for each in names.values() for name in each)
-    gone: list[Turn] = []
-    for turn in known:
-        if wanted <= 0:
-            break
-        if turn.pinned or turn.name == need.keep:
-            continue
-        gone.append(turn)
-        shared.subtract(names[turn.name])
-        wanted -= sum(sizes.get(name, 0) for name in names[turn.name] if not shared[name])
+    shares = _Shares(turns)
+    if not _is_enough(shares, limits, room, need):
+        turns.store.repack()
+        room.measure()
+        shares = _Shares(turns)
+        if not _is_enough(shares, limits, room, need):
+            raise _full(limits, room, need, shares.known)
+    wanted = room.used + need.size_bytes - int(limits.max_bytes * ROOMY)
+    removable, read = shares.removable(need)
+    gone, only, _ = shares.choose(removable, wanted)
     turns.remove(gone)
-    store.drop({name for turn in gone for name in names[turn.name] if not shared[name]})
-    if room.measure() + need.size_bytes > limits.max_bytes:
-        store.repack()
+    turns.store.drop(only)
+    if room.measure() + need.size_bytes > limits.max_bytes and not read:
+        turns.store.repack()
         if room.measure() + need.size_bytes > limits.max_bytes:
-            raised = RAISED if limits.is_setting else RAISED_ELSEWHERE
-            raise CheckpointError(
-                f"The checkpoints take up {room.used:,} bytes; {need.size_bytes:,} more are needed, but the "
-                f"limit is {limits.max_bytes:,}. {raised}"
-                f"{OR_PRUNE if any(turn.pinned for turn in known) else ''}"
-            )
+            raise _full(limits, room, need, shares.known)
     return [turn.name for turn in gone]
+
+
+def _is_enough(shares: _Shares, limits: Limits, room: DiskUsage, need: Need) -> bool:
+    """Whether it would fit if everything went that may go; if nothing is to be written, all that may goes."""
+    must = room.used + need.size_bytes - limits.max_bytes
+    free = [turn for part in shares.removable(need) for turn in part]
+    *_, freed = shares.choose(free, must)
+    return need.size_bytes == 0 or freed + len(free) * STEP_BYTES >= must
+
+
+def _full(limits: Limits, room: DiskUsage, need: Need, known: Iterable[Turn]) -> CheckpointError:
+    raised = RAISED if limits.is_setting else RAISED_ELSEWHERE
+    return CheckpointError(
+        f"The checkpoints take up {room.used:,} bytes; {need.size_bytes:,} more are needed, but the "
+        f"limit is {limits.max_bytes:,}. {raised}{OR_PRUNE if any(turn.pinned for turn in known) else ''}"
+    )
 
 
 def objects_of(store: Store, commits: Sequence[ObjectID]) -> set[ObjectID]:

@@ -93,7 +93,7 @@ class CheckpointRepository:
     def ensure(self, step_id: StepId, targets: Sequence[Target]) -> None:
         """Keeps the pre-images of those targets that the step has not kept yet, and what all will become."""
         with self._open() as store:
-            known = _step(Turns(store, self.memory.known).read(step_id.turn), step_id)
+            known = Turns(store, self.memory.known).read(step_id.turn).step(step_id)
             growing, reals = StepEntries(known.entries if known else ()), self._reals()
             spots = [
                 spot
@@ -116,14 +116,15 @@ class CheckpointRepository:
             note_edited(self.home, [spot.target.uri for spot in spots])
             with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
-                step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
-                self._write(turns, turn, replace(step, entries=tuple(growing.entries)), blobs)
+                step = turn.step(step_id) or self._new_step(turns, turn, step_id)
+                grown = replace(step, entries=tuple(growing.entries))
+                self._write(turns, turn, grown, blobs, step_id.restores)
 
     def record(self, step_id: StepId, targets: Sequence[Target]) -> None:
         """Keeps the post-images of targets whose pre-images the step has."""
         with self._open() as store:
             turn = Turns(store, self.memory.known).read(step_id.turn)
-            step = _step(turn, step_id)
+            step = turn.step(step_id)
             growing = StepEntries(step.entries if step else ())
             blobs: list[ShaFile] = []
             names: dict[str, str] = {}
@@ -138,7 +139,7 @@ class CheckpointRepository:
                     names[identity] = spot.target.renamed
             if step is not None and (recorded := tuple(growing.entries)) != step.entries:
                 with self._locked_turns(store) as turns:
-                    self._write(turns, turn, replace(step, entries=recorded), blobs)
+                    self._write(turns, turn, replace(step, entries=recorded), blobs, step_id.restores)
             if names:
                 self._rename(store, step_id, names)
 
@@ -157,7 +158,7 @@ class CheckpointRepository:
             self._refuse_inside(self._reals())
             with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
-                if _step(turn, step_id) is None:
+                if turn.step(step_id) is None:
                     self._write(turns, turn, self._new_step(turns, turn, step_id), [])
 
     def before_command(self, step_id: StepId, since: Snapshot | None) -> Snapshot:
@@ -188,7 +189,7 @@ class CheckpointRepository:
         if found.entries:
             with self._locked_turns(store) as turns:
                 turn = turns.read(step_id.turn)
-                step = _step(turn, step_id) or self._new_step(turns, turn, step_id)
+                step = turn.step(step_id) or self._new_step(turns, turn, step_id)
                 beneath, blobs = images.add_unsaved(
                     found.entries, images.resolve_targets(activity.unsaved, self.roots)
                 )
@@ -308,13 +309,16 @@ class CheckpointRepository:
 
     # ---- How --------------------------------------------------------------------------------------
 
-    def _write(self, turns: Turns, turn: Turn, step: Step, blobs: Sequence[ShaFile]) -> None:
-        """Writes a step, once there is room for it."""
+    def _write(
+        self, turns: Turns, turn: Turn, step: Step, blobs: Sequence[ShaFile], restores: Sequence[str] = ()
+    ) -> None:
+        """Writes a step, once there is room for it; *restores* as for `Need`."""
         room = self.memory.room
         if not turn.steps and (known := self._remembered_turns(turns)):
-            turns.remove(old_turns(known, self.limits, self.clock()))
+            turns.remove(old_turns(known, self.limits, self.clock(), restores))
         there = turn.blobs
-        need = Need(size_bytes=bytes_of(each for each in blobs if each.id not in there), keep=step.id.turn)
+        size_bytes = bytes_of(each for each in blobs if each.id not in there)
+        need = Need(size_bytes=size_bytes, keep=step.id.turn, restores=restores)
         if room.use_after(need.size_bytes) > self.limits.max_bytes:
             self._drop_scratch()
             make_room(turns, self.limits, room, need)
@@ -392,7 +396,3 @@ class CheckpointRepository:
         if self.memory.is_outside_of != reals:
             images.refuse_inside(self.home / REPOSITORY, self.roots, reals)
             self.memory.is_outside_of = reals
-
-
-def _step(turn: Turn, step_id: StepId) -> Step | None:
-    return next((step for step in turn.steps if step.id.number == step_id.number), None)

@@ -17,7 +17,7 @@ from handrail.adapters.checkpoints.packs import SMALL_BYTES
 from handrail.adapters.checkpoints.record import Step, change, from_json, join_steps
 from handrail.adapters.checkpoints.store import NEWEST, RefChange, Store
 from handrail.adapters.checkpoints.tree import RECORD, commit
-from handrail.core.checkpoint import Checkpoint, CheckpointStep
+from handrail.core.checkpoint import Checkpoint, CheckpointStep, StepId
 from handrail.ports import CheckpointError, LostCheckpointError
 from handrail.values import dataclass
 
@@ -52,6 +52,10 @@ class Turn:
     def pinned(self) -> bool:
         """Whether no limit may remove it."""
         return any(step.id.pinned for step in self.steps)
+
+    def step(self, wanted: StepId) -> Step | None:
+        """The step of that number."""
+        return next((step for step in self.steps if step.id.number == wanted.number), None)
 
     @property
     def blobs(self) -> set[ObjectID]:

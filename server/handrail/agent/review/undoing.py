@@ -150,9 +150,11 @@ async def undo(reviews: Reviews, wanted: HunkSelection, *, forced: bool = False)
     await reviews.refresh()
     undone = Undone()
     ports = replace(reviews.ports(), review=NoReview())
-    step = StepId(session="", turn=reviews.new_id("u"), number=1, label="Undo in a review", pinned=True)
+    chosen, turn = reviews.hunks(wanted), reviews.new_id("u")
+    restores = tuple({reviews.pending[identity].checkpoint.partition(".")[0] for identity in chosen})
+    step = StepId(session="", turn=turn, number=1, label="Undo in a review", pinned=True, restores=restores)
     plans = list[_Plan]()
-    for identity, hunks in reviews.hunks(wanted).items():
+    for identity, hunks in chosen.items():
         pending = reviews.pending[identity]
         if pending.is_whole and _means_whole(pending, hunks, wanted.turn):
             if wanted.turn is not None and _has_other_turns(pending, wanted.turn):
