@@ -110,7 +110,7 @@ def bytes_of(objects: Iterable[ShaFile]) -> int:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """
-    What is about to be written.
+    The bytes that are about to be written, and the turns that must stay meanwhile.
 
     Attributes:
         size_bytes: How much; 0 if only the limit is to be kept.
