@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -57,3 +58,22 @@ def test_only_a_command_that_asks_takes_yes_for_granted() -> None:
             "layer copy",
         )
     }
+
+
+@pytest.mark.parametrize("which", list(parsers(parser())), ids=lambda each: each.prog)
+def test_help_names_only_arguments_that_the_command_has(which: argparse.ArgumentParser) -> None:
+    arguments = {str(each.metavar) for each in which._actions if each.metavar and not each.option_strings}
+    known = {str(each.metavar) for other in parsers(parser()) for each in other._actions if each.metavar}
+    of_others = {each for each in known if each.isupper()} - arguments
+    for action in which._actions:
+        own = set(re.findall(r"[A-Z]+", str(action.metavar)))
+        named = set(re.findall(r"(?<![:/=\w])[A-Z]{2,}(?![\w.:])", action.help or ""))
+        assert not (named & of_others) - own, action.help
+
+
+@pytest.mark.parametrize("command", ["run", "chat", "session resume"])
+def test_help_says_about_which_commands_a_rule_leaves_a_question(command: str) -> None:
+    which = next(each for each in parsers(parser()) if each.prog == f"handrail {command}")
+    text = " ".join(which.format_help().split())
+    for reason in ("runs in the background", "names a protected file", "needs more access"):
+        assert reason in text

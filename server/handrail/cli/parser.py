@@ -311,7 +311,7 @@ def _settings(parser: argparse.ArgumentParser) -> None:
             "--model",
             "model",
             "MODEL",
-            "a model such as ollama:NAME, or `paste`: no model, PROMPT is a reply that you copied from a "
+            "a model such as ollama:NAME, or `paste`: no model; the prompt is a reply that you copied from a "
             "chat (default: the setting model in config.toml, or else paste)",
         ),
         ("--base-url", "baseUrl", "URL", "the address of the model's server"),
@@ -337,7 +337,9 @@ def _settings(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="TOOL[:PATTERN]",
         help="allow this without asking, such as 'terminal:npm test' or 'edit:docs/**'; without PATTERN, "
-        "every file, also outside the workspace, or every command; may be repeated",
+        "every file, also outside the workspace, or every command. handrail can still ask about a command "
+        "that runs in the background, names a protected file or one outside the workspace, needs more "
+        "access, or is not understood. May be repeated",
     )
 
 
