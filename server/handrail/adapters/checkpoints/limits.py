@@ -110,7 +110,7 @@ def bytes_of(objects: Iterable[ShaFile]) -> int:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """
-    The bytes that are about to be written, and the turns that must stay meanwhile.
+    The bytes that are about to be written, and the turns that must stay.
 
     Attributes:
         size_bytes: How much; 0 if only the limit is to be kept.
@@ -160,7 +160,7 @@ def make_room(turns: Turns, limits: Limits, room: DiskUsage, need: Need) -> list
         limits: What is allowed. A restore may exceed it until the next step, if a turn that it reads would
             have to go otherwise.
         room: Measured again at the end.
-        need: What is about to be written.
+        need: The bytes that are about to be written, and the turns that must stay.
 
     Returns:
         The ids of the turns that are gone. Raises CheckpointError if there is not enough room.
