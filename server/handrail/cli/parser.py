@@ -281,7 +281,7 @@ def _layer_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     listing.add_argument(
         "--all",
         action="store_true",
-        help="also list layers of folders outside the workspace, such as package caches",
+        help="list the layers of all workspaces",
     )
     copy = actions.add_parser(
         "copy", help="make the changes of a layer in the real folder; this may also remove files there"

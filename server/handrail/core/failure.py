@@ -106,8 +106,9 @@ class Code(StrEnum):
         "it, the editor has not loaded what is on disk, or the document is open twice. Or, just before the "
         "call was to run, a path led elsewhere than before, or the workspace folders changed. Your text is "
         "kept, unless the message says that the editor applied the edit while you were typing: then your "
-        "editor's undo brings your text back. If the message says so, reload or close the document in the "
-        "editor first. Then the model has to read the document again, or to send the call again.",
+        "editor's undo brings your text back. If the message asks you to reload, save or close a document "
+        "in the editor, do that first. Then the model has to read the document again, or to send the call "
+        "again.",
     )
     BAD_ENCODING = (
         "bad-encoding",
