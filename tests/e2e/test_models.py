@@ -248,16 +248,20 @@ async def test_what_is_no_picture_is_refused(stage: Stage, habits: Habits, image
 
 @vscode
 @pytest.mark.parametrize(
-    ("pictures", "says"),
+    ("model", "pictures", "says"),
     [
-        ("auto", r"handrail does not know whether paste can see"),
-        ("never", r"the setting handrail\.pictures is never"),
+        ("openai:m", "auto", r"handrail does not know whether openai:m can see"),
+        ("openai:m", "never", r"the setting handrail\.pictures is never"),
+        ("editor", "auto", r"handrail sends only text to the editor's own models"),
+        ("editor:gpt-4o", "always", r"handrail sends only text to the editor's own models"),
+        ("editor", "never", r"handrail sends only text to the editor's own models"),
+        ("paste", "always", r"`paste` sends nothing to a model"),
     ],
 )
 async def test_a_model_that_cannot_see_is_shown_no_picture(
-    stage: Stage, habits: Habits, pictures: str, says: str
+    stage: Stage, habits: Habits, model: str, pictures: str, says: str
 ) -> None:
-    editor = await stage.start(habits, settings={"model": "paste", "pictures": pictures})
+    editor = await stage.start(habits, settings={"model": model, "pictures": pictures})
     with pytest.raises(JsonRpcException, match=says):
         await editor.request("turn.start", prompt="What?", images=[{"data": b64encode(PNG).decode()}])
 

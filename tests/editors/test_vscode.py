@@ -270,7 +270,10 @@ def test_hostile_texts_and_much_of_everything_in_the_chat_view(code: VSCode) -> 
 def test_ways_in_the_chat_view(code: VSCode) -> None:
     (code.workspace / OPEN).write_bytes(PRICES)
     (code.workspace / "two words.txt").write_bytes(b"these words are in a file\n")
-    code.run("chat_ways", scenario={"picture": base64.b64encode(DOT).decode()}, **code.own_server)
+    script = code.folder / "a_dot.json"
+    script.write_text(json.dumps([{"text": "A dot."}] * 20))  # the first answers are of another model
+    scenario = {"picture": base64.b64encode(DOT).decode(), "seeing": f"scripted:{script}"}
+    code.run("chat_ways", scenario=scenario, **code.own_server)
 
 
 def test_a_conversation_in_the_chat_view(code: VSCode) -> None:

@@ -15,6 +15,11 @@ from handrail.lsp.settings import Settings
 from handrail.ports import ModelChoice, Reasoning, provider_of
 
 WITHOUT_ADDRESS = frozenset(("paste", "editor", "scripted"))  # models without a base URL
+# Why these models are never shown a picture, whatever the setting says; `ModelMessage` is only text.
+SENT_NO_PICTURES = {
+    "editor": "handrail sends only text to the editor's own models. Choose another model to show pictures.",
+    "paste": "`paste` sends nothing to a model. Choose a model to show pictures.",
+}
 
 
 def model(values: Settings) -> ModelChoice:
@@ -140,7 +145,10 @@ def mode(values: Settings, stated: Mode | None, *, untrusted: bool) -> Mode:
 
 def why_no_pictures(values: Settings) -> str:
     """Returns why the model is not shown pictures, and what to do, as words that can follow a colon."""
-    model = surfaces.line(values.text(settings.MODEL))
+    chosen = values.text(settings.MODEL)
+    if (why := SENT_NO_PICTURES.get(provider_of(chosen))) is not None:
+        return why
+    model = surfaces.line(chosen)
     if values.text(settings.PICTURES) == "never":
         return f"the setting handrail.pictures is never. Set it to always to show pictures to {model}."
     return (
@@ -151,5 +159,7 @@ def why_no_pictures(values: Settings) -> str:
 
 def takes_pictures(values: Settings) -> bool:
     """Whether the model is shown pictures."""
-    chosen = values.text(settings.PICTURES)
-    return chosen == "always" or (chosen == "auto" and prompt.takes_pictures(values.text(settings.MODEL)))
+    chosen, model = values.text(settings.PICTURES), values.text(settings.MODEL)
+    if provider_of(model) in SENT_NO_PICTURES:
+        return False
+    return chosen == "always" or (chosen == "auto" and prompt.takes_pictures(model))

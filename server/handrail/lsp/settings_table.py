@@ -239,7 +239,8 @@ PICTURES = Setting(
     choices=("auto", "always", "never"),
     does=(
         "Whether the model is shown pictures. `auto`: only if handrail knows from the model's name that the "
-        "model accepts them. `always`: even if handrail does not know that. `never`: not at all."
+        "model accepts them. `always`: even if handrail does not know that. `never`: not at all. "
+        "The editor's own models (`editor`) are never shown pictures."
     ),
 )
 TERMINAL_TIMEOUT = Setting(

@@ -64,11 +64,12 @@ module.exports = {
     await inView({ sees: "Both were named.", does: [["paste", MESSAGE, picture], ["paste", MESSAGE, { ...picture, name: "a.txt", type: "text/plain" }]] });
     await inView({ sees: "a.txt is not a picture.", picture: "picture" });
     await inView({ sees: "dot.png", ...write("What is this?") });
-    await inView({ sees: "Your message was not sent: handrail does not know whether", picture: "blind" }); // nothing of the message is lost
+    await inView({ sees: "Your message was not sent: handrail sends only text to the editor's own models.", picture: "blind" }); // nothing of the message is lost
     await settings().update("pictures", "always", vscode.ConfigurationTarget.Global);
-    saysOnly("A dot.");
+    await settings().update("model", scenario.seeing, vscode.ConfigurationTarget.Global);
     await inView({ sees: "dot.png", does: [["click", "textbox", MESSAGE], ENTER] });
     await inView({ sees: "A dot.", lacks: "dot.png" });
+    await settings().update("model", "editor:parrot", vscode.ConfigurationTarget.Global);
   },
   "edits are followed if that is wanted": async () => {
     await inView({ sees: "A dot.", does: [["click", "button", "Follow"]] });
