@@ -1052,6 +1052,8 @@ export interface ChatTold {
   text: string;
   /** `read`: the model has read it. `waiting`: the model reads it before its next step. `unread`: the turn ended before the model read it. `queued`: it begins a turn of its own once this one has finished. */
   state: "read" | "waiting" | "unread" | "queued";
+  /** Who sent it. `handrail` for what handrail told the model by itself, such as the instructions in an `AGENTS.md`. */
+  sender: "user" | "handrail";
 }
 
 /** A note from handrail to the reader. */

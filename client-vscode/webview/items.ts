@@ -25,10 +25,15 @@ export interface Surroundings {
 
 // A state that only a newer server knows is called as the server calls it.
 const TOLD: Partial<Record<string, string>> = {
-  read: l10n.t("Sent while the turn was running:"),
   waiting: l10n.t("You said this; the model reads it before its next step:"),
   unread: l10n.t("The model has not read this:"),
   queued: l10n.t("This is sent when the turn has finished:"),
+};
+
+// What the model has read, by its sender; an older server does not say who that is.
+const READ: Partial<Record<string, string>> = {
+  user: l10n.t("You sent this while the turn was running:"),
+  handrail: l10n.t("Handrail told the model:"),
 };
 
 const ENDS: Partial<Record<string, string>> = {
@@ -208,11 +213,12 @@ function endOf(state: string, reason: string): string {
   return l10n.t("{0}: {1}", makeVisible(state), reason);
 }
 
-function toldOf({ text, state }: ChatTold, { reuse }: Surroundings): HTMLElement {
+function toldOf({ text, state, sender }: ChatTold, { reuse }: Surroundings): HTMLElement {
   const again = button(l10n.t("Copy to the message box"), "reuse", () => {
     reuse(text);
   });
-  const title = TOLD[state] ?? `${makeVisible(state)}:`;
+  const read = READ[sender] ?? l10n.t("The model was told:");
+  const title = state === "read" ? read : (TOLD[state] ?? `${makeVisible(state)}:`);
   return h(
     "section",
     { class: "told", role: "group", "aria-label": title },

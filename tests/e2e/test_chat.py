@@ -224,8 +224,21 @@ async def test_what_is_sent_while_a_turn_runs_steers_it(stage: Stage, habits: Ha
     await editor.request("approval.answer", approval=asked["id"], choice="allow")
     await editor.request("turn.wait", turn=turn)
     text = await shows(editor, uri, "In French: fait.")
-    assert "> While this turn was running, handrail told the model:\n>\n> In French, please.\n" in text
+    assert "> While this turn was running, you told the model:\n>\n> In French, please.\n" in text
     assert "You sent this while" not in text
+
+
+@vscode
+async def test_what_handrail_told_the_model_is_not_shown_as_the_users(stage: Stage, habits: Habits) -> None:
+    editor = await stage.start(habits, settings=stage.script(answer(""), answer("Here I am.")))
+    uri = await opened(editor)
+    await says(editor, uri, "Hello?")
+    text = await shows(editor, uri, "Here I am.\n\n## You")
+    assert "> While this turn was running, handrail told the model:\n>\n> Your last answer was empty." in text
+    other = await editor.choose((await actions(editor, uri, "Here I am."))["Fork the conversation here"])
+    copy = await opened(editor, session=other["session"])
+    assert editor.desk[copy].count("## You") == 2, "the message, and where the next one is written"
+    assert "handrail told the model:\n>\n> Your last answer was empty." in editor.desk[copy]
 
 
 @every_editor

@@ -198,7 +198,23 @@ async def test_what_is_said_during_a_turn_is_read_by_it_or_begins_the_next_one(s
     await view.until("Later.")
     items = await view.ends()
     assert [each["text"] for each in items if each["kind"] == "prompt"] == ["Make a file.", "And then?"]
-    assert [(each["text"], each["state"]) for each in view.of("told")] == [("In French.", "read")]
+    assert [(each["text"], each["state"], each["sender"]) for each in view.of("told")] == [
+        ("In French.", "read", "user")
+    ]
+
+
+async def test_what_handrail_told_the_model_is_not_shown_as_the_users(stage: Stage) -> None:
+    """A copy of the conversation does not show it as a message of the user's either."""
+    view = await shown(stage, answer(""), answer("Here I am."))
+    said = await view.says("Hello?")
+    await view.until("Here I am.")
+    await view.ends()
+    fork = await view.editor.request("chat.fork", session=view.session, turn=said["turn"])
+    copy = View(view.editor, await view.editor.request("chat.read", session=fork["session"]))
+    for each in (view, copy):
+        assert [item["text"] for item in each.of("prompt")] == ["Hello?"]
+        (told,) = each.of("told")
+        assert (told["state"], told["sender"]) == ("read", "handrail")
 
 
 async def test_a_turn_that_runs_is_shown_no_pictures(stage: Stage) -> None:

@@ -57,7 +57,7 @@ def _quoted_turns(entries: Iterable[Entry]) -> list[_QuotedTurn]:
                 is_copied = True
             case TurnBegun(prompt=prompt):
                 quoted.append(_QuotedTurn(prompt))
-            case Said(message=UserMessage(text=text, instructions="")) if is_copied:
+            case Said(message=UserMessage(text=text, is_ours=False)) if is_copied:
                 quoted.append(_QuotedTurn(text))
             case Said(message=AssistantMessage(text=text)) if quoted and text.strip():
                 quoted[-1] = replace(quoted[-1], answer=text)

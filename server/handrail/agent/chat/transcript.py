@@ -68,9 +68,15 @@ class ModelText:
 
 @dataclass(kw_only=True)
 class Interjection:
-    """A message to the model while the turn ran: from the user, or from handrail in the user's place."""
+    """
+    A message to the model while the turn ran.
+
+    Attributes:
+        is_ours: Whether it is from handrail, in the user's place; otherwise it is from the user.
+    """
 
     text: str
+    is_ours: bool = False
 
 
 @dataclass(kw_only=True)
@@ -240,15 +246,17 @@ class Transcript:
 
     def _say(self, message: Message) -> None:
         match message:
-            case UserMessage(text=text, instructions="") if self._copied:
+            case UserMessage(text=text, is_ours=False) if self._copied:
                 name = f"copy-{len(self.turns)}"
                 copy = TranscriptTurn(turn=name, prompt=text, copied=self._copied, state="finished")
                 self.turns.append(copy)
             case _ if not self.turns:
                 pass
-            case UserMessage(text=text) if self.turns[-1].items or text != self.turns[-1].prompt:
-                self.turns[-1].items.append(Interjection(text=text))
-                if text in self.turns[-1].steered:
+            case UserMessage(text=text, is_ours=is_ours) if (
+                self.turns[-1].items or text != self.turns[-1].prompt
+            ):
+                self.turns[-1].items.append(Interjection(text=text, is_ours=is_ours))
+                if text in self.turns[-1].steered and not is_ours:
                     self.turns[-1].steered.remove(text)
             case AssistantMessage():
                 self.turns[-1].coming = ""

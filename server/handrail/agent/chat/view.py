@@ -188,9 +188,9 @@ class View:
                 yield from escape(self.redact(text))
             case Remark(text=text):
                 yield f"*{surfaces.message(self.redact(text))}*"
-            case Interjection(text=text):
+            case Interjection(text=text, is_ours=is_ours):
                 rows = self.redact(text).strip().split("\n")
-                yield "> While this turn was running, handrail told the model:"
+                yield f"> While this turn was running, {'handrail' if is_ours else 'you'} told the model:"
                 yield ">"
                 yield from (
                     f"> {surfaces.inert(surfaces.visible(row))}".rstrip() for row in rows[:LIMIT_ROWS]

@@ -182,7 +182,7 @@ class Session:
             private = response.private if calls else ""
             messages.append(AssistantMessage(text=response.text, calls=calls, private=private))
         if isinstance(decision, Continue):
-            messages.append(UserMessage(text=decision.nudge))
+            messages.append(UserMessage(text=decision.nudge, is_nudge=True))
         withheld = isinstance(decision, Continue) and decision.without_tools
         return replace(
             self,
@@ -195,10 +195,12 @@ class Session:
         )
 
     def steer(self, said: Sequence[Said]) -> Session:
-        """Returns the session with a message that the user sent during the turn."""
+        """Returns the session with messages that came during the turn: the user's, and handrail's texts."""
         if not said:
             return self
-        new = (each if isinstance(each, UserMessage) else UserMessage(text=each) for each in said)
+        new = (
+            each if isinstance(each, UserMessage) else UserMessage(text=each, is_nudge=True) for each in said
+        )
         return replace(self, messages=(*self.messages, *new))
 
     def with_results(

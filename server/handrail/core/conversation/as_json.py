@@ -95,10 +95,11 @@ def _message(message: Message) -> Json:
         case SystemMessage(text=text):
             return {"role": "system", "text": text}
         case UserMessage(text=text, context=context, pictures=pictures, instructions=instructions):
+            nudges: Json = {"nudge": True} if message.is_nudge else {}
             shown = [{"path": e.path, "firstLine": e.first_line, "text": e.text} for e in context]
             pointed: Json = {"context": shown} if shown else {}
             brought: Json = {"instructions": instructions} if instructions else {}
-            return {"role": "user", "text": text, **pointed, **_pictures(pictures), **brought}
+            return {"role": "user", "text": text, **pointed, **_pictures(pictures), **brought, **nudges}
         case AssistantMessage(text=text, calls=calls, private=private):
             made = [{"id": c.id, "name": c.name, "arguments": c.arguments, "item": c.item} for c in calls]
             more = {**({"calls": made} if made else {}), **({"private": private} if private else {})}
@@ -216,6 +217,7 @@ def _read_message(json: Mapping[str, object]) -> Message:
                 context=context,
                 pictures=_read_pictures(json),
                 instructions=_str(json.get("instructions", "")),
+                is_nudge=bool(json.get("nudge", False)),
             )
         case "assistant":
             if len(json) == 2:

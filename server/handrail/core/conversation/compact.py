@@ -181,7 +181,7 @@ class Cut:
                 parts.append(f"{title}:\n" + "\n".join(lines))
         stays = {id(request), *map(id, self.instructions)}
         kept = [message for message in self.middle if id(message) in stays]
-        return (*self.head, UserMessage(text="\n\n".join(parts)), *kept, *self.tail)
+        return (*self.head, UserMessage(text="\n\n".join(parts), is_nudge=True), *kept, *self.tail)
 
     def without_middle(self, facts: Facts, request: UserMessage | None = None) -> tuple[Message, ...]:
         """The conversation without the middle, where that cannot be summarised."""
@@ -282,7 +282,8 @@ def withdrawn(message: UserMessage, note: str = WITHDRAWN) -> UserMessage:
         message = replace(message, text=f"{message.text}\n{MAKES_ROOM}", pictures=())
     if size <= 2 * STUB_CHARS:
         return message
-    return UserMessage(text=message.text[:STUB_CHARS] + note.format(size=size))
+    text = message.text[:STUB_CHARS] + note.format(size=size)
+    return UserMessage(text=text, is_nudge=message.is_ours)
 
 
 def cut(messages: Sequence[Message], gauge: Gauge, context: int, enough: int = 0) -> Cut | None:

@@ -101,12 +101,19 @@ class UserMessage:
     Attributes:
         instructions: The path of the project's instructions that the message brings to the model, which are
             its context; empty for any other message.
+        is_nudge: Whether handrail says it by itself, in the user's place.
     """
 
     text: str
     context: tuple[Excerpt, ...] = ()
     pictures: tuple[Picture, ...] = ()
     instructions: str = ""
+    is_nudge: bool = False
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is from handrail and not from the user."""
+        return self.is_nudge or bool(self.instructions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

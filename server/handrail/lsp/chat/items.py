@@ -96,7 +96,8 @@ class Items:
         begun = {one.turn for one in transcript.turns}
         for turn, (text, may_begin) in now.queued.items():
             if turn not in begun:
-                yield self._told_item(f"{turn}:queued", turn, text, "queued" if may_begin else "unread")
+                state = "queued" if may_begin else "unread"
+                yield self._told_item(f"{turn}:queued", turn, Interjection(text=text), state)
         for number, each in enumerate(now.told):
             name = f"note:{number}"
             yield name, each, partial(self._answer, name, each)
@@ -114,7 +115,7 @@ class Items:
             yield name, (ModelText, coming), lambda: self._words(name, one.turn, coming)
         for number, text in enumerate(one.steered):
             state_of = "waiting" if one.is_running else "unread"
-            yield self._told_item(f"{one.turn}:said:{number}", one.turn, text, state_of)
+            yield self._told_item(f"{one.turn}:said:{number}", one.turn, Interjection(text=text), state_of)
 
     def _item(
         self, name: str, one: TranscriptTurn, item: Item, now: LiveState
@@ -122,8 +123,8 @@ class Items:
         match item:
             case ModelText(text=text):
                 return (ModelText, text), lambda: self._words(name, one.turn, text)
-            case Interjection(text=text):
-                _, state, make = self._told_item(name, one.turn, text, "read")
+            case Interjection():
+                _, state, make = self._told_item(name, one.turn, item, "read")
                 return state, make
             case Remark(text=text):
                 return (Remark, text), lambda: self._remark(name, text, one.turn)
@@ -159,12 +160,18 @@ class Items:
     def _words(self, name: str, turn: str, text: str) -> protocol.ChatWords:
         return protocol.ChatWords(kind="words", id=name, turn=turn, text=self.redact(text))
 
-    def _told_item(self, name: str, turn: str, text: str, state: str) -> _Wanted:
+    def _told_item(self, name: str, turn: str, told: Interjection, state: str) -> _Wanted:
         def make() -> protocol.ChatTold:
-            said = self.redact(text.removeprefix(sanitize.PREFIX).strip())
-            return protocol.ChatTold(kind="told", id=name, turn=turn, text=said, state=state)  # type: ignore[arg-type]  # one of them
+            return protocol.ChatTold(
+                kind="told",
+                id=name,
+                turn=turn,
+                text=self.redact(told.text.removeprefix(sanitize.PREFIX).strip()),
+                state=state,  # type: ignore[arg-type]  # one of them
+                sender="handrail" if told.is_ours else "user",
+            )
 
-        return name, (Interjection, text, state), make
+        return name, (Interjection, told.text, told.is_ours, state), make
 
     def _remark(self, name: str, text: str, turn: str) -> protocol.ChatRemark:
         return protocol.ChatRemark(kind="remark", id=name, turn=turn, text=self.redact(text))

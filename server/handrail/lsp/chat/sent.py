@@ -150,7 +150,7 @@ def _user_texts(one: TranscriptTurn) -> Iterator[str]:
     """Yields what the user has said to a turn."""
     yield one.prompt
     yield from one.steered
-    yield from (item.text for item in one.items if isinstance(item, Interjection))
+    yield from (item.text for item in one.items if isinstance(item, Interjection) and not item.is_ours)
 
 
 def _parts(page: Page, *, typed_in: bool = False) -> list[tuple[str, list[Line]]]:

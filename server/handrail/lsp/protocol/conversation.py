@@ -95,6 +95,8 @@ class ChatTold:
         state: `read`: the model has read it. `waiting`: the model reads it before its next step. `unread`:
             the turn ended before the model read it. `queued`: it begins a turn of its own once this one has
             finished.
+        sender: Who sent it. `handrail` for what handrail told the model by itself, such as the instructions
+            in an `AGENTS.md`.
     """
 
     kind: Literal["told"]
@@ -102,6 +104,7 @@ class ChatTold:
     turn: str
     text: str
     state: Literal["read", "waiting", "unread", "queued"]
+    sender: Literal["user", "handrail"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,6 +86,16 @@ const STEPS = {
     assert.doesNotMatch(texts, /undefined|\{0\}/);
     for (const text of ["paused: Read prices.py", "blocked: raise the tax", "translated", "outvoted: too few were there"]) assert(texts.includes(text), `${text} in ${texts}`);
   },
+  "a message that the model read during a turn says whether the person or Handrail sent it": async () => {
+    const read = { kind: "told", turn: "t", text: "Mind the tests.", state: "read" };
+    const shown = async (...items) => {
+      await show(items);
+      return textOf("#items");
+    };
+    assert.match(await shown({ ...read, id: "a", sender: "user" }), /^You sent this while the turn was running:/);
+    assert.match(await shown({ ...read, id: "b", sender: "handrail" }), /^Handrail told the model:/);
+    assert.match(await shown({ ...read, id: "c" }), /^The model was told:/, "an older server does not say who sent it");
+  },
   "a question of a kind that only a newer server knows has a heading": async () => {
     await show([{ kind: "question", id: "q", turn: "t", subject: "the vault", approval: QUESTION, until: "2026-01-01T00:00:00Z" }]);
     assert.equal(await textOf("[data-question] [role=heading]"), "Handrail asks: vault");
