@@ -143,7 +143,7 @@ export class Shown {
     }
     if (checkpoint !== undefined) {
       actions.push(
-        button(l10n.t("Undo this turn's changes"), "undo", () => {
+        button(l10n.t("Undo these changes"), "undo", () => {
           send({ type: "undo", turn: checkpoint });
         }),
       );

@@ -96,6 +96,11 @@ const STEPS = {
     assert.match(await shown({ ...read, id: "b", sender: "handrail" }), /^Handrail told the model:/);
     assert.match(await shown({ ...read, id: "c" }), /^The model was told:/, "an older server does not say who sent it");
   },
+  "what is undone at a line of a list may be no turn": async () => {
+    await show([{ kind: "remark", id: "r", text: "- 12:00: undo of prices.py", checkpoint: "q" }]);
+    await page.getByRole("button", { name: "Undo these changes" }).click();
+    assert.deepEqual(await said("undo"), [{ type: "undo", turn: "q" }]);
+  },
   "a question of a kind that only a newer server knows has a heading": async () => {
     await show([{ kind: "question", id: "q", turn: "t", subject: "the vault", approval: QUESTION, until: "2026-01-01T00:00:00Z" }]);
     assert.equal(await textOf("[data-question] [role=heading]"), "Handrail asks: vault");
