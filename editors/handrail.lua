@@ -328,7 +328,8 @@ end
 -- Why no server can start, if so.
 local function missing()
   local program = type(vim.lsp.config.handrail.cmd) == "table" and vim.lsp.config.handrail.cmd[1] or "handrail"
-  return vim.fn.executable(program) == 0 and ("the program `%s` was not found"):format(program) or nil
+  local hint = program:find("/") and "correct `cmd` in vim.lsp.config" or "install it or add it to the PATH"
+  return vim.fn.executable(program) == 0 and ("`%s` was not found; %s"):format(program, hint) or nil -- for 80 columns
 end
 
 -- Start a server for a folder, or take the one that runs there, and give it these buffers.

@@ -662,6 +662,22 @@ def test_settings_are_given_as_those_of_any_server(neovim: Neovim) -> None:
     assert ends == ["handrail: finished. The first one.", "handrail: finished. The other one."]
 
 
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({}, "`handrail` was not found; install it or add it to the PATH"),
+        ({"cmd": ["/x/y", "serve"]}, "`/x/y` was not found; correct `cmd` in vim.lsp.config"),
+    ],
+)
+def test_a_program_that_is_missing_is_named_with_what_to_do(
+    neovim: Neovim, config: dict[str, list[str]], said: str
+) -> None:
+    neovim.write("poem.txt", POEM)
+    neovim.environment["PATH"] = "/usr/bin:/bin"
+    seen = neovim.run("missing", messages=[{"text": "Done."}], **config)
+    assert seen["messages"] == [f"handrail: {said}"]
+
+
 @pytest.mark.parametrize("documents", ["workspace", "state"])
 def test_other_servers_and_file_types_take_no_conversation_away(neovim: Neovim, documents: str) -> None:
     neovim.write("poem.txt", POEM)
