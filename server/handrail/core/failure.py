@@ -129,11 +129,11 @@ class Code(StrEnum):
     EDIT_REJECTED = (
         "edit-rejected",
         "The editor refused the edit or did not answer in time, or the file could not be written; the "
-        "message says which. Check whether the document is read-only or a dialog is open, then try again. A "
-        "file that is open as a notebook is not edited: open it as text. Nor is a file whose line endings "
-        "the editor would change: close it, so that handrail edits it on disk (unless "
-        "`handrail.edits.closedDocuments` is `editor`), or convert its line endings. If the editor accepts "
-        "no edits at all, the quick fix *Make this edit* makes it.",
+        "message says which. Check whether the document is read-only or a dialog is open, then try again. "
+        "In an editor that has notebooks, handrail edits a notebook only while it is open as text. handrail "
+        "does not edit a file whose line endings the editor would change: close it, so that handrail edits "
+        "it on disk (unless `handrail.edits.closedDocuments` is `editor`), or convert its line endings. If "
+        "the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",
