@@ -11,8 +11,9 @@ import pytest
 from handrail.adapters import doctor
 from handrail.adapters.commands import shell_parser
 from handrail.adapters.state.config_file import ConfigError, change, read
-from handrail.cli import main
+from handrail.cli import main, settings
 from handrail.core.policy.containment import Available
+from handrail.headless import client
 
 MINE = """\
 # what I like
@@ -38,6 +39,18 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def put(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(text.encode())
+
+
+def test_a_default_is_that_of_a_terminal(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "list", "--json"]) == 0
+    listed = {row["name"]: row["value"] for row in json.loads(capsys.readouterr().out)}
+    for name, value in client.SETTINGS.items():
+        assert listed[name] == value
+        assert main(["config", "get", "--json", name]) == 0
+        assert json.loads(capsys.readouterr().out) == value
+        assert "In a terminal" in settings.setting_named(name).does
+    main(["doctor"])
+    assert 'edits.closedDocuments = "disk"  (default)' in capsys.readouterr().out
 
 
 def test_a_value_is_set_listed_and_told(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

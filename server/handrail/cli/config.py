@@ -11,8 +11,9 @@ from pathlib import Path
 from handrail.adapters.models.providers import unknown_model
 from handrail.adapters.state.config_file import ConfigError, change, config_file, read
 from handrail.cli.settings import check, setting_named, value_of
+from handrail.headless import client
 from handrail.headless.terminal import visible
-from handrail.lsp.settings import MODEL, SETTINGS
+from handrail.lsp.settings import MODEL, SETTINGS, Setting
 
 
 def config(options: argparse.Namespace) -> int:
@@ -23,7 +24,7 @@ def config(options: argparse.Namespace) -> int:
             _print(str(file))
         case "get":
             setting = setting_named(options.name)
-            value = read(file).get(setting.name, setting.default)
+            value = read(file).get(setting.name, _default(setting))
             check(setting.name, value)
             _print(json.dumps(value) if options.json or not isinstance(value, str) else value)
         case "set":
@@ -66,11 +67,20 @@ def _rows(file: Path) -> tuple[list[dict[str, object]], list[str]]:
         except ConfigError as error:
             wrong[name] = str(error)
     rows = [
-        {"name": each.name, "value": given.get(each.name, each.default), "isDefault": each.name not in given}
+        {
+            "name": each.name,
+            "value": given.get(each.name, _default(each)),
+            "isDefault": each.name not in given,
+        }
         for each in SETTINGS
         if each.name not in wrong  # it may be a key
     ]
     return rows, list(wrong.values())
+
+
+def _default(setting: Setting) -> object:
+    """Returns what a setting is in a terminal if the user has not set it."""
+    return client.SETTINGS.get(setting.name, setting.default)
 
 
 def _line(row: dict[str, object]) -> str:

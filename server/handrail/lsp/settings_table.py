@@ -94,12 +94,12 @@ CLOSED_DOCUMENTS = Setting(
     scope=Scope.WINDOW,
     choices=("auto", "editor", "disk"),
     does=(
-        "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: "
-        "it edits the file through the editor. `auto`: through the editor if the editor can save a file "
-        "when handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on "
-        "disk. A new file is written on disk too, except if all of this holds: the setting is `editor`, "
-        "the editor can create files, and the new file is UTF-8 without a byte order mark. Files are "
-        "always deleted on disk."
+        "How handrail edits a file that is not open. `disk`: it writes the file, byte for byte. `editor`: it "
+        "edits the file through the editor. `auto`: through the editor if the editor can save a file when "
+        "handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on disk. "
+        "In a terminal, and in Emacs with `handrail.el`, the default is `disk`. A new file is written on "
+        "disk too, except if all of this holds: the setting is `editor`, the editor can create files, and "
+        "the new file is UTF-8 without a byte order mark. Files are always deleted on disk."
     ),
 )
 MODE = Setting(
