@@ -176,6 +176,13 @@ def test_a_prompt_without_edit_blocks_explains_itself(folder: Folder) -> None:
         assert part in ended.out
 
 
+def test_a_terminal_without_a_model_of_its_own_names_what_can_choose_another(folder: Folder) -> None:
+    ended = folder.handrail("run", "Please tidy up.", "--model", "editor")
+    assert ended.code == 2
+    assert "Choose another model with `--model` or, in `handrail chat`, with `/model`." in ended.out
+    assert "handrail.model" not in ended.out
+
+
 def test_a_failure_that_the_model_makes_good_is_no_failure(folder: Folder) -> None:
     def patch(old: str, new: str) -> dict[str, Any]:
         arguments = {"path": "run.sh", "mode": "replace", "old_string": old, "new_string": new}

@@ -44,6 +44,14 @@ SERVICE = "model"
 CONTEXT = 64_000  # tokens; what is assumed of a model until the client says
 REQUEST_FAILED = -32803  # the client's word for: asking again would not help
 LIMIT_REASON_CHARS = 600
+NONE_IN_TERMINAL = (
+    "The chosen model is one of an editor's own, and a terminal has none. Choose another model with "
+    "`--model` or, in `handrail chat`, with `/model`."
+)
+NONE_IN_EDITOR = (
+    "The chosen model is one of the editor's own, but this editor does not offer one. Choose another model "
+    "with `/model` in a conversation or in the setting handrail.model."
+)
 STOPS: dict[str, StopReason] = {
     "stop": StopReason.FINISH,
     "toolCalls": StopReason.TOOL_CALLS,
@@ -80,11 +88,7 @@ class EditorModel:
     ) -> AsyncGenerator[Piece]:
         """Ask the client for that model's answer. Raises ProviderError."""
         if SERVICE not in self.client.services:
-            raise ProviderError(
-                "The chosen model is one of the editor's own, but this editor (or this terminal) does not "
-                "offer one. Choose another model with `/model` in a conversation or in the "
-                "setting handrail.model."
-            )
+            raise ProviderError(NONE_IN_TERMINAL if self.client.is_headless else NONE_IN_EDITOR)
         token = f"model-{uuid.uuid4().hex[:12]}"
         messages = without_keys(messages, self._secrets())
         queue = self._listeners[token] = asyncio.Queue()
