@@ -82,8 +82,9 @@ def test_without_a_checkpoint_the_user_is_advised_and_no_setting_named_that_is_n
     assert "Nothing was changed." in ended.out
     assert "handrail.checkpoints" not in ended.out + ended.err
     told = " ".join(ended.out.split())
-    assert "Once the cause is removed, apply the reply again. Or set XDG_STATE_HOME to a folder" in told
-    assert "also for later commands: the checkpoint is then there." in told
+    assert "You can set XDG_STATE_HOME to another folder" in told
+    assert "Keep it set for later commands, such as `handrail checkpoint restore`." in told
+    assert "apply the reply again" not in told, "a full store is still full then"
     assert "model" not in told
 
 

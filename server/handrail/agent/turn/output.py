@@ -49,8 +49,8 @@ STOPPED_ALONE = Failure(
     steps=("Do not run it again unless the user asks for it.",),
 )
 WITHOUT_SETTINGS = (
-    "Once the cause is removed, apply the reply again. Or set XDG_STATE_HOME to a folder to which handrail "
-    "can write, also for later commands: the checkpoint is then there."
+    "You can set XDG_STATE_HOME to another folder that handrail can write to: the checkpoint is then kept "
+    "there. Keep it set for later commands, such as `handrail checkpoint restore`."
 )
 
 
