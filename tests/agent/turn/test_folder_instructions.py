@@ -183,7 +183,7 @@ def ruled_out(bench: Bench, file: Path) -> None:
         (to_a_protected_file, "which leads to .env"),
         (ignored, "another ignore file excludes it"),
         (to_an_ignored_file, "another ignore file excludes it"),
-        (not_utf8, "not in UTF-8"),
+        (not_utf8, "The file is not valid utf-8: it has the byte 0xFF"),
         (ruled_out, "neither read nor sent"),
     ],
 )

@@ -93,9 +93,9 @@ async def test_what_is_left_out_is_told_once(bench: Bench) -> None:
     assert notice.is_warning
     assert notice.text == (
         "AGENTS.md, which leads to .env, is neither read nor sent to the model. Such files may hold secrets "
-        "such as passwords, which programs read when they start in this folder. handrail asks before such a "
-        "file is read, and it does not ask for instructions. To have instructions sent, put them in a file "
-        "that may be read without a question."
+        "such as passwords, which programs read when they start in this folder. handrail asks you before it "
+        "reads such a file, but it never asks about instructions: it leaves them out. To have instructions "
+        "sent, put them in a file that may be read without a question."
     )
 
 
@@ -116,8 +116,9 @@ async def test_a_rule_holds_for_instructions_as_well(decision: Decision, bench: 
     assert "verse" not in told.text
     why = {
         Decision.BLOCK: "Your setting handrail.approvals blocks reading it.",
-        Decision.ASK: "Your setting handrail.approvals asks before it is read, and handrail does not ask for "
-        "instructions. To have it sent, add this rule at the end of handrail.approvals: "
+        Decision.ASK: "Your setting handrail.approvals requires a question before this file is read, but "
+        "handrail never asks about instructions: it leaves them out. To have the file sent, add this rule at "
+        "the end of handrail.approvals: "
         '{"tool": "read", "match": "AGENTS.md", "verdict": "allow"}.',
     }
     assert told.left_out == (f"AGENTS.md is neither read nor sent to the model. {why[decision]}",)
@@ -158,6 +159,26 @@ async def test_what_is_no_file_is_passed_over(kind: str, bench: Bench) -> None:
     told = await instructions_for(Mode.EDIT, bench.ports())
     assert told.instructions == ()
     assert len(told.left_out) == (kind == "fifo")  # a device is outside the workspace
+
+
+@pytest.mark.parametrize(
+    ("raw", "encoding", "why"),
+    [
+        (b"Write.\n", "utf-16le", "The file is not valid utf-16-le: it has the byte 0x0A at offset 6."),
+        (b"Write.\n\0", "", "The file is not valid utf-8: it has bytes that could not be written back"),
+        (b"\xff\xfe\0\0", "", "The file has a UTF-32 byte order mark, which handrail does not support."),
+        (b"caf\xe9\n", "", "The file is not valid utf-8: it has the byte 0xE9 at offset 3."),
+    ],
+)
+async def test_only_a_file_that_is_not_in_utf8_is_said_not_to_be(
+    raw: bytes, encoding: str, why: str, bench: Bench
+) -> None:
+    config = f"root = true\n[*]\ncharset = {encoding}\n" if encoding else "root = true\n"
+    lay_out(bench.root, {"AGENTS.md": raw, ".editorconfig": config.encode()})
+    (said,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
+    assert said.startswith(f"AGENTS.md is not sent to the model. {why}")
+    hint = "Save it as text in UTF-8 or, if an .editorconfig names another encoding for it, in that one."
+    assert said.endswith(hint)
 
 
 async def test_why_a_file_cannot_be_read_is_told(bench: Bench) -> None:

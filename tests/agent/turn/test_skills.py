@@ -111,8 +111,8 @@ async def test_what_has_no_front_matter_or_is_no_text(bench: Bench) -> None:
     assert [(each.name, each.description) for each in found] == [("open", ""), ("plain", "")]
     (said,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
     assert said == (
-        "The model is not told about these skills, because their files are not in UTF-8: "
-        ".agents/skills/null/SKILL.md, .agents/skills/raw/SKILL.md. Save them in UTF-8."
+        "The model is not told about these skills, because their files are not text in UTF-8: "
+        ".agents/skills/null/SKILL.md, .agents/skills/raw/SKILL.md. Save them as text in UTF-8."
     )
 
 

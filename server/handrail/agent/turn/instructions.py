@@ -135,8 +135,7 @@ async def read_instructions(place: Place, name: str, ports: Ports, rights: Right
         return document.text.content, ""
     if document.code in NO_FILE:
         return "", ""
-    why = UNREADABLE.get(document.code)
-    return "", f"{name} is not sent to the model{f' because it {why}' if why else f'. {document.message}'}"
+    return "", f"{name} is not sent to the model. {document.message}{WAYS_ON.get(document.code, '')}"
 
 
 NO_FILE = (Code.NO_SUCH_FILE, Code.BAD_ARGUMENTS)  # the latter if it is a folder
@@ -144,12 +143,13 @@ BLOCKED = {
     PlaceKind.VERSION_CONTROL: "It belongs to version control's own files.",
     PlaceKind.OWN: "It belongs to handrail's own files.",
 }
-NOT_ASKED = "does not ask for instructions."
-TO_SEND = "To have it sent, add this rule at the end of handrail.approvals: {}."
+NEVER = "never asks about instructions: it leaves them out."
+TO_SEND = "To have the file sent, add this rule at the end of handrail.approvals: {}."
 TO_SEND_OTHERS = "To have instructions sent, put them in a file that may be read without a question."
-UNREADABLE = {
-    Code.BAD_ENCODING: "is not in UTF-8. Save it in UTF-8.",
-    Code.TOO_LARGE: f"is too large. Shorten it to {LIMIT_INSTRUCTIONS:,} characters.",
+WAYS_ON = {
+    Code.BAD_ENCODING: " Save it as text in UTF-8 or, if an .editorconfig names another encoding for it, in "
+    "that one.",
+    Code.TOO_LARGE: f" Shorten it to {LIMIT_INSTRUCTIONS:,} characters.",
 }
 
 
@@ -157,10 +157,10 @@ def _why_not(name: str, place: Place, judged: Ask | Block) -> str:
     rule = json.dumps({"tool": "read", "match": place.path, "verdict": "allow"}, ensure_ascii=False)
     if isinstance(judged, Ask) and is_asked(place, is_written=False):
         to_send = TO_SEND.format(rule) if place.kind is PlaceKind.OUTSIDE else TO_SEND_OTHERS
-        why = f"{judged.detail} handrail asks before such a file is read, and it {NOT_ASKED} {to_send}"
+        why = f"{judged.detail} handrail asks you before it reads such a file, but it {NEVER} {to_send}"
     elif isinstance(judged, Ask):
-        asks = "Your setting handrail.approvals asks before it is read"
-        why = f"{asks}, and handrail {NOT_ASKED} {TO_SEND.format(rule)}"
+        asks = "Your setting handrail.approvals requires a question before this file is read"
+        why = f"{asks}, but handrail {NEVER} {TO_SEND.format(rule)}"
     else:
         why = BLOCKED.get(place.kind, "Your setting handrail.approvals blocks reading it.")
     leads = f", which leads to {place.path}" if place.path != name else ""

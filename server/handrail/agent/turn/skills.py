@@ -64,8 +64,8 @@ class Skills:
             what, them = ("these skills", "them") if several else ("this skill", "it")
             why = "their files are" if several else "its file is"
             sentences.append(
-                f"The model is not told about {what}, because {why} not in UTF-8: {named}. "
-                f"Save {them} in UTF-8."
+                f"The model is not told about {what}, because {why} not text in UTF-8: {named}. "
+                f"Save {them} as text in UTF-8."
             )
         return tuple(sentences)
 
