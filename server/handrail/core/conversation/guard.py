@@ -15,7 +15,7 @@ from handrail.values import dataclass, replace
 
 REPEATS = 3  # as often the same, and the next time would be the same as well (roo-comparison: three)
 LONGEST_PERIOD = 4  # A/B/A/B and longer cycles, up to four different steps
-LIMIT_FAILURES = 5  # steps in a row of which every call failed
+LIMIT_FAILURES = 5  # steps in a row of which every call failed or was denied
 LIMIT_QUESTIONS = 3  # as often a turn may be let go on; `--yes` must not mean for ever
 
 Call = tuple[str, str, str]  # the tool, its arguments without regard to their order, and the result
@@ -28,7 +28,7 @@ class RecentSteps:
 
     Attributes:
         steps: The calls of each of the last steps.
-        failures: How many steps in a row had nothing but failures.
+        failures: How many steps in a row had nothing but calls that failed or were denied.
         asked: How often the user was asked in this turn.
     """
 
@@ -74,8 +74,8 @@ def check(recent: RecentSteps) -> Concern | None:
             )
     if recent.failures >= LIMIT_FAILURES:
         return Concern(
-            subject="The model's calls keep failing",
-            detail=f"Every call of the last {recent.failures} steps failed.",
+            subject="None of the model's calls succeeds",
+            detail=f"No call of the last {recent.failures} steps succeeded. They failed or were denied.",
         )
     return None
 
