@@ -173,6 +173,7 @@ def run(order: Any, files: Sequence[int]) -> NoReturn:
     os.environ.update(order["environment"])
     if order["folder"]:
         os.chdir(order["folder"])
+    exec(order["before"], {})
     finish(lambda: handrail.cli.main(order["argv"]))
 
 

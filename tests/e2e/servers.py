@@ -26,6 +26,7 @@ from typing import Protocol
 FORKS = sys.platform == "linux"
 NURSERY = Path(__file__).with_name("nursery.py")
 HANDRAIL = (sys.executable, "-P", "-m", "handrail")
+MAIN = "import sys, handrail.cli; sys.exit(handrail.cli.main(sys.argv[1:]))"
 HANGS_S = 300.0  # then a command is killed, and its test fails
 
 
@@ -48,26 +49,36 @@ class Servers:
             self._nursery = subprocess.Popen(argv, pass_fds=[theirs.fileno()])
         theirs.close()
 
-    def start(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> Server:
-        """A server with `handrail *argv*`, its standard error in *log*."""
+    def start(
+        self, argv: Sequence[str], environment: Mapping[str, str], log: Path, before: str = ""
+    ) -> Server:
+        """A server with `handrail *argv*`, its standard error in *log*; *before* is code to run first."""
         ours, theirs = socket.socketpair()
         with log.open("ab") as errors, theirs:
             if self._nursery is None:
+                command = [sys.executable, "-P", "-c", f"{before}\n{MAIN}", *argv]
                 pid = subprocess.Popen(
-                    [*HANDRAIL, *argv], stdin=theirs, stdout=theirs, stderr=errors, env=dict(environment)
+                    command, stdin=theirs, stdout=theirs, stderr=errors, env=dict(environment)
                 ).pid
             else:
-                pid = self.fork(argv, environment, None, [theirs.fileno(), theirs.fileno(), errors.fileno()])
+                files = [theirs.fileno(), theirs.fileno(), errors.fileno()]
+                pid = self.fork(argv, environment, None, files, before)
         return Server(pid, ours)
 
     def fork(
-        self, argv: Sequence[str], environment: Mapping[str, str], folder: Path | None, files: Sequence[int]
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str],
+        folder: Path | None,
+        files: Sequence[int],
+        before: str = "",
     ) -> int:
         """Have a process forked with these files; returns its id."""
         order = {
             "argv": list(argv),
             "environment": dict(environment),
             "folder": folder and os.fspath(folder),
+            "before": before,
         }
         socket.send_fds(self._orders, [json.dumps(order).encode()], list(files))
         answer = self._orders.recv(4)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import socket
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from e2e.servers import Server
+from e2e.servers import Server, shared_servers
 
 SLOW = """
-import pathlib, sys, time
+import pathlib, time
 from handrail.adapters.state.session_log import SessionLog
-from handrail.cli import main
 
-held, waiting = map(pathlib.Path, sys.argv[1:3])
+held, waiting = pathlib.Path({held!r}), pathlib.Path({waiting!r})
 write = SessionLog._write
 
 def write_slowly(*given):
@@ -25,7 +21,6 @@ def write_slowly(*given):
     write(*given)
 
 SessionLog._write = write_slowly
-sys.exit(main(sys.argv[3:]))
 """
 
 
@@ -37,13 +32,8 @@ class Journals:
 
     def start(self, argv: Sequence[str], environment: Mapping[str, str], log: Path) -> Server:
         """A server with `handrail *argv*`, its standard error in *log*."""
-        ours, theirs = socket.socketpair()
-        command = [sys.executable, "-c", SLOW, str(self._held), str(self._waiting), *argv]
-        with log.open("ab") as errors, theirs:
-            process = subprocess.Popen(
-                command, stdin=theirs, stdout=theirs, stderr=errors, env=dict(environment)
-            )
-        return Server(process.pid, ours)
+        slow = SLOW.format(held=str(self._held), waiting=str(self._waiting))
+        return shared_servers().start(argv, environment, log, slow)
 
     def hold(self) -> None:
         """From now on nothing is written."""
