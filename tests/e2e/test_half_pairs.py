@@ -108,9 +108,7 @@ async def test_half_of_a_surrogate_pair_in_a_setting_is_told_and_the_default_cou
     report = await editor.turn("Hello.")
     (told,) = (each.message for each in editor.messages)
     assert told.startswith(f"handrail: The setting handrail.{next(iter(settings))} must not contain half of ")
-    of_the_default = (
-        "no model is configured" if next(iter(settings)) == "model" else "No key for openai-chat:m"
-    )
+    of_the_default = "no model is configured" if next(iter(settings)) == "model" else "No key for openai was"
     assert of_the_default in report["reason"]
 
 

@@ -380,9 +380,9 @@ async def test_a_missing_key_is_named_with_where_to_put_it(kind: str, name: str)
         async for _ in remote.complete(HELLO, []):
             pass
     assert str(told.value) == (
-        f"No key for {kind}:m was found. Put the key into the environment variable {name}_API_KEY or into "
-        f"the system's keyring (service handrail, user name {name}_API_KEY), or run “Handrail: Set API Key…” "
-        "in VS Code."
+        f"No key for {name.lower()} was found. Put the key into the environment variable {name}_API_KEY or "
+        f"into the system's keyring (service handrail, user name {name}_API_KEY), or run “Handrail: Set API "
+        "Key…” in VS Code."
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from handrail.adapters.models.formats import format_of
 from handrail.adapters.models.keys import SERVICE, Keys
 from handrail.ports.errors import ProviderError
-from handrail.ports.models import ModelChoice, Reasoning
+from handrail.ports.models import ModelChoice, Reasoning, provider_of
 from handrail.values import dataclass
 
 
@@ -78,8 +78,8 @@ def usable(choice: ModelChoice, keys: Keys) -> Address:
     if not found.key and not found.base_url and format_of(found.kind) is not None:
         name = choice.key_name or key_name(choice.model)
         raise ProviderError(
-            f"No key for {choice.model} was found. Put the key into the environment variable {name} or into "
-            f"the system's keyring (service {SERVICE}, user name {name}), or run “Handrail: Set API Key…” in "
-            f"VS Code."
+            f"No key for {provider_of(choice.model)} was found. Put the key into the environment variable "
+            f"{name} or into the system's keyring (service {SERVICE}, user name {name}), or run “Handrail: "
+            "Set API Key…” in VS Code."
         )
     return found
