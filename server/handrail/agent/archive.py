@@ -184,9 +184,9 @@ class Archive:
         rewound = {each.id for each in entries if isinstance(each, Rewound)}
         if wanted.before not in begun | rewound:
             raise UnknownSession(
-                f"The conversation (session {session}) cannot be rewound to before the turn "
-                f"{wanted.before!r}, because it no longer has this turn. Restore the documents without the "
-                "conversation."
+                f"The conversation (session {session}) does not have the turn {wanted.before!r}, so it "
+                "cannot be rewound to before that turn. Restore the documents without the conversation (in a "
+                "terminal, without `--conversation`)."
             )
         return wanted.before in rewound | {each.turn for each in journal.replay(entries).turns}
 

@@ -174,7 +174,7 @@ async def test_what_has_no_conversation_is_refused_before_anything_is_touched(ke
         await kept.restore("q-7", conversation=True)
     step = StepId(session="s-9", turn="t-7", number=1, label="Of another journal")
     await kept.repo.after_command(step, await changed(kept, step))
-    with pytest.raises(UnknownSession, match=r"s-9.* Restore the documents without the conversation"):
+    with pytest.raises(UnknownSession, match=r"s-9\) does not have the turn 't-7'.* `--conversation`"):
         await kept.restore("t-7", conversation=True)
     with pytest.raises(CheckpointError, match="no checkpoint t-8"):
         await kept.restore("t-8", conversation=True)
