@@ -33,19 +33,19 @@ from handrail.values import dataclass, field, replace
 TYPED = "You edited lines that the agent wrote, so handrail cannot separate your text from the agent's."
 LATER_TURN = (
     "A later turn changed the same lines, so this turn's part cannot be undone alone. Undo that turn first, "
-    "or undo the change itself, not one turn."
+    "or undo the whole change, with the parts of all turns."
 )
 YOU_OR_LATER_TURN = (
     "You and a later turn edited these lines too, so this turn's part cannot be undone alone. Undo that turn "
-    "first, or undo the change itself, not one turn."
+    "first, or undo the whole change, with the parts of all turns."
 )
 LATER_TURN_IN_WHOLE = (
     "A later turn changed this document too, and handrail can only undo the change of the whole document. "
-    "Undo that turn first, or undo the change itself, not one turn."
+    "Undo that turn first, or undo the whole change, with the parts of all turns."
 )
 SEVERAL_TURNS = (
-    "Several turns changed this file, and handrail can only undo all of it: undo the change itself, not one "
-    "turn."
+    "Several turns changed this file, and handrail can only undo all of it. Undo the whole change, with the "
+    "parts of all turns."
 )
 CHANGED = "The document changed just before the undo. Try again."
 LOST = "{} handrail can no longer undo this change, so it counts as kept."
