@@ -168,15 +168,23 @@ async def test_commands_do_not_reach_the_model_but_what_they_choose_does(place: 
         )
 
 
+LIKE_COMMANDS = {
+    "/undo": "`/undo` was sent to the model as text. `handrail chat` runs its commands only if they are",
+    "/cost": "`/cost` was sent to the model as text. `handrail chat` runs its commands only if they are",
+    "/restore": "`/restore` was sent to the model as text. It is a command only in an editor's conversation.",
+    "/cos": "`/cos` is not a command, so the message was sent to the model unchanged. Did you mean `/cost`?",
+}
+
+
 async def test_a_line_that_only_looks_like_a_command_is_sent_and_that_is_said(place: Place) -> None:
-    async with model_server(Say(text="One.")) as server, chatting(place, server) as talk:
-        talk.type("/undo\x1b\rand more")
-        said = (
-            "`/undo` was sent to the model as text. `handrail chat` runs its commands only if they are alone"
-        )
-        await talk.say("", said)
-        await talk.until("One.")
-        assert users(server)[-1] == "/undo\nand more"
+    answers = [Say(text=f"Answer to {name}.") for name in LIKE_COMMANDS]
+    async with model_server(*answers) as server, chatting(place, server) as talk:
+        for name, said in LIKE_COMMANDS.items():
+            talk.type(f"{name}\x1b\rand more")
+            await talk.say("", said)
+            await talk.until(f"Answer to {name}.")
+            await talk.until("/help")
+            assert users(server)[-1] == f"{name}\nand more"
 
 
 async def test_what_only_looks_like_a_file_of_a_command_is_said_by_the_server(place: Place) -> None:

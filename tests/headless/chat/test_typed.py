@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.utils import get_cwidth
 
+from handrail.agent.chat import slash
 from handrail.agent.chat.mentions import mentions
 from handrail.cli.folder import readable_files
 from handrail.headless.chat.history import LIMIT_BYTES, MessageHistory
@@ -22,6 +23,11 @@ from handrail.headless.chat.screen import last_rows
 from handrail.headless.chat.slash import NAMES, Command, Unknown, help_lines, own_commands, own_file, parse
 from handrail.headless.question import Question, how_it_ended
 from handrail.testing import lay_out
+
+
+def test_the_server_knows_the_commands_of_a_chat() -> None:
+    """It says of a message that begins with the name of one why it was sent."""
+    assert slash.OF_TERMINAL == NAMES
 
 
 @pytest.mark.parametrize(

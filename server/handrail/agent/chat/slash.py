@@ -21,6 +21,21 @@ NAMES = {
     "undo": "undo the last turn: its changes, and the turn itself",
 }
 TAKING = frozenset({"mode", "model"})  # that something may stand behind
+# The commands of `handrail chat`, which has a parser of its own.
+OF_TERMINAL = (
+    "undo",
+    "checkpoints",
+    "review",
+    "compact",
+    "new",
+    "sessions",
+    "model",
+    "mode",
+    "stop",
+    "cost",
+    "help",
+    "quit",
+)
 LIMIT_NEAR = 5
 LIMIT_OWN = 20  # commands of the project's that are listed
 LIKE = 0.5  # of difflib: worth being named
@@ -55,7 +70,7 @@ def parse(text: str, own: Sequence[str] = ()) -> Command | str | None:
         return None
     name, argument = (found[1] or "").lower(), found[2] or ""
     if name not in NAMES:
-        near = _near(name, own)
+        near = _near(name, (*NAMES, *own))
         if argument and not near:
             return None
         return f"`/{name}` is not a command. {_hint(near, own)}"
@@ -100,20 +115,21 @@ def why_sent(text: str, *, in_terminal: bool = False) -> str:
     if found is None:
         return ""
     name = found[1].lower()
-    if name in NAMES:
-        where = (
-            "`handrail chat` runs its commands only if they are alone on one line."
-            if in_terminal
-            else "It is a command only in a conversation, alone on one line."
-        )
+    where = ""
+    if not in_terminal and name in NAMES:
+        where = "It is a command only in a conversation, alone on one line."
+    elif in_terminal and name in OF_TERMINAL:
+        where = "`handrail chat` runs its commands only if they are alone on one line."
+    elif name in NAMES:
+        where = "It is a command only in an editor's conversation."
+    if where:
         return f"`/{name}` was sent to the model as text. {where}"
-    near = _near(name)
+    near = _near(name, OF_TERMINAL if in_terminal else (*NAMES,))
     hint = f" {_hint(near)}" if near else ""
     return f"`/{name}` is not a command, so the message was sent to the model unchanged.{hint}"
 
 
-def _near(name: str, own: Sequence[str] = ()) -> list[str]:
-    known = (*NAMES, *own)
+def _near(name: str, known: Sequence[str]) -> list[str]:
     begun = [each for each in known if name and each.startswith(name)]
     return begun[:LIMIT_NEAR] or difflib.get_close_matches(name, known, 2, LIKE)
 
