@@ -228,6 +228,28 @@ async def test_a_message_and_a_summary_are_asked_for_at_once(stage: Stage, habit
 
 
 @vscode
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        ("openai:m", "127.0.0.1 does not list its models: it answers HTTP 404."),
+        ("other:m", "handrail does not know where 'other' lists its models."),
+        ("anthropic:m", "No key for anthropic was found."),
+    ],
+)
+async def test_the_model_is_shown_even_if_no_others_are_listed(
+    stage: Stage, habits: Habits, model: str, reason: str
+) -> None:
+    async with model_server() as server:
+        address = {"baseUrl": server.url("openai-chat")} if model.startswith("openai") else {}
+        editor = await stage.start(habits, settings={"model": model, **address})
+        uri = await opened(editor)
+        await command(editor, uri, "/model\n")
+        text = await shows(editor, uri, f"The model is {model}.")
+    assert reason in text
+    assert "To use another one, send `/model NAME`." in text
+
+
+@vscode
 async def test_a_model_of_the_list_is_chosen_by_its_action(stage: Stage, habits: Habits) -> None:
     async with model_server() as server:
         page = {"data": [{"id": "m"}, {"id": "other"}, {"id": "third"}]}

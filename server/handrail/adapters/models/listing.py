@@ -42,7 +42,7 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
     form = format_of(address.kind)
     base = (address.base_url or (form.home if form is not None else "")).rstrip("/")
     if not base:
-        raise ProviderError(f"handrail cannot list the models of {kind!r}. Enter a model's name.")
+        raise ProviderError(f"handrail does not know where {kind!r} lists its models.")
     where = urlsplit(base).hostname or "The model's server"
     listing = form.listing if form is not None else Listing()
     try:

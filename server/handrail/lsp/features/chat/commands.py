@@ -21,12 +21,14 @@ from handrail.lsp.features import model as models
 from handrail.lsp.features.chat import own_commands
 from handrail.lsp.state import EDITOR, State
 from handrail.lsp.wire import Refused, half_pair
+from handrail.ports import ProviderError
 
 NEXT = "From the next turn on"
 HOW = "The code actions at a line show what was changed then, and undo it; your own changes stay."
 CHOOSE = (
     "The code action at a line selects that model from the next turn on; `/model NAME` selects any other one."
 )
+NOT_LISTED = "No others are listed: {reason} To use another one, send `/model NAME`."
 ALL_CHECKPOINTS = (
     "the view Checkpoints (VS Code), `:HandrailRestore` (Neovim), `M-x handrail-restore` (Emacs) and "
     "`handrail checkpoint list` (in a terminal) show all"
@@ -42,6 +44,7 @@ LIMIT_MODELS = 40
 LIMIT_OWN = 100
 LIMIT_CHECKPOINTS = 20  # of this conversation, and of all others
 LABEL_CHARS = 80
+REASON_CHARS = 600
 
 
 async def run(state: State, page: ChatPage, command: Command) -> list[Answer]:
@@ -80,20 +83,32 @@ async def _mode(state: State, page: ChatPage, argument: str) -> list[str]:
 
 async def _model(state: State, page: ChatPage, argument: str) -> list[str | Answer]:
     if not argument:
-        listed = await models.list_(state, protocol.ModelListParams())
-        others = [each for each in listed if not each.current]
-        return [
-            f"The model is {state.settings.text(settings.MODEL)}.{f' {CHOOSE}' if others else ''}",
-            *(
-                Answer(text=f"- {surfaces.code(each.model)}", model=each.model)
-                for each in others[:LIMIT_MODELS]
-            ),
-        ]
+        return await _show_model(state)
     choose_model(state, argument)
     return [
         f"{NEXT}, the model is {argument}, in all conversations, until handrail ends or you change the "
         "setting handrail.model."
     ]
+
+
+async def _show_model(state: State) -> list[str | Answer]:
+    """Shows the model, and the others of its server if that lists them."""
+    try:
+        listed = await models.list_(state, protocol.ModelListParams())
+    except ProviderError as error:
+        reason = surfaces.message(str(error), REASON_CHARS)
+        return [f"{_name_model(state)} {NOT_LISTED.format(reason=reason)}"]
+    others = [each for each in listed if not each.current]
+    if not others:
+        return [_name_model(state)]
+    return [
+        f"{_name_model(state)} {CHOOSE}",
+        *(Answer(text=f"- {surfaces.code(each.model)}", model=each.model) for each in others[:LIMIT_MODELS]),
+    ]
+
+
+def _name_model(state: State) -> str:
+    return f"The model is {state.settings.text(settings.MODEL)}."
 
 
 def choose_model(state: State, model: str) -> None:
