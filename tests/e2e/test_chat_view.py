@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
 from typing import Any
 
 import pytest
 
+from adapters.model_server import Raw, model_server
 from e2e.client import Editor, expect_error
 from e2e.conftest import HOUR_S, Stage
 from e2e.habits import VSCODE, opt_in
-from e2e.prompts import v4a
+from e2e.prompts import block, v4a
 from e2e.test_chat import REQUEST_FAILED, opened, shows
 from editors.streaming_model import Answer, streaming_model
 from handrail.lsp.chat.feed import difference
@@ -260,6 +262,29 @@ async def test_mode_model_and_commands(stage: Stage) -> None:
     assert (other["turn"], other["session"] == view.session) == (None, False)
     with expect_error(REQUEST_FAILED, "is not a mode"):
         await view.says("/mode loud")
+
+
+async def test_a_list_says_what_can_be_done_at_its_lines_where_it_is_shown(stage: Stage) -> None:
+    """In a view there are buttons; a document of the same conversation has code actions."""
+    stage.put("a.txt", "one\n")
+    async with model_server() as server:
+        page = {"data": [{"id": "m"}, {"id": "other"}]}
+        server.pages = {"/v1/models": Raw(200, json.dumps(page).encode())}
+        view = await shown(stage, settings={"model": "openai:m", "baseUrl": server.url("openai-chat")})
+        await view.editor.request("turn.apply", edits=block("a.txt", "one", "ONE"))
+        uri = await opened(view.editor, session=view.session)
+        for command, in_view, in_document in (
+            ("/restore", "The button at a line undoes these changes;", "The code actions at a line show"),
+            ("/sessions", "The button at a line opens that", "The code action at a line opens that"),
+            ("/model", "To use one of these models", "The code action at a line selects that model"),
+        ):
+            await view.says(command)
+            await view.editor.until(
+                lambda text=in_view: any(text in each["text"] for each in view.of("remark"))
+            )
+            assert not any("code action" in each["text"] for each in view.of("remark"))
+            await shows(view.editor, uri, in_document)
+            assert in_view not in view.editor.desk[uri]
 
 
 async def test_names_and_commands_are_completed(stage: Stage) -> None:

@@ -60,10 +60,13 @@ class Answer:
     The result of a command of the user, as Markdown.
 
     Attributes:
+        in_view: The text in a view of the client's own, if that is another one than in a document: a view has
+            buttons at what it shows, and a document has code actions.
         checkpoint, session, model: What it is about, if it is about one.
     """
 
     text: str
+    in_view: str = ""
     checkpoint: str = ""
     session: str = ""
     model: str = ""

@@ -177,7 +177,7 @@ class Items:
         return protocol.ChatRemark(kind="remark", id=name, turn=turn, text=self.redact(text))
 
     def _answer(self, name: str, said: Answer) -> protocol.ChatRemark:
-        text, session = self.redact(said.text), said.session or None
+        text, session = self.redact(said.in_view or said.text), said.session or None
         checkpoint = said.checkpoint or None
         return protocol.ChatRemark(kind="remark", id=name, text=text, checkpoint=checkpoint, session=session)
 

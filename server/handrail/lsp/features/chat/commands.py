@@ -24,10 +24,14 @@ from handrail.lsp.wire import Refused, half_pair
 from handrail.ports import ProviderError
 
 NEXT = "From the next turn on"
-HOW = "The code actions at a line show what was changed then, and undo it; your own changes stay."
+HOW = Answer(
+    text="The code actions at a line show what was changed then, and undo it; your own changes stay.",
+    in_view="The button at a line undoes these changes; your own changes stay.",
+)
 CHOOSE = (
     "The code action at a line selects that model from the next turn on; `/model NAME` selects any other one."
 )
+CHOOSE_IN_VIEW = "To use one of these models, or another one, from the next turn on, send `/model NAME`."
 NOT_LISTED = "No others are listed: {reason} To use another one, send `/model NAME`."
 ALL_CHECKPOINTS = (
     "the view Checkpoints (VS Code), `:HandrailRestore` (Neovim), `M-x handrail-restore` (Emacs) and "
@@ -38,7 +42,10 @@ ALL_SESSIONS = (
     "`handrail session list --all` (in a terminal) show all"
 )
 COPIED = "These turns were copied from another conversation. Undo them there: `/sessions` lists it."
-GO_ON = "The code action at a line opens that conversation."
+GO_ON = Answer(
+    text="The code action at a line opens that conversation.",
+    in_view="The button at a line opens that conversation.",
+)
 LIMIT_SESSIONS = 20
 LIMIT_MODELS = 40
 LIMIT_OWN = 100
@@ -101,8 +108,9 @@ async def _show_model(state: State) -> list[str | Answer]:
     others = [each for each in listed if not each.current]
     if not others:
         return [_name_model(state)]
+    first = f"{_name_model(state)} "
     return [
-        f"{_name_model(state)} {CHOOSE}",
+        Answer(text=first + CHOOSE, in_view=first + CHOOSE_IN_VIEW),
         *(Answer(text=f"- {surfaces.code(each.model)}", model=each.model) for each in others[:LIMIT_MODELS]),
     ]
 
@@ -131,7 +139,7 @@ async def _restore(state: State, page: ChatPage, argument: str) -> list[Answer]:
             each for each in found if not each.session
         ],
     }
-    answers = [Answer(text=HOW if found else "No turn has changed anything yet.")]
+    answers = [HOW if found else Answer(text="No turn has changed anything yet.")]
     for title, checkpoints in groups.items():
         if checkpoints:
             answers += [Answer(text=""), Answer(text=title), Answer(text="")]
@@ -159,7 +167,7 @@ async def _sessions(state: State, page: ChatPage, argument: str) -> list[Answer]
     others = [each for each in sessions if each.id != page.session]
     if not others:
         return [Answer(text="There are no other conversations.")]
-    answers = [Answer(text=GO_ON), Answer(text="")]
+    answers = [GO_ON, Answer(text="")]
     for each in others[:LIMIT_SESSIONS]:
         turns = count_of(each.turns, "turn")
         row = f"- {_local(each.time)}: {surfaces.code(each.title, LABEL_CHARS)} ({turns})"
