@@ -15,7 +15,9 @@ from adapters.model_server import Call, Raw, Refuse, Say, model_server
 from e2e.client import Editor, RefusedError, expect_error
 from e2e.conftest import Stage
 from e2e.habits import VSCODE, Habits, opt_in
+from e2e.prompts import block
 from e2e.test_chat import INVALID_PARAMS
+from handrail.testing import answer, call
 from handrail.testing.texts import Json
 
 vscode = pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
@@ -264,6 +266,24 @@ async def test_a_model_that_cannot_see_is_shown_no_picture(
     editor = await stage.start(habits, settings={"model": model, "pictures": pictures})
     with pytest.raises(JsonRpcException, match=says):
         await editor.request("turn.start", prompt="What?", images=[{"data": b64encode(PNG).decode()}])
+
+
+@vscode
+async def test_a_pasted_reply_is_read_although_the_user_changed_what_a_model_has_read(
+    stage: Stage, habits: Habits
+) -> None:
+    """handrail's note about the change follows the reply, and is not read in its place."""
+    stage.put("a.txt", "one\ntwo\n")
+    model = stage.script(answer("", call("read_file", path="a.txt")), answer("Seen."))
+    editor = await stage.start(habits, settings=model)
+    a = editor.desk.open(stage.root / "a.txt")
+    first = await editor.turn("Read it.")
+    editor.desk.type(a, "three", instead="two")
+    editor.desk.tell()
+    await editor.request("chat.choose", model="paste")
+    report = await editor.turn(block("a.txt", "one", "ONE"), session=first["session"])
+    assert [each["status"] for each in report["outcomes"]] == ["landed"]
+    assert editor.desk[a] == "ONE\nthree\n"
 
 
 @vscode

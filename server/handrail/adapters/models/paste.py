@@ -69,7 +69,7 @@ class Paste:
         last = max(
             at
             for at, message in enumerate(messages)
-            if isinstance(message, UserMessage) and not message.instructions
+            if isinstance(message, UserMessage) and not message.is_ours
         )
         prompt = messages[last]
         assert isinstance(prompt, UserMessage)
