@@ -24,6 +24,7 @@ from handrail.adapters.commands.process import Processes
 from handrail.adapters.containment import containment, enter, ground
 from handrail.adapters.containment.containment import Containment
 from handrail.adapters.containment.holding import pin
+from handrail.adapters.containment.profile import LIMIT_MOUNTS
 from handrail.adapters.containment.quarantine import LIMIT_BYTES, Quarantine
 from handrail.adapters.files.files import in_thread, uri_of
 from handrail.adapters.workspace.protected import kind_of
@@ -374,6 +375,38 @@ async def test_layers_in_which_nothing_was_written_are_not_kept(root: Path) -> N
     assert (ran.end, ran.code) == (End.EXITED, 0)
     held.close()
     assert list((root.parent / "state/layers").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("count", "protects"), [(150, "dist"), (150, "CLAUDE.md"), (LIMIT_MOUNTS + 1, "dist")]
+)
+async def test_a_workspace_of_many_packages_is_contained_up_to_a_limit(
+    root: Path, count: int, protects: str
+) -> None:
+    for number in range(count):
+        (root / f"part-{number}" / "dist").mkdir(parents=True)
+        if protects == "CLAUDE.md":
+            (root / f"part-{number}" / protects).touch()
+    layered = [uri_of(path) for path in root.glob("*/dist")] if protects == "dist" else []
+    held, told = containing(root), Told()
+    line = f"echo new > part-7/{'dist/a' if layered else 'CLAUDE.md'}; echo there > a"
+    wanted = Run(
+        line=line, folder=uri_of(root), timeout_s=60, contained=replace(WORK, not_covered=tuple(layered))
+    )
+    ran = await Processes(os.environ, lambda: (root,), held).run(wanted, asyncio.Event(), told)
+    held.close()
+    if count > LIMIT_MOUNTS:
+        assert isinstance(ran, Failure)
+        assert (
+            f"more than {LIMIT_MOUNTS} files and folders would have to be hidden or protected" in ran.message
+        )
+        assert not (root / "a").exists()
+        return
+    assert isinstance(ran, RunResult)
+    assert (ran.code, (root / "a").read_text()) == (0, "there\n")
+    assert [uri for uri, _ in ran.layers] == [uri_of(root / "part-7/dist")] * bool(layered)
+    assert (root / "part-7/dist/a").exists() is False
+    assert ("Read-only" in ran.output) is (not layered)
 
 
 async def test_sockets_and_pipes_that_another_program_uses_stay(root: Path) -> None:

@@ -18,7 +18,6 @@ from handrail.adapters.containment.holding import Holding, git_runs, is_installe
 from handrail.adapters.containment.landlock import Landlock
 from handrail.adapters.containment.probe import Bubblewrap, find, hidden_file
 from handrail.adapters.containment.profile import (
-    LIMIT_MOUNTS,
     Layer,
     TooManyError,
     View,
@@ -185,12 +184,8 @@ class Containment:
             if isinstance(found, Landlock):
                 return self._hold_by_landlock(contained, found, roots, is_work=works)
             return self._hold_by_bubblewrap(contained, found, roots, is_work=works)
-        except CannotSearchError as error:
+        except (CannotSearchError, TooManyError) as error:
             raise CannotContainError(str(error)) from error
-        except TooManyError as error:
-            raise CannotContainError(
-                f"more than {LIMIT_MOUNTS} files and folders would have to be hidden or protected"
-            ) from error
         except (OSError, CheckpointError) as error:
             raise CannotContainError(f"the state folder cannot be used: {in_words(error)}") from error
 

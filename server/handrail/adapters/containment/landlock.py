@@ -258,7 +258,7 @@ class _Hides:
         for path, rights in paths:
             to[path] = to.get(path, 0) | rights
             if len(to) > LIMIT_RULES:
-                raise TooManyError
+                raise TooManyError(LIMIT_RULES)
 
     def rights_below(self, path: str, above: Set[str], over: Set[str]) -> Iterator[tuple[str, int]]:
         """
@@ -302,7 +302,7 @@ def allowed_paths(view: View) -> list[tuple[str, int]]:
         for path, rights in _visible_below(top, hidden, above):
             result[path] = result.get(path, 0) | rights
             if len(result) > LIMIT_RULES:
-                raise TooManyError
+                raise TooManyError(LIMIT_RULES)
     return [*result.items(), *DEVICES, *((path, enter.READ_FILE) for path in ASKED_OF_THE_KERNEL)]
 
 

@@ -16,7 +16,7 @@ from handrail.adapters.containment.system import MORE, NAMES, SYSTEM, Home, clos
 from handrail.core.policy.containment import Need
 from handrail.values import dataclass, field
 
-LIMIT_MOUNTS = 100
+LIMIT_MOUNTS = 300  # bubblewrap reads them all at each one, so 300 already take half a second
 ALONE = (
     *("--unshare-user", "--unshare-ipc", "--unshare-uts", "--unshare-pid", "--unshare-cgroup-try"),
     *("--cap-drop", "ALL", "--disable-userns", "--new-session", "--die-with-parent"),
@@ -34,7 +34,11 @@ CACHES = """
 
 
 class TooManyError(Exception):
-    """More mounts would be needed than a command can wait for."""
+    """More would have to be hidden, protected or changed in layers than a command can wait for."""
+
+    def __init__(self, limit: int) -> None:
+        """The text says how much is allowed."""
+        super().__init__(f"more than {limit:,} files and folders would have to be hidden or protected")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +199,7 @@ def _workspace_mounts(view: View, mounted: list[str]) -> Iterator[str]:
         if not is_in(path, view.roots):
             yield from _bind(path, view)
     if count > LIMIT_MOUNTS:
-        raise TooManyError
+        raise TooManyError(LIMIT_MOUNTS)
 
 
 def _hidden_folders(view: View, layered: Sequence[str]) -> list[str]:
