@@ -319,6 +319,22 @@ async def test_what_is_changed_in_a_layer_is_told(stage: Stage) -> None:
     assert notice.startswith("The command did not change data, ")
 
 
+async def test_what_is_changed_in_a_layer_of_the_whole_workspace_is_told(stage: Stage) -> None:
+    """Without git, a large workspace is in no snapshot."""
+    stage.put("large.txt", "x" * 6_000_000)
+    programs = stage.folder / "programs"
+    programs.mkdir()
+    for name in ("sh", "bash"):
+        (programs / name).symlink_to(shutil.which(name) or "")
+    settings = stage.script(answer("", call("terminal", command="echo new > a.txt")), answer("Done."))
+    editor = await stage.start(VSCODE, settings=settings, environment={**AUTO, "PATH": str(programs)})
+    await editor.turn("Run it.")
+    notices = [each["event"]["text"] for each in editor.updates if each["event"]["kind"] == "notice"]
+    (notice,) = [each for each in notices if "layer" in each]
+    assert notice.startswith("The command did not change the workspace folder, ")
+    assert not (stage.root / "a.txt").exists()
+
+
 @pytest.mark.parametrize("saved", ["one\r\n", ""], ids=["a-line", "empty"])
 async def test_a_command_that_only_reads_sees_what_the_editor_holds(stage: Stage, saved: str) -> None:
     settings = stage.script(answer("", call("terminal", command="cat a.txt; wc -c a.txt")), answer("Done."))

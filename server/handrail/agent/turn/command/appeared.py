@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handrail.agent.tools.call import CommandReport, Console
+from handrail.agent.turn.command.notes import in_words
 from handrail.core.checkpoint import NOTHING, CommandEffects, NotCovered, StepId
 from handrail.core.documents import diff
 from handrail.core.documents.text import Text
@@ -59,7 +60,7 @@ def tell_layers(printed: CommandReport, ports: Ports, console: Console) -> tuple
     """
     paths = []
     for uri, layer in printed.layers:
-        path = _path(uri, ports)
+        path = in_words(_path(uri, ports))
         paths.append(path)
         if layer not in console.named:
             console.named.add(layer)

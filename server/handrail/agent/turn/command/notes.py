@@ -87,13 +87,13 @@ def layered_note(paths: Sequence[str]) -> str:
 
 def not_covered_note(not_covered: Sequence[NotCovered]) -> str:
     """Names what no checkpoint covers."""
-    names = [f"{_in_words(each.path)} ({each.reason})" for each in not_covered]
+    names = [f"{in_words(each.path)} ({each.reason})" for each in not_covered]
     return f"Not covered by the checkpoint: {_some(names)}." if names else ""
 
 
 def crowded_note(folders: Sequence[str]) -> str:
     """Says in which folders a checkpoint includes little of the permissions of files."""
-    names = _some([_in_words(each) for each in folders])
+    names = _some([in_words(each) for each in folders])
     said = (
         f"There are too many files in {names}: if a command changes only a file's permissions, the "
         "checkpoint includes only whether the file can be executed."
@@ -110,7 +110,8 @@ def tell_gaps(snapshot: Snapshot, console: Console) -> None:
         console.notice(said, True)
 
 
-def _in_words(path: str) -> str:
+def in_words(path: str) -> str:
+    """Returns the name of a path for a sentence."""
     return "the workspace folder" if path == "." else path
 
 
