@@ -32,9 +32,9 @@ SEARCHES = {
     "HANDRAIL_COMMANDS": "10",
     "HANDRAIL_ESCAPES": "100",
     "HANDRAIL_LINES": "1000",
-    "HANDRAIL_MACHINE_S": "30",
-    "HANDRAIL_REPLAY_FILES": "80",
-    "HANDRAIL_SCENARIOS_S": "20",
+    "HANDRAIL_MACHINE_S": "20",
+    "HANDRAIL_REPLAY_FILES": "50",
+    "HANDRAIL_SCENARIOS_S": "15",
 }
 CORE = ("tests/core", "tests/test_standard_streams.py")
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from searches import IS_BRIEF
+
 COMMANDS = {
     "help": ("--help",),
     "doctor": ("doctor",),
@@ -56,7 +58,7 @@ def test_a_reader_that_leaves_changes_neither_exit_code_nor_the_other_stream(
     arguments: tuple[str, ...], tmp_path: Path
 ) -> None:
     code, written = ended(arguments, tmp_path, buffered=True)
-    for unread, buffered in itertools.product(STREAMS, (True, False)):
+    for unread, buffered in itertools.product(STREAMS, (True,) if IS_BRIEF else (True, False)):
         if not (written[unread] or buffered):
             continue  # a stream that gets nothing is the same however it is buffered
         expected = (code, {**written, unread: b""})

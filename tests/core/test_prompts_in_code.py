@@ -20,6 +20,7 @@ from handrail.core.documents.in_code.syntax import BY_NAME
 from handrail.core.documents.in_code.typed import TypedPrompts
 from handrail.core.documents.text import Text
 from handrail.core.failure import Span
+from searches import examples
 
 Told = tuple[int, int, str, bool]  # first and last row, text, whether it is alone
 
@@ -153,8 +154,8 @@ def steps(content: str, name: str) -> int:
 @pytest.mark.parametrize("name", ["py", "c", "ts", "sql", "lua", "vb", "html", "unheard-of"])
 def test_one_line_of_five_million_characters(name: str) -> None:
     for piece in PIECES:  # a search that is not linear would take hours
-        prompts("handrail:" + piece * (300_000 // len(piece)), "", f"a.{name}")
-    huge = "/* x */ \"'`" * 500_000 + f"\n// {ONE}"
+        prompts("handrail:" + piece * (examples(300_000) // len(piece)), "", f"a.{name}")
+    huge = "/* x */ \"'`" * examples(500_000) + f"\n// {ONE}"
     assert prompts(huge, "", f"a.{name}") is not None
 
 
