@@ -29,11 +29,11 @@ from handrail.ports import ProviderDown, ProviderError, Reasoning
 each_format = pytest.mark.parametrize("kind", FORMATS)
 
 
-async def ask(url: str, kind: str, *said: Message, silence_s: float = 30.0) -> Response:
-    provider = Remote(
-        lambda: Address(kind=kind, name="m", base_url=url, key="k" * 20, window_tokens=WINDOWS.get(kind, 0)),
-        silence_s,
+async def ask(url: str, kind: str, *said: Message, silence_s: float = 30.0, source: str = "") -> Response:
+    there = Address(
+        kind=kind, name="m", base_url=url, source=source, key="k" * 20, window_tokens=WINDOWS.get(kind, 0)
     )
+    provider = Remote(lambda: there, silence_s)
     async for piece in provider.complete(said or (UserMessage(text="Go."),), []):
         if isinstance(piece, Response):
             return piece
@@ -118,9 +118,9 @@ OTHERS = {
 async def test_what_is_no_stream_is_not_asked_for_again(kind: str, other: Raw) -> None:
     async with model_server(other) as server:
         with pytest.raises(ProviderError, match="Portal") as raised:
-            await ask(server.url(kind), kind)
+            await ask(server.url(kind), kind, source="the setting handrail.baseUrl")
     assert not isinstance(raised.value, ProviderDown)
-    assert "Check the address" in str(raised.value)
+    assert "Check the address in the setting handrail.baseUrl." in str(raised.value)
     assert "<html" not in str(raised.value)
 
 
@@ -169,12 +169,12 @@ async def test_a_redirect_names_the_other_address_and_is_not_asked_for_again(kin
     there = {"Location": "https://me:secret@elsewhere.example/v1/login?token=secret"}
     async with model_server(Raw(status, b"", there)) as server:
         with pytest.raises(ProviderError) as raised:
-            await ask(server.url(kind), kind)
+            await ask(server.url(kind), kind, source="the setting handrail.baseUrl")
     assert not isinstance(raised.value, ProviderDown)
     assert f"HTTP {status}" in str(raised.value)
     assert "https://elsewhere.example/v1/login" in str(raised.value)
     assert "secret" not in str(raised.value)
-    assert "handrail.baseUrl" in str(raised.value)
+    assert "Check the address in the setting handrail.baseUrl." in str(raised.value)
 
 
 UNREADABLE = {

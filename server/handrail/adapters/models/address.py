@@ -12,6 +12,9 @@ from handrail.ports.errors import ProviderError
 from handrail.ports.models import ModelChoice, Reasoning, provider_of
 from handrail.values import dataclass
 
+SETTING = "the setting handrail.baseUrl"
+IF_ELSEWHERE = "If the model's server is at another address, set handrail.baseUrl."
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
@@ -22,6 +25,7 @@ class Address:
         kind: The wire format, as pydantic-ai names it.
         name: As the server knows the model.
         base_url: Empty for the format's own.
+        source: The setting or variable that names the base URL; empty if the user has named none.
         key: Empty where none is needed.
         output_tokens: How long an answer may be; 0 for what the server takes for enough.
         reasoning: How much the model thinks; None for what it does by itself.
@@ -31,6 +35,7 @@ class Address:
     kind: str
     name: str
     base_url: str = ""
+    source: str = ""
     key: str = ""
     output_tokens: int = 0
     reasoning: Reasoning | None = None
@@ -40,6 +45,15 @@ class Address:
     def root(self) -> str:
         """The address of the server's own API, if OpenAI's is below `/v1`."""
         return self.base_url.rstrip("/").removesuffix("/v1")
+
+    @property
+    def advice(self) -> str:
+        """What the user can do if another server than the model's answers there."""
+        if self.source:
+            return f"Check the address in {self.source}."
+        if self.base_url:
+            return IF_ELSEWHERE
+        return "handrail uses the provider's own address, so check the network, such as a proxy."
 
 
 def key_name(model: str) -> str:
@@ -57,7 +71,10 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
     """
     kind, _, name = choice.model.partition(":")
     known = format_of(kind)
-    base_url = choice.base_url or keys.variable(known.base_url_name if known is not None else "")
+    variable = known.base_url_name if known is not None else ""
+    base_url, source = choice.base_url, SETTING if choice.base_url else ""
+    if not base_url and (base_url := keys.variable(variable)):
+        source = f"the environment variable {variable}"
     if (known := format_of(kind, has_server=bool(base_url))) is not None:
         kind, base_url = known.name, base_url or known.default_url
     key = keys.find(choice.key_name or key_name(choice.model))
@@ -65,6 +82,7 @@ def address(choice: ModelChoice, keys: Keys) -> Address:
         kind=kind,
         name=name,
         base_url=base_url,
+        source=source,
         key=key,
         output_tokens=choice.output_tokens,
         reasoning=choice.reasoning,

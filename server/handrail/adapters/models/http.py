@@ -33,7 +33,7 @@ TAG = re.compile(r"<(?:script|style)\b.*?(?:</(?:script|style)>|$)|<[^>]*>?", re
 
 
 class NoAnswer(Exception):
-    """A server answered a request with something other than a model's answer."""
+    """A server answered a request with something other than a model's answer; says what, but not why."""
 
 
 class Client(httpx2.AsyncClient):
@@ -142,8 +142,7 @@ def _what(body: bytes) -> str:
     """Describes a response, for people."""
     kind = "a web page" if body.startswith(b"<") else "a response that is not a stream"
     said = " ".join(TAG.sub(" ", body[:LIMIT_SHOWN_BYTES].decode(errors="replace")).split())
-    where = "Check the address (handrail.baseUrl)."
-    return f"The model's server sent {kind} instead of an answer: {said!r}. {where}"
+    return f"The model's server sent {kind} instead of an answer: {said!r}."
 
 
 def _redirection(response: httpx2.Response) -> str:
@@ -154,7 +153,7 @@ def _redirection(response: httpx2.Response) -> str:
     )
     return (
         f"The model's server redirects the request{other} (HTTP {response.status_code}), and handrail does "
-        "not follow redirects. Check the address (handrail.baseUrl)."
+        "not follow redirects."
     )
 
 
@@ -164,7 +163,8 @@ def without_login(url: str) -> str:
         parts = urlsplit(url)
     except ValueError:
         return "an address that cannot be read"
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
+    return shown if parts.netloc else shown.rpartition("@")[2]  # a URL that is not well-formed
 
 
 def client(base_url: str) -> Client:

@@ -23,7 +23,7 @@ from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse, 
 from pydantic_ai.settings import ModelSettings
 
 from handrail.adapters.models import answer, request
-from handrail.adapters.models.address import Address
+from handrail.adapters.models.address import IF_ELSEWHERE, Address
 from handrail.adapters.models.formats import FORMATS, format_of, is_near
 from handrail.adapters.models.http import NoAnswer, without_login
 from handrail.core.conversation import recover
@@ -132,8 +132,10 @@ class Engine:
             yield full
         except exceptions.ContentFilterError as error:
             yield Response(text="", stop=StopReason.REFUSED, reason=self._reason(error))
-        except (exceptions.UserError, NoAnswer) as error:
+        except exceptions.UserError as error:
             raise ProviderError(self._reason(error)) from error
+        except NoAnswer as error:
+            raise self._other_server(error) from error
         except (exceptions.AgentRunError, httpx2.RequestError, *UNREADABLE) as error:
             raise ProviderDown(f"{CANNOT_READ} {self._reason(error)}") from error
 
@@ -205,7 +207,7 @@ class Engine:
             return ProviderError(f"The model's server refused the request. {reason}")
         cause = error if isinstance(error, exceptions.ModelHTTPError) else _cause(error)
         if isinstance(cause, NoAnswer):
-            return ProviderError(self._reason(cause))
+            return self._other_server(cause)
         if isinstance(cause, NOT_READ):
             return ProviderDown(f"{CANNOT_READ} {self._reason(cause)}", error.retry_after)
         if isinstance(cause, httpx2.RequestError):
@@ -216,7 +218,7 @@ class Engine:
 
     def _what(self, error: exceptions.ModelAPIError, cause: Exception, reason: str) -> str:
         """Returns what is wrong with a server that has answered nothing: only what is known of it."""
-        shown = without_login(self._address.base_url)
+        shown = without_login(self._address.base_url) if self._format is not None else ""
         server = f"The model's server at {shown}" if shown else "The model's server"
         if isinstance(cause, httpx2.RequestError):
             if not isinstance(cause, UNREACHED):
@@ -225,8 +227,17 @@ class Engine:
             return f"{server} cannot answer now. {reason}"
         if not shown:
             return f"{server} cannot be reached. {reason}"
-        check = "Check that it runs, and the setting handrail.baseUrl."
+        source = self._address.source
+        check = (
+            f"Check that it runs, and the address in {source}."
+            if source
+            else f"Check that it runs. {IF_ELSEWHERE}"
+        )
         return f"{server} cannot be reached. {reason.removesuffix('.')}. {check}"
+
+    def _other_server(self, error: NoAnswer) -> ProviderError:
+        """Returns the error for an answer that does not come from a model's server."""
+        return ProviderError(f"{self._reason(error)} {self._address.advice}")
 
     def _reason(self, error: object) -> str:
         """Returns the text of an error, shortened and without the key."""
