@@ -24,7 +24,7 @@ def message_line(failure: Failure, name: str) -> str:
 
 
 def candidate_lines(failure: Failure, line_text: LineText) -> Iterator[str]:
-    """Yields one line for each place where the edit fits, or nearly does."""
+    """Yields one line for each place that has the search text, or a similar one."""
     for candidate in failure.candidates:
         excerpt = (line_text(failure.uri, candidate.first_line) or "").strip()[:EXCERPT_CHARS]
         lines = f"line {candidate.first_line + 1}"
@@ -33,7 +33,7 @@ def candidate_lines(failure: Failure, line_text: LineText) -> Iterator[str]:
         if candidate.score < 1:
             yield f"    similar: {lines} ({candidate.score:.0%}): {excerpt}"
         else:
-            yield f"    fits: {lines}: {excerpt}"
+            yield f"    matches: {lines}: {excerpt}"
 
 
 def advice_lines(failure: Failure) -> list[str]:

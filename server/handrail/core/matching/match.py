@@ -35,6 +35,8 @@ from handrail.core.matching.strings import LIMIT_MATCHES
 from handrail.core.matching.tie_break import ANYWHERE, Bounds, choose
 from handrail.core.patches.hunk import Hunk, rows_of
 
+LIMIT_SHOWN = 10  # places that a failure names
+
 
 def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ...] | Failure:
     """
@@ -57,7 +59,9 @@ def locate(text: Text, hunk: Hunk, bounds: Bounds = ANYWHERE) -> tuple[Match, ..
     if isinstance(found, Failure) or len(found) != 1:
         return found
     missed = scope.missed_header(text, hunk, found[0].span)
-    return refusal.outside_scope(text, found[0].span, missed) if missed is not None else found
+    if missed is None:
+        return found
+    return refusal.outside_scope(similar.candidate_at(text, hunk, found[0].span), missed)
 
 
 def _locate_anywhere(text: Text, hunk: Hunk, bounds: Bounds) -> tuple[Match, ...] | Failure:
@@ -157,11 +161,16 @@ def _choose(text: Text, matches: Sequence[Match], given: Hunk, bounds: Bounds) -
     if len(matches) == 1:
         return tuple(matches)
     if len(matches) >= LIMIT_MATCHES:
-        return refusal.ambiguous_match(text, [match.span for match in matches], given)
+        return _ambiguous(text, matches, given)
     left = [matches[at] for at in choose(text, hunk, [match.span for match in matches], bounds)]
     if len(left) == 1:
         return tuple(left)
-    return refusal.ambiguous_match(text, [match.span for match in left], given)
+    return _ambiguous(text, left, given)
+
+
+def _ambiguous(text: Text, matches: Sequence[Match], given: Hunk) -> Failure:
+    near = [similar.candidate_at(text, given, match.span) for match in matches[:LIMIT_SHOWN]]
+    return refusal.ambiguous_match(near, len(matches), given)
 
 
 def _without_overlap(matches: Sequence[Match]) -> tuple[Match, ...] | Failure:

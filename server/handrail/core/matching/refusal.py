@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from handrail.core.documents.index import plain
 from handrail.core.documents.text import Text
-from handrail.core.failure import Candidate, Code, Failure, Span
+from handrail.core.failure import Candidate, Code, Failure
 from handrail.core.matching import glyphs
 from handrail.core.matching.strings import LIMIT_MATCHES
 from handrail.core.patches.hunk import Hunk
@@ -96,9 +96,8 @@ def near_each_other(near: tuple[Candidate, ...]) -> Failure:
     )
 
 
-def new_text_is_elsewhere(text: Text, span: Span) -> Failure:
-    """`ambiguous-match` for new text that is in the document while its old text all but stands at *span*."""
-    near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
+def new_text_is_elsewhere(near: Candidate) -> Failure:
+    """`ambiguous-match` for new text that is in the document while its old text all but stands at *near*."""
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
         message=f"The new text is already in the document, and line {near.line + 1} is only similar to the "
@@ -111,14 +110,14 @@ def new_text_is_elsewhere(text: Text, span: Span) -> Failure:
     )
 
 
-def outside_scope(text: Text, span: Span, missed: tuple[str, int]) -> Failure:
-    """`no-match` for text that stands at *span* only, away from a header (and its line) that was given."""
+def outside_scope(near: Candidate, missed: tuple[str, int]) -> Failure:
+    """`no-match` for text that stands at *near* only, away from a header (and its line) that was given."""
     header, line = missed
-    near = Candidate(span=span, line=text.line_at(span.start), score=1.0)
+    what = "The search text" if near.score == 1 else "Text similar to the search text"
     return Failure(
         code=Code.NO_MATCH,
         message=(
-            f"The search text is at line {near.line + 1}, but not in the scope of {_quote(header)} "
+            f"{what} is at line {near.line + 1}, but not in the scope of {_quote(header)} "
             f"(line {line + 1}), which the patch names. Nothing was changed."
         ),
         steps=(
@@ -129,36 +128,35 @@ def outside_scope(text: Text, span: Span, missed: tuple[str, int]) -> Failure:
     )
 
 
-def depth_is_open(text: Text, span: Span) -> Failure:
+def depth_is_open(near: Candidate) -> Failure:
     """
     `bad-patch` for one row without its indentation whose replacement continues with blocks at the margin.
     """
-    line = text.line_at(span.start)
     return Failure(
         code=Code.BAD_PATCH,
         message=(
-            f"The search text is line {line + 1} without its indentation, and the new text has unindented "
-            f"blocks, so their indentation is unclear. Nothing was changed."
+            f"The search text is line {near.line + 1} without its indentation, and the new text has "
+            f"unindented blocks, so their indentation is unclear. Nothing was changed."
         ),
         steps=("Send the search text and the new text with the indentation that the lines should have.",),
-        near=(Candidate(span=span, line=line, score=1.0),),
+        near=(near,),
     )
 
 
-def ambiguous_match(text: Text, spans: Sequence[Span], hunk: Hunk) -> Failure:
-    """`ambiguous-match`, with all *spans*; *hunk*, as it was given, tells how it can name its place."""
-    lines = [text.line_at(span.start) for span in spans[:11]]
-    shown = ", ".join(str(line + 1) for line in lines[:10]) + (", …" if len(lines) > 10 else "")
-    near = tuple(
-        Candidate(span=span, line=line, score=1.0) for span, line in zip(spans[:10], lines, strict=False)
-    )
-    times = f"{LIMIT_MATCHES:,} times or more" if len(spans) >= LIMIT_MATCHES else f"{len(spans)} times"
+def ambiguous_match(near: Sequence[Candidate], count: int, hunk: Hunk) -> Failure:
+    """
+    `ambiguous-match` for *count* places, the first ones being *near*; *hunk*, as it was given, tells how it
+    can name its place.
+    """
+    shown = ", ".join(str(each.line + 1) for each in near) + (", …" if count > len(near) else "")
+    alike = "" if all(each.score == 1 for each in near) else " with small differences"
+    times = f"{LIMIT_MATCHES:,} times or more" if count >= LIMIT_MATCHES else f"{count} times"
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
-        message=f"The search text occurs {times} (lines {shown}).",
+        message=f"The search text occurs {times}{alike} (lines {shown}).",
         steps=(
             "Add a line of context that differs between the places.",
             IN_HEADER if hunk.signs else IN_BLOCK if hunk.whole_lines else AS_ARGUMENT,
         ),
-        near=near,
+        near=tuple(near),
     )

@@ -16,8 +16,8 @@ from rapidfuzz import fuzz, process
 
 from handrail.core.documents.change import Tier
 from handrail.core.documents.index import plain
-from handrail.core.documents.text import Text
-from handrail.core.failure import Candidate, Failure
+from handrail.core.documents.text import Text, to_lf
+from handrail.core.failure import Candidate, Failure, Span
 from handrail.core.matching import align, refusal
 from handrail.core.matching.align import Lines
 from handrail.core.matching.result import Match, line_span
@@ -29,8 +29,9 @@ CANDIDATE_SCORE = 0.4  # below this a place helps no one
 WINDOWS = 12
 POSTINGS = 64  # a line that occurs more often says nothing about the place
 VOTERS = 16  # rows of a block that are looked up to find its windows
-VOTER_CHARS = 2000  # a longer row is not compared with all others
 SCORED_ROWS, SCORED_CHARS = 200, 500  # so much of a block, and of a row, is scored
+MOST = 0.99  # for text that differs, however little
+VOTER_CHARS = 2000  # a longer row is not compared with all others
 MATCHED = 0.75  # of the rows of an anchored block
 MARGIN = 0.04  # by which an anchored place must beat all others
 WORST = 0.5  # likeness of any row of an anchored block with the line in its place
@@ -183,13 +184,30 @@ def candidates_at(text: Text, wanted: Sequence[str], lines: Sequence[int]) -> tu
     for line in lines:
         end = min(len(text.rows), line + len(wanted))
         score = likeness("\n".join(wanted).strip(), "\n".join(text.rows[line:end]).strip())
-        places.append(Window(score=min(score, 0.99), first=line, end=end))
+        places.append(Window(score=score, first=line, end=end))
     return tuple(_candidate(text, each) for each in places)
 
 
+def candidate_at(text: Text, hunk: Hunk, span: Span, *, has_differences: bool = False) -> Candidate:
+    """
+    Returns the place *span* as a candidate for *hunk*; its score is 1 only if it has the search text.
+
+    Args:
+        has_differences: Whether indentation and spelling count too, which `plain` leaves out.
+    """
+    there = to_lf(text.content[span.start : span.end])
+    search, rows = (part.strip("\n").split("\n") for part in (hunk.old, there))
+    if not has_differences:
+        search, rows = ([plain(row) for row in each] for each in (search, rows))
+    score = min(MOST, round(fuzz.ratio(_scored_text(search), _scored_text(rows)) / 100, 2))
+    is_same = not has_differences and search == rows
+    return Candidate(span=span, line=text.line_at(span.start), score=1.0 if is_same else score)
+
+
 def _candidate(text: Text, window: Window) -> Candidate:
+    """Returns a window, which does not have the search text, as a candidate."""
     span = line_span(text, window.first, window.end)
-    return Candidate(span=span, line=window.first, score=round(window.score, 2))
+    return Candidate(span=span, line=window.first, score=min(MOST, round(window.score, 2)))
 
 
 def likeness(one: str, other: str) -> float:

@@ -14,9 +14,10 @@ from dataclasses import replace
 from handrail.core.documents.change import Tier
 from handrail.core.documents.index import BLANKS
 from handrail.core.documents.text import Text
-from handrail.core.failure import Candidate, Code, Failure, Span
+from handrail.core.failure import Code, Failure, Span
 from handrail.core.matching.indent import leading_blanks, width
 from handrail.core.matching.result import Match, line_span
+from handrail.core.matching.similar import candidate_at
 from handrail.core.matching.spacing import QUOTES
 from handrail.core.patches.hunk import Hunk, rows_of
 from handrail.core.planning.adapted import REINDENTED
@@ -43,10 +44,10 @@ def indent_each(text: Text, hunk: Hunk, matches: tuple[Match, ...]) -> tuple[Mat
     is_clear = leading_blanks(new[0]) == leading_blanks(old[0]) and not _may_be_at_a_depth(old, new, depths)
     is_clear = is_clear and not any(row.count(quotes) % 2 for row in new for quotes in QUOTES)
     if not is_clear or any(each.hunk != hunk for each in matches):
-        return _unclear(text, matches)
+        return _unclear(text, hunk, matches)
     indented = [_at_depth(text, each) for each in matches]
     known = tuple(each for each in indented if each is not None)
-    return known if len(known) == len(matches) else _unclear(text, matches)
+    return known if len(known) == len(matches) else _unclear(text, hunk, matches)
 
 
 def _is_moved(text: Text, span: Span, new: Sequence[str]) -> bool:
@@ -94,8 +95,8 @@ def _at_depth(text: Text, match: Match) -> Match | None:
     return replace(match, tier=Tier.NORMALISED, hunk=right)
 
 
-def _unclear(text: Text, matches: Sequence[Match]) -> Failure:
-    near = [Candidate(span=each.span, line=text.line_at(each.span.start), score=1.0) for each in matches[:10]]
+def _unclear(text: Text, hunk: Hunk, matches: Sequence[Match]) -> Failure:
+    near = [candidate_at(text, hunk, each.span) for each in matches[:10]]
     lines = ", ".join(str(each.line + 1) for each in near) + (", …" if len(matches) > len(near) else "")
     return Failure(
         code=Code.BAD_PATCH,

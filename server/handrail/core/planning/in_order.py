@@ -20,8 +20,9 @@ from collections.abc import Callable, Sequence
 from handrail.core.documents.change import PlannedHunk, Tier
 from handrail.core.documents.edit import TextEdit, apply, joins_ends, trim
 from handrail.core.documents.text import Text
-from handrail.core.failure import Candidate, Code, Failure, Span
+from handrail.core.failure import Code, Failure, Span
 from handrail.core.matching import match, row_match, strings
+from handrail.core.matching.similar import candidate_at
 from handrail.core.patches.hunk import Hunk
 from handrail.values import dataclass, replace
 
@@ -117,14 +118,18 @@ def _build_on(
     if isinstance(own, PlannedHunk) and own.edits and own.tier is Tier.NORMALISED:
         own_text = apply(text.content, _edits_of([*earlier, own]))
         is_same = own_text == apply(later.content, planned.edits)
-        return None if is_same else [*earlier, _ambiguous(text, own, joined[-1])]
+        return None if is_same else [*earlier, _ambiguous(text, hunk, own, joined[-1])]
     return joined
 
 
-def _ambiguous(text: Text, own: PlannedHunk, built: Result) -> Failure:
+def _ambiguous(text: Text, hunk: Hunk, own: PlannedHunk, built: Result) -> Failure:
     assert isinstance(built, PlannedHunk)
-    span = own.edits[0].span
-    line = text.line_at(span.start)
+    found, span = match.locate(text, hunk), own.edits[0].span
+    there = span if isinstance(found, Failure) else found[0].span
+    near = replace(
+        candidate_at(text, hunk, there, has_differences=True), span=span, line=text.line_at(span.start)
+    )
+    line = near.line
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
         message=(
@@ -135,7 +140,7 @@ def _ambiguous(text: Text, own: PlannedHunk, built: Result) -> Failure:
             f"If you mean line {line + 1}, send its exact current lines.",
             f"Otherwise, put both changes into hunk {built.within}.",
         ),
-        near=(Candidate(span=span, line=line, score=1.0),),
+        near=(near,),
     )
 
 

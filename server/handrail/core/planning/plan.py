@@ -18,7 +18,7 @@ from handrail.core.documents.edit import TextEdit, apply, joins_ends
 from handrail.core.documents.index import NEAR_ROWS, plain
 from handrail.core.documents.text import Text, to_lf, unwritable
 from handrail.core.failure import Code, Failure, Span
-from handrail.core.matching import escapes, match, numbers, refusal, scope, strings
+from handrail.core.matching import escapes, match, numbers, refusal, scope, similar, strings
 from handrail.core.matching.result import Match
 from handrail.core.matching.tie_break import ANYWHERE, Bounds
 from handrail.core.patches.hunk import Hunk, rows_of
@@ -144,13 +144,13 @@ def _plan_instead(text: Text, hunk: Hunk, matches: Sequence[Match]) -> PlannedHu
     if all(already.is_made(text, each) for each in matches):
         return _plan(text, hunk, Tier.SAFE, ())
     if any(each.strategy == "indentation" for each in matches) and strings.goes_on_at_the_margin(hunk):
-        return refusal.depth_is_open(text, matches[0].span)
+        return refusal.depth_is_open(similar.candidate_at(text, hunk, matches[0].span, has_differences=True))
     if matches[0].tier is not Tier.ANCHORED or not (found := already.find_new_text(text, hunk)):
         return None
     is_here = found[0].start < matches[0].span.end and matches[0].span.start < found[0].end
     if is_here and already.is_there(text, hunk, ()):
         return _plan(text, hunk, Tier.SAFE, ())
-    return refusal.new_text_is_elsewhere(text, matches[0].span)
+    return refusal.new_text_is_elsewhere(similar.candidate_at(text, hunk, matches[0].span))
 
 
 def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:

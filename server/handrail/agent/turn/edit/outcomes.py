@@ -20,8 +20,9 @@ from handrail.core.documents.change import (
     Update,
 )
 from handrail.core.documents.text import Text
-from handrail.core.failure import Code, Failure, Span
+from handrail.core.failure import Candidate, Code, Failure, Span
 from handrail.core.ledger.outcome import IS_DOUBLED, WAS_DOUBLED, Outcome
+from handrail.core.matching.similar import candidate_at
 from handrail.core.planning import plan
 from handrail.ports import Document, Editor
 
@@ -83,8 +84,7 @@ def _refresh_candidates(part: Part, failure: Failure, base: Text, now: Text) -> 
     moved = edit.edits_between(base.content, now.content)
     there = [edit.carry(each.span, moved) for each in failure.near]
     near = tuple(
-        replace(each, span=span, line=now.line_at(span.start))
-        for each, span in zip(failure.near, there, strict=True)
+        _carry_candidate(part, base, now, each, span) for each, span in zip(failure.near, there, strict=True)
     )
     hunk, failure = part.mutation.hunk, replace(failure, near=near)
     if hunk is None or not near:
@@ -103,6 +103,14 @@ def _refresh_candidates(part: Part, failure: Failure, base: Text, now: Text) -> 
         steps=("Send the edit again." if again.edits else "Read the document, then continue.",),
         near=near,
     )
+
+
+def _carry_candidate(part: Part, base: Text, now: Text, near: Candidate, span: Span) -> Candidate:
+    """Returns the candidate *near* of *base* in the text *now*, where it is at *span*."""
+    hunk, before = part.mutation.hunk, base.content[near.span.start : near.span.end]
+    if hunk is None or before == now.content[span.start : span.end]:
+        return replace(near, span=span, line=now.line_at(span.start))
+    return candidate_at(now, hunk, span)
 
 
 def _missed_outcome(part: Part, landings: Sequence[Landing], now: Text | None) -> Outcome:

@@ -26,6 +26,7 @@ from handrail.core.documents.text import Text
 from handrail.core.failure import Candidate, Code, Failure
 from handrail.core.ledger.outcome import Mutation
 from handrail.core.matching import match
+from handrail.core.matching.similar import candidate_at
 from handrail.core.patches.notations import FilePatch, Hunk, Operation
 from handrail.core.planning.plan_file import Effect, FilePlan, PartPlan, plan_file
 from handrail.core.policy.place import Place
@@ -338,7 +339,7 @@ def candidates_of(part: Part, now: Text) -> tuple[Candidate, ...]:
     first = [span for span in spans if span.start - 2 <= edits[0].span.start <= span.end + 2][:1]
     chosen = spans[:LIMIT_CANDIDATES] if hunk.replace_all else first
     there = [edit.carry(span, moved) for span in chosen]
-    return tuple(Candidate(span=span, line=now.line_at(span.start), score=1.0) for span in there)
+    return tuple(candidate_at(now, hunk, span) for span in there)
 
 
 def preview(files: Sequence[PlannedFile]) -> str:
