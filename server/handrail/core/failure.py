@@ -233,6 +233,7 @@ class Failure:
         steps: What to do next, the most useful first.
         uri: The document concerned; empty where there is none.
         near: The most likely places, best first.
+        is_applicable: Whether the edit can be made, so that another search text would not help.
     """
 
     code: Code
@@ -240,6 +241,7 @@ class Failure:
     steps: tuple[str, ...] = ()
     uri: str = ""
     near: tuple[Candidate, ...] = ()
+    is_applicable: bool = False
 
     def with_uri(self, uri: str) -> Failure:
         """The same failure, said of the document *uri*."""

@@ -13,7 +13,7 @@ from handrail.core.conversation.message import Usage
 from handrail.core.conversation.prompt import Mode
 from handrail.core.documents.change import Status
 from handrail.core.documents.text import Text
-from handrail.core.failure import Candidate, Code
+from handrail.core.failure import Candidate, Code, Failure
 from handrail.core.ledger.ledger import Ledger
 from handrail.core.ledger.outcome import OpenFailure, Outcome
 from handrail.core.results import sanitize
@@ -22,16 +22,18 @@ from handrail.values import dataclass
 MISSES = 3  # so many failures in a row, and the result carries the text itself (roo-comparison 2f)
 AROUND, REGION = 8, 60  # rows shown around a place, and of it
 LIMIT_ROW = 1000  # characters of a row that are shown
-# What another search text can correct; of other failures, something else is the cause.
-OF_THE_TEXT = frozenset({Code.BAD_PATCH, Code.EMPTY_SEARCH, Code.NO_MATCH, Code.AMBIGUOUS_MATCH})
+# What another search text can correct, if it is not in the document.
+OF_THE_TEXT = frozenset({Code.EMPTY_SEARCH, Code.NO_MATCH})
+# What to do after so many failures: the document lacks the search text, or has it more than once; else.
 OTHER_TEXT = (
-    "Do not send the same edit again: read the document and copy its exact lines as the search text, or "
+    "Do not send the same {edit} again: read the document and copy its exact lines as the search text, or "
     "write the whole file with write_file."
 )
 LONGER_TEXT = (
-    "Do not send the same edit again: read the document and copy more of its exact lines, so that the search "
-    "text occurs only once, or write the whole file with write_file."
+    "Do not send the same {edit} again: read the document and copy more of its exact lines, so that the "
+    "search text occurs only once, or write the whole file with write_file."
 )
+AS_TOLD = "Do what the numbered steps{of} say."
 NO_MORE = "Do not send the same edit again until the cause of the failure is removed."
 LIMIT_DIAGNOSTICS = 200  # for each document; more would not help, and slow the editor
 
@@ -301,24 +303,32 @@ def result_text(outcomes: Sequence[Outcome], misses: Mapping[str, int]) -> str:
             third on, the text around the place is added.
     """
     lines = [_result_line(outcome) for outcome in outcomes]
-    told: set[str] = set()
+    missed: dict[str, list[Outcome]] = {}
     for outcome in outcomes:
         identity = outcome.mutation.identity
-        if outcome.status is Status.FAILED and misses.get(identity, 0) >= MISSES and identity not in told:
-            told.add(identity)
-            lines.append(_advice_after_misses(outcome, misses[identity]))
+        if outcome.status is Status.FAILED and misses.get(identity, 0) >= MISSES:
+            missed.setdefault(identity, []).append(outcome)
+    lines += [_advice_after_misses(each, misses[identity]) for identity, each in missed.items()]
     failed = sum(outcome.failure is not None for outcome in outcomes)
     count = f"{failed} of {len(outcomes)} edits did not land:\n" if failed and len(outcomes) > 1 else ""
     return f"{sanitize.PREFIX} {count}" * bool(failed) + "\n".join(lines)
 
 
-def _advice_after_misses(outcome: Outcome, count: int) -> str:
-    """Returns advice after several failures in a row, and the document's text at the place."""
+def _advice_after_misses(failed: Sequence[Outcome], count: int) -> str:
+    """
+    Returns advice after several failures in a row to edit a document, and the document's text at the place.
+
+    Args:
+        failed: Those of the last call; the advice is about the first of them that has to be corrected.
+    """
+    outcome = next(
+        (each for each in failed if each.failure is not None and not each.failure.is_applicable), failed[0]
+    )
     path, text = outcome.mutation.path, outcome.text
     assert outcome.failure is not None
-    way_on = OTHER_TEXT if outcome.failure.code in OF_THE_TEXT else NO_MORE
-    way_on = LONGER_TEXT if outcome.failure.code is Code.AMBIGUOUS_MATCH else way_on
-    advice = f"{count} calls in a row have failed to edit {path}. {way_on}"
+    hunk = outcome.mutation.hunk
+    which = f"hunk {hunk.number}" if hunk is not None and len(failed) > 1 else ""
+    advice = f"{count} calls in a row have failed to edit {path}. {_way_on(outcome, outcome.failure, which)}"
     if text is None or not text.rows:
         return advice
     near = outcome.failure.near
@@ -327,6 +337,17 @@ def _advice_after_misses(outcome: Outcome, count: int) -> str:
     first, end = max(0, middle - AROUND), min(len(text.rows), min(last, middle + REGION) + AROUND + 1)
     rows = [f"{number + 1}|{text.rows[number][:LIMIT_ROW]}" for number in range(first, end)]
     return f"{advice}\n{path}, lines {first + 1} to {end} now:\n" + "\n".join(rows)
+
+
+def _way_on(outcome: Outcome, failure: Failure, which: str) -> str:
+    """Returns what to do about an edit, as its failure has it; *which* names it among several."""
+    near, can_be_other = failure.near, outcome.mutation.hunk is not None and not failure.is_applicable
+    if can_be_other and failure.code is Code.AMBIGUOUS_MATCH and len(near) > 1:
+        return LONGER_TEXT.format(edit=which or "edit")
+    is_there = any(each.score == 1 for each in near)
+    if can_be_other and failure.code in OF_THE_TEXT and not is_there:
+        return OTHER_TEXT.format(edit=which or "edit")
+    return AS_TOLD.format(of=which and f" of {which}") if failure.steps else NO_MORE
 
 
 def _result_line(outcome: Outcome) -> str:

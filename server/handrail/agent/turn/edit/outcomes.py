@@ -102,6 +102,7 @@ def _refresh_candidates(part: Part, failure: Failure, base: Text, now: Text) -> 
         message=f"The edit did not fit the document when the call was made; {where}.",
         steps=("Send the edit again." if again.edits else "Read the document, then continue.",),
         near=near,
+        is_applicable=True,
     )
 
 

@@ -114,6 +114,7 @@ def _reverted_failure(change: Change, landing: Landing, bad: str, *, is_whole: b
         message=f"This edit landed, but the edit of {bad}, which was sent with it, did not, so this one was "
         f"reverted.",
         steps=("Fix the edit that did not land, then send the call again.", "Or send this edit alone."),
+        is_applicable=True,
     )
 
 

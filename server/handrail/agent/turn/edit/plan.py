@@ -324,6 +324,7 @@ def fits_alone(part: Part, bad: str, so: str = "this edit was not made", *, has_
         uri=part.mutation.uri,
         message=f"{FITS}, but another one does not: {bad}. So {so}.",
         steps=("Fix the edit that does not fit, then send the call again.", *((alone,) if has_host else ())),
+        is_applicable=True,
     )
 
 
