@@ -1275,7 +1275,7 @@ async def test_an_edit_that_shows_late_in_its_turn_replaces_what_was_told(
     report = await editor.turn(PROMPT + block("b.txt", "two", "TWO"))
     await corrected(editor, report, ["landed", "edit-rejected"])
     assert editor.desk[second] == TEXT
-    assert editor.shown_diagnostics(first) == []
+    await editor.until(lambda: editor.shown_diagnostics(first) == [], SOON_S)
     assert len(editor.shown_diagnostics(second)) == 1
     assert await paths(editor) == [["a.txt"]]
 
