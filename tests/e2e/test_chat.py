@@ -13,6 +13,7 @@ from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import EVERY_EDITOR, VSCODE, Habits, opt_in
 from e2e.prompts import v4a
+from handrail.adapters.files.files import path_of, uri_of
 from handrail.testing import answer, behaviours, call
 from handrail.testing.texts import Json
 
@@ -31,6 +32,13 @@ async def opened(editor: Editor, name: str = "chat.open", **params: object) -> s
         editor.desk.open(uri)
         assert editor.desk[uri] == found["text"]
     return uri
+
+
+def where_now(uri: str) -> str:
+    """The address of a closed conversation: a second after it was closed, its file is named by the title."""
+    path = path_of(uri)
+    assert path is not None
+    return uri if path.exists() else uri_of(next(path.parent.glob("*.md")))
 
 
 def write(editor: Editor, uri: str, text: str) -> None:
@@ -275,6 +283,7 @@ async def test_closed_during_a_turn_it_is_complete_when_opened_again(stage: Stag
     (asked,) = await editor.request("approval.list")
     await editor.request("approval.answer", approval=asked["id"], choice="allow")
     await editor.request("turn.wait", turn=turn)
+    uri = where_now(uri)
     editor.desk.open(uri)
     text = await shows(editor, uri, "Made.")
     assert text.count("## You") == 2

@@ -23,6 +23,7 @@ from e2e.test_chat import (
     two_windows,
     vscode,
     waiting,
+    where_now,
     write,
 )
 from handrail.testing import answer, call
@@ -172,6 +173,7 @@ async def test_opened_by_its_path_it_shows_what_another_window_has_said(stage: S
     first, uri, second, other = await two_windows(stage, habits, answer("Two."))
     first.desk.close(uri)
     await says(second, other, "Second.\n")
+    uri = where_now(uri)
     first.desk.open(uri)
     text = await shows(first, uri, "Two.")
     assert text.count("Second.") == 1
