@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 
 import handrail
 from adapters.kit import change, changed, during, git, left_out, names, plan, raws, shadow, step, user_git
+from handrail.adapters.checkpoints.commands import NOTES, Commands
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
 from handrail.core.checkpoint import Kind
@@ -340,6 +343,7 @@ DYING = """
 import asyncio, os, sys
 from datetime import UTC, datetime
 from pathlib import Path
+from handrail.adapters.checkpoints.commands import NOTES, Commands
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.core.checkpoint import StepId
 
@@ -410,3 +414,13 @@ async def test_without_git_large_folders_are_said_to_be_left_out(
     assert effects.changes == ()
     assert "git is not installed" in effects.not_covered[0].reason
     no_git.undo()
+
+
+async def test_a_step_whose_server_died_is_the_step_that_it_was(repo: ShadowRepo, root: Path) -> None:
+    snapshot = await repo.before_command(step())
+    home = repo.folder.parent
+    (note,) = (home / NOTES).glob("*.json")
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    note.write_text(json.dumps({**json.loads(note.read_text()), "process": ended.pid}))
+    assert Commands(home, (root,)).left_behind() == [(snapshot.id, step())]

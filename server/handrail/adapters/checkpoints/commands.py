@@ -193,7 +193,7 @@ class Commands:
             try:
                 note = self._read(path.stem)
                 if not _lives(note["process"]):
-                    result.append((path.stem, StepId(**note["step"])))
+                    result.append((path.stem, StepId(**{**note["step"], "restores": ()})))  # it ran a command
             except (CheckpointError, KeyError, TypeError, OverflowError):
                 path.unlink(missing_ok=True)
         return result
