@@ -87,6 +87,6 @@ def _result(call: ToolCall, result: ToolResult | None, missing: Failure) -> Tool
 
 def _stray(result: ToolResult) -> UserMessage:
     return UserMessage(
-        text=f"The result of a tool call that is no longer part of this conversation:\n{result.text}",
+        text=f"This conversation no longer has the tool call that this result belongs to:\n{result.text}",
         is_nudge=True,
     )
