@@ -14,6 +14,7 @@ from adapters.kit import changed, during, plan, shadow, step, user_git
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
 from handrail.adapters.git import program
+from handrail.adapters.worktrees import stats
 from handrail.core.checkpoint import Kind
 from handrail.ports import CheckpointError
 
@@ -449,3 +450,16 @@ async def test_where_permissions_alone_are_not_looked_at_it_is_told(
     (root / "deep" / "er" / "d").chmod(0o755)  # git notices this
     effects = await repo.after_command(step(), snapshot)
     assert changed(effects) == {"a": Kind.CHANGED, "deep/er/d": Kind.CHANGED, "new": Kind.CREATED}
+
+
+@pytest.mark.parametrize("count", [0, 1, stats.AT_ONCE, 2 * stats.AT_ONCE + 1])
+def test_metadata_is_read_as_it_was_written(count: int) -> None:
+    seen = {f"folder/{number}": (33188, 10**18 + number, 1, number) for number in range(count)}
+    assert stats.from_json(stats.to_json(seen)) == seen
+
+
+def test_metadata_that_lacks_a_number_is_damaged() -> None:
+    written = stats.to_json({"a": (33188, 10**18, 1, 2)})
+    assert written is not None
+    with pytest.raises(ValueError, match="2 files have 4 numbers"):
+        stats.from_json({**written, "names": "a\0b"})
