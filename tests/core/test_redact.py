@@ -227,7 +227,7 @@ def test_no_text_with_much_left_out_takes_long() -> None:
         assert "a1key-79…" not in read
 
 
-# ---- Passwords that are words as any text has them ---------------------------------------------------
+# ---- Passwords that are ordinary words ---------------------------------------------------------------
 
 WORDY = {
     "postgres": {"DATABASE_URL": "postgres://postgres:postgres@localhost/db"},
@@ -289,3 +289,8 @@ def test_other_passwords_are_removed_everywhere(environment: dict[str, str]) -> 
 def test_the_key_that_the_user_has_named_is_removed_everywhere() -> None:
     keys = key_names.secrets({"MINE": "changeme"}, "MINE")
     assert redact.redact("a changeme b", keys) == f"a {redact.REDACTED} b"
+
+
+@pytest.mark.parametrize("value", ["", "  ", "EMPTY", " EMPTY \n", "1234567"])
+def test_a_short_value_of_the_key_that_the_user_has_named_is_no_secret(value: str) -> None:
+    assert key_names.secrets({"MINE": value}, "MINE") == ()

@@ -1,8 +1,9 @@
 """
 Recognise the keys of an environment by their names, and passwords in URLs.
 
-A password may be a word that any text has: a default that everyone knows (`postgres`), or the name of its own
-user or database. Such a word is a key only where it is used as one (`:postgres@`, `password=postgres`).
+A password may be a word that occurs in ordinary text: a default that everyone knows (`postgres`), or the name
+of its own user or database. Such a word is a key only where it is used as one (`:postgres@`,
+`password=postgres`).
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def _keys_among(variables: tuple[tuple[str, str], ...], also: str) -> tuple[str,
     known |= {login["user"] for login in logins}
     for name, value in variables:
         if name == also:
-            result[value.strip()] = None
+            result |= dict.fromkeys([key] if len(key := value.strip()) >= SHORTEST_CHARS else [])
         elif KEY_NAME.search(name):
             result |= dict.fromkeys(_keys_of(name, value.strip(), known))
     for login in logins:
@@ -65,7 +66,7 @@ def _keys_among(variables: tuple[tuple[str, str], ...], also: str) -> tuple[str,
 
 def _keys_of(name: str, value: str, known: Collection[str]) -> Iterator[str]:
     """
-    Yields *value*, or the places where it is a key if it is a word as any text has it.
+    Yields *value*, or the places where it is a key if it is a word that occurs in ordinary text.
 
     Args:
         name: Of its variable, if it is all of that.

@@ -12,9 +12,9 @@ it, and for each of its characters the place where it comes from.
 
 Encodings of an encoding are not searched for, except for escapes.
 
-Of a key with several lines, each word is a key too, unless it could be in any text: a listing with line
-numbers has something between its lines. Where a text says that something was left out (`…`, `...`), a part of
-a key next to it counts as a key too: many texts are shortened before they come here.
+Of a key with several lines, each long word is a key too, unless it may be an ordinary word: a listing with
+line numbers has something between its lines. Where a text says that something was left out (`…`, `...`), a
+part of a key next to it counts as a key too: many texts are shortened before they come here.
 
 A key may be given with the text around it (`local_secret`): then it is a key only there, and where it is
 encoded.
@@ -34,7 +34,7 @@ from urllib.parse import quote, quote_plus
 from handrail.core.documents.placeholder import REDACTED
 from handrail.values import dataclass, field
 
-SHORTEST_CHARS = 8  # what is shorter would be found in any text
+SHORTEST_CHARS = 8  # shorter values occur in ordinary text
 ESCAPE = re.compile(
     r"\\+(?:u(?P<unicode>[0-9a-f]{4})|x(?P<hex>[0-9a-f]{2})|(?P<end>[nrt])|(?P<same>[\"'/]?))"
     r"|%(?:25)*(?P<percent>[0-9a-f]{2})",
@@ -45,7 +45,7 @@ BLANK = re.compile(r"\s+")
 BETWEEN_DIGITS = re.compile(r"(?:0x|[\s:,-])+", re.IGNORECASE)
 URL_ALPHABET = str.maketrans("-_", "+/")
 DIGITS = str.maketrans("ABCDEF", "abcdef", ":,-")
-# A word as any text has it, such as `service_account` or `AES-256`; a key's other words belong to the secret.
+# An ordinary word, such as `service_account` or `AES-256`; a key's other words belong to the secret.
 COMMON = re.compile(r"(?:(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15})[0-9]{0,6}[-_./:@,=?&]+)*")
 AROUND_WORD = "\"'`,;()[]{}<>"
 LEFT_OUT = re.compile(r"…|\.\.\.")
@@ -169,7 +169,7 @@ def _views(secrets: tuple[str, ...]) -> tuple[View, ...]:
 
 
 def _parts(secret: str) -> Iterator[str]:
-    """Yields the words of a key that has several lines, without those that may be in any text."""
+    """Yields the long words of a key that has several lines, without those that may be ordinary words."""
     for text in (secret, _without_escapes(secret)):
         words = text.split() if "\n" in text.strip() else ()
         for word in (word.strip(AROUND_WORD) for word in words):
