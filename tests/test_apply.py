@@ -216,7 +216,7 @@ def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) ->
     reply = block(".env", "KEY=1", "KEY=2")
     ended = desk.apply(reply)
     assert (ended.code, desk.files()[".env"]) == (1, "KEY=1\n")
-    assert ended.err.count("there is no terminal in which to ask") == 1
+    assert ended.err.count("handrail cannot ask: standard input or standard error is not a terminal.") == 1
     assert "handrail: Allow patch: .env?" in ended.err, "the diff is not shown as a message of its own"
     assert "denied: No user was available to allow this: .env." in ended.out, "nobody said no"
     assert "copy the failures" not in ended.out, "another reply would not help"

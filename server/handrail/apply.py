@@ -230,9 +230,7 @@ class _Applying:
 
     async def _ask(self, diff: str, text: str) -> str | None:
         if not terminal.can_ask():
-            self.show.note(
-                f"{text} Not allowed, because there is no terminal in which to ask. To allow it, give --yes."
-            )
+            self.show.note(f"{text} Not allowed, because {terminal.CANNOT_ASK} To allow it, give --yes.")
             return None
         self.show.pause()
         try:

@@ -289,7 +289,7 @@ def test_approvals_are_a_no_unless_told_otherwise(stage: Stage, yes: bool, resul
         [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p", yes=yes
     )
     assert result in [message["result"] for message in stage.received if "result" in message]
-    assert ("Allow patch: .env? It is a key. Not allowed, because there is no" in ended.err) is not yes
+    assert ("Allow patch: .env? It is a key. Not allowed, because handrail" in ended.err) is not yes
     assert ("To allow it, give --yes" in ended.err) is not yes
 
 
@@ -299,7 +299,7 @@ def test_the_reason_of_a_question_ends_before_what_follows_it(stage: Stage) -> N
     ended = stage.run(
         [*STARTED, ["request", ["handrail/approval/request", question]], reported()], prompt="p"
     )
-    assert "The model's reason: to build. Not allowed, because there is no terminal" in ended.err
+    assert "The model's reason: to build. Not allowed, because handrail cannot ask: " in ended.err
 
 
 LEAVE = ["deny", "allow", "session", "always"]

@@ -110,8 +110,8 @@ def _confirm(held: Sequence[LayerChange], target: Path) -> bool:
     _ask("".join(f"{row}\n" for row in rows))
     if not terminal.can_ask():
         raise ConfigError(
-            f"Nothing was copied to {_path(str(target))}, because there is no terminal in which to ask. To "
-            f"allow it, give --yes."
+            f"Nothing was copied to {_path(str(target))}, because {terminal.CANNOT_ASK} "
+            "To allow it, give --yes."
         )
     _ask(f"Copy these changes into {_path(str(target))}? [y/N] ")
     return sys.stdin.readline().strip().lower() in ("y", "yes")

@@ -9,7 +9,7 @@ shown never answers it.
 from collections.abc import Mapping
 from typing import Any
 
-from handrail.headless.terminal import hang
+from handrail.headless.terminal import CANNOT_ASK, hang
 from handrail.values import dataclass
 
 NO = "deny"
@@ -81,10 +81,9 @@ class Question:
     def unanswered(self) -> str:
         """The message if no one can be asked."""
         end = "" if self.text.endswith((".", "?", "!")) else "."
-        because = "because there is no terminal in which to ask."
         if self.asks_permission:
-            return f"{self.text}{end} Not allowed, {because} To allow it, give --yes."
-        return f"{self.text}{end} Not answered, {because}"
+            return f"{self.text}{end} Not allowed, because {CANNOT_ASK} To allow it, give --yes."
+        return f"{self.text}{end} Not answered, because {CANNOT_ASK}"
 
     @property
     def prompt(self) -> str:

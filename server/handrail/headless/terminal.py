@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 READ_BYTES = 65536
 INDENT = " " * 6  # of what goes on in a further line; no line of ours begins like that
+CANNOT_ASK = "handrail cannot ask: standard input or standard error is not a terminal."
 
 # What Python calls printable and people cannot see: fillers, joiners, variation selectors.
 _UNSEEN = re.compile(
