@@ -34,11 +34,13 @@ from handrail.agent.turn.resolve import Ready, resolve
 from handrail.core.conversation.message import ToolCall
 from handrail.core.policy import verdict
 from handrail.core.policy.commands.script import Environment, Script
+from handrail.core.policy.shell import Run
 from handrail.core.policy.verdict import Allow, Rights
 from handrail.testing import lay_out
 from shell_lines import Names, lines
 
 AT_ONCE = 4_000
+NOTHING = Run(line="", folder="", timeout_s=None)
 NOBODY = 65_534
 SECRET = "KEY-7f3a9c"
 LIMIT_S = 10.0  # of one line
@@ -339,7 +341,7 @@ async def judge(ground: Ground, wanted: Sequence[str]) -> list[Judged]:
     bench = Bench(ground.root, ground.folder / "state" / "s")
     ports, rights = bench.ports(), Rights()
     processes = Processes(os.environ, lambda: (ground.root,))
-    environments = processes._environments(ground.root, (), "fuzz", is_held=False)
+    environments = processes._environments(ground.root, NOTHING, "fuzz", is_held=False)
     found = []
     await resolve(ToolCall(id="c", name="terminal", arguments='{"command": "git status; ls *"}'), ports, None)
     _give_up_rights()  # what is imported late has been by now

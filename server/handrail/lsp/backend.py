@@ -38,7 +38,8 @@ class Backend:
         ask_for_keys: Has keys looked for by a function first, which is called in threads that may wait.
         diagnostics: Set if the environment decides whether failures are shown.
         sandbox: Set if the environment decides how commands are contained.
-        add_to_environment: Also passes variables with these names to commands that were asked about.
+        add_to_environment: Has commands that are not known to be read-only inherit variables with these names
+            too; returns the names in full that they do not inherit, given the keys of models.
         owners: For which providers the address and the key in the settings were set.
         stamp: What tells one state of the file of a URI from another.
     """
@@ -63,6 +64,6 @@ class Backend:
     ask_for_keys: Callable[[Callable[[str], str]], None] = lambda find: None
     diagnostics: bool | None = None
     sandbox: Sandbox | None = None
-    add_to_environment: Callable[[tuple[str, ...]], None] = lambda names: None
+    add_to_environment: Callable[[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = lambda names, keys: ()
     stamp: Callable[[str], Stamp | None] = lambda uri: None
     patience: Patience = field(default_factory=Patience)

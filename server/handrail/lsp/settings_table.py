@@ -274,8 +274,8 @@ TERMINAL_ENVIRONMENT = Setting(
         "inherit in addition to the usual ones (paths, language, terminal, toolchains). Commands that "
         "handrail knows to be read-only do not inherit them. All other commands do, even if they run in the "
         "sandbox without a question. A pattern never matches a variable that may hold a key (`*KEY*`, "
-        "`*TOKEN*`, `*PASS*` and the like) or that changes how programs start; write such a name in full. No "
-        "command inherits the model's key."
+        "`*TOKEN*`, `*PASS*` and the like) or that changes how programs start; write such a name in full. "
+        "Even then, no command inherits a variable whose value is the key of a model that handrail uses."
     ),
 )
 CHECKS = Setting(

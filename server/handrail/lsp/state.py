@@ -22,7 +22,6 @@ from handrail.agent.compacting import share
 from handrail.agent.host import Host
 from handrail.agent.questions import Questions
 from handrail.agent.review.discussion import Discussion
-from handrail.core.checkpoint import Limits
 from handrail.core.failure import Failure
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.ledger.report import Ended
@@ -51,7 +50,7 @@ from handrail.lsp.questions.surface import ClientSurface
 from handrail.lsp.review.page import ReviewPage
 from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
-from handrail.lsp.terms import terms
+from handrail.lsp.terms import limits, terms
 from handrail.ports import Ports, Provider
 from handrail.ports.renames import Renames
 from handrail.values import dataclass, replace
@@ -269,6 +268,7 @@ class State:
             surroundings=self.backend.surroundings,
             rules_now=self.rules,
             secrets=self.secrets,
+            model_keys=self.model_keys,
             clock=self.backend.clock,
         )
 
@@ -291,13 +291,7 @@ class State:
         self.settled.set()
         in_workspace = self.settings.text(settings.DOCUMENTS) == "workspace"
         self.backend.served.use_workspace(in_workspace and not self.client.untrusted)
-        self.backend.add_to_environment(self.settings.names(settings.TERMINAL_ENVIRONMENT))
-        self.checkpoints.set_limits(
-            Limits(
-                max_bytes=self.settings.number(settings.CHECKPOINTS_SIZE) * 1_000_000,
-                max_age_days=self.settings.number(settings.CHECKPOINTS_AGE),
-            )
-        )
+        self.checkpoints.set_limits(limits(self.settings))
         self.publish()
 
     def shows_diagnostics(self) -> bool:
@@ -349,7 +343,11 @@ class State:
 
     def secrets(self) -> tuple[str, ...]:
         """The values of keys, which must not be shown to anyone."""
-        return self.backend.secrets(self.settings.text(settings.KEY_NAME))
+        return self.backend.secrets(self.stated.text(settings.KEY_NAME))
+
+    def model_keys(self) -> tuple[str, ...]:
+        """The keys of the models that handrail uses, which no command may inherit."""
+        return self.backend.providers.keys(map(model_settings.model, (self.stated, self.settings)))
 
     @contextmanager
     def show_slow_work(self, title: str) -> Iterator[Slow]:

@@ -1,9 +1,10 @@
-"""The terms of a turn, as the settings and the client give them."""
+"""The terms of a turn, and the limits of checkpoints, as the settings and the client give them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from handrail.core.checkpoint import Limits
 from handrail.core.conversation import prompt
 from handrail.core.policy.containment import Sandbox
 from handrail.core.policy.rules import Rule
@@ -42,4 +43,12 @@ def terms(
         is_unattended=client.unattended,
         is_untrusted=client.untrusted,
         checks=() if client.untrusted else values.checks(settings.CHECKS),
+    )
+
+
+def limits(values: Settings) -> Limits:
+    """The limits of the checkpoints of a workspace."""
+    return Limits(
+        max_bytes=values.number(settings.CHECKPOINTS_SIZE) * 1_000_000,
+        max_age_days=values.number(settings.CHECKPOINTS_AGE),
     )

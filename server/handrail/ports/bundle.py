@@ -350,6 +350,7 @@ class Ports:
         rules_now: Returns the user's current rules, if they may change while a turn runs.
         surroundings: Describes where a turn takes place; the open documents come from the editor.
         secrets: The values of keys, which no output may show. A keyring's are known once it was read.
+        model_keys: Those of the models that handrail uses, which no command may inherit.
         pause: Waits for a number of seconds.
         clock: The clock that limits waiting for reports.
         review: Notified of the agent's changes.
@@ -370,6 +371,7 @@ class Ports:
     terms: Terms = field(default_factory=Terms)
     surroundings: Callable[[], Awaitable[Surroundings]] = _nowhere
     secrets: Callable[[], Sequence[str]] = lambda: ()
+    model_keys: Callable[[], Sequence[str]] = lambda: ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
     clock: Clock = field(default_factory=MonotonicClock)
     rules_now: Callable[[], tuple[Rule, ...]] | None = None

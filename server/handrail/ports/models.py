@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Sequence
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
@@ -136,6 +136,12 @@ class Providers(Protocol):
 
     def forget(self) -> None:
         """Forgets the keys, so that they are looked up again."""
+        ...
+
+    def keys(self, choices: Iterable[ModelChoice]) -> tuple[str, ...]:
+        """
+        Returns the keys of these models and of all that were used; a keyring's only if it was read before.
+        """
         ...
 
     async def models(self, choice: ModelChoice) -> Sequence[KnownModel]:

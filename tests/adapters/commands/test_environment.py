@@ -16,6 +16,7 @@ from handrail.adapters.files.files import uri_of
 from handrail.core.policy import environment
 from handrail.core.policy.commands.script import Environment
 from handrail.core.policy.shell import Run, RunResult
+from handrail.core.results import key_names
 from handrail.lsp import settings
 
 HELD = {
@@ -101,12 +102,41 @@ async def test_commands_get_what_the_user_names_at_the_moment(tmp_path: Path) ->
     assert await printed(processes, tmp_path, line) == "-other\n"
 
 
-async def test_the_models_key_stays_out_although_it_is_named(tmp_path: Path) -> None:
-    environ = Environ(HELD)
-    environ.add(("MYAPP_API_KEY", "OTHER"))
-    line = "echo $MYAPP_API_KEY-$OTHER"
-    said = await printed(Processes(environ), tmp_path, line, secrets=("sk-1",))
-    assert said == "-other\n"
+async def test_a_name_in_full_stands_for_any_variable_but_one_with_the_key_of_a_model(tmp_path: Path) -> None:
+    held = {
+        **HELD,
+        "MYAPP_API_KEY": "sk-0123456789",
+        "NEAR": "key sk-0123456789",
+        "GITHUB_TOKEN": "ghp-0123456789",
+    }
+    secrets = key_names.secrets(held)
+    full = ("MYAPP_API_KEY", "NEAR", "GITHUB_TOKEN", "MYAPP_URL", "OTHER")
+    line = "echo $MYAPP_API_KEY-$NEAR-$GITHUB_TOKEN-$MYAPP_URL-$OTHER"
+    for names, model_keys, expected in (
+        (full, (), "sk-0123456789-key sk-0123456789-ghp-0123456789-https://u:p@host-other"),
+        (full, ("sk-0123456789",), "--ghp-0123456789-https://u:p@host-other"),
+        (("MYAPP_*", "NEA*", "*_TOKEN", "OTH*"), ("sk-0123456789",), "----other"),
+        (("NEA*", "github_token"), (), "--ghp-0123456789--"),
+    ):
+        environ = Environ(held)
+        environ.add(names)
+        more = {"secrets": secrets, "model_keys": model_keys}
+        assert await printed(Processes(environ), tmp_path, line, **more) == f"{expected}\n"
+
+
+@pytest.mark.parametrize(
+    ("model_keys", "expected"),
+    [
+        ((), ()),
+        (("sk-1",), ("MYAPP_API_KEY",)),
+        (("other-0123456789",), ()),
+        (("oth",), ()),  # a short key may occur in ordinary text
+        (("other", "sk-1"), ("myapp_api_key", "OTHER")),
+    ],
+)
+def test_which_names_in_full_stay_out(model_keys: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    names = ("MYAPP_HOME", expected[0] if expected else "MYAPP_API_KEY", "OTHER", "MISSING", "OTH*")
+    assert Environ(HELD).add(names, model_keys) == expected
 
 
 @pytest.mark.parametrize("kind", Environment)

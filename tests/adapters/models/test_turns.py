@@ -351,11 +351,25 @@ def test_a_key_comes_from_the_environment_or_the_keyring() -> None:
     before = keyring.get_keyring()
     keyring.set_keyring(Memory())
     try:
-        found = Keys({"OTHER_KEY": "from the environment"})
+        found = Keys({"OTHER_KEY": "from the environment", "OWN": "own-0123456789", "THIRD": "third"})
         assert found.secrets() == ("from the environment",)
         assert found.find("MY_KEY") == "handrail/MY_KEY"
         assert found.find("OTHER_KEY") == "from the environment"
         assert found.find("OTHER") == ""
         assert found.secrets() == ("from the environment", "handrail/MY_KEY")
+        assert found.find("OWN") == "own-0123456789"
+        own = ("handrail/MY_KEY", "own-0123456789")
+        assert sorted(found.secrets()) == sorted(("from the environment", *own))
+        assert sorted(found.secrets("OWN")) == sorted(("from the environment", *own)), "each once"
+        assert set(found.of_models(["THIRD", "OWN", "MISSING"])) == {"from the environment", *own, "third"}
     finally:
         keyring.set_keyring(before)
+
+
+def test_a_usual_word_that_a_model_is_given_as_its_key_is_no_secret_everywhere() -> None:
+    found = Keys({"OPENAI_API_KEY": "placeholder"})
+    before = found.secrets()
+    assert found.find("OPENAI_API_KEY") == "placeholder"
+    assert found.secrets() == before
+    assert "placeholder" not in before
+    assert found.of_models([]) == ("placeholder",)

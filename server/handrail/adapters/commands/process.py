@@ -31,7 +31,6 @@ from handrail.core.policy.commands.script import Environment, Script
 from handrail.core.policy.containment import Available
 from handrail.core.policy.shell import Appeared, End, ParsedCommand, Run, RunResult, SetAside
 from handrail.core.results import screen
-from handrail.core.results.redact import MARK_OF_PLACE, value_of
 from handrail.ports import Repository
 from handrail.values import dataclass, replace
 
@@ -154,7 +153,7 @@ class Processes:
         tell: Callable[[str], None],
     ) -> RunResult | Failure:
         mark = secrets.token_hex(16)
-        environments = self._environments(folder, run.secrets, mark, is_held=holding is not None)
+        environments = self._environments(folder, run, mark, is_held=holding is not None)
         ours, theirs = os.pipe()
         is_kept = os.name == "posix"
         line_run = LineRun(environments=environments, output=theirs, holding=holding, is_kept=is_kept)
@@ -214,7 +213,7 @@ class Processes:
         )
 
     def _environments(
-        self, folder: Path, secrets: Sequence[str], mark: str, *, is_held: bool
+        self, folder: Path, run: Run, mark: str, *, is_held: bool
     ) -> dict[Environment | None, Mapping[str, str]]:
         """
         Returns the environment of each kind of command; one that is held has its own folders for temporary
@@ -224,7 +223,7 @@ class Processes:
         environments: dict[Environment | None, Mapping[str, str]] = {
             each: {**self._known_environment(each, programs), MARK: mark} for each in Environment
         }
-        environments[None] = {**self._drop_secrets(secrets), MARK: mark}
+        environments[None] = {**self._environment.without_keys(run.secrets, run.model_keys), MARK: mark}
         return (
             {each: _without_temporary_folders(given) for each, given in environments.items()}
             if is_held
@@ -237,16 +236,6 @@ class Processes:
     def _known_environment(self, kind: Environment, programs: Programs) -> Mapping[str, str]:
         """The environment of a command that is known to change nothing."""
         return environment.known_environment(self._environment, kind, programs.search_path)
-
-    def _drop_secrets(self, secrets: Sequence[str]) -> dict[str, str]:
-        """The environment without variables that hold one of *secrets*, whatever they are called."""
-        held, values = self._environment.items(), {value_of(secret) for secret in secrets}
-        placed = [secret.replace(MARK_OF_PLACE, "") for secret in secrets]
-        return {
-            name: value
-            for name, value in held
-            if value not in values and not any(each in value for each in placed)
-        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ A key comes from the editor, the environment or the system's keyring, never from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from handrail.core.results import key_names, redact
 
@@ -20,6 +20,7 @@ class Keys:
         self._environment = environment
         self._at_start = dict(environment)  # what goes to users and models is searched for these all the time
         self._kept: set[str] = set()
+        self._used: dict[str, None] = {}  # the keys that were found for models
         self._ask: Callable[[str], str] = lambda name: ""
 
     def ask_first(self, ask: Callable[[str], str]) -> None:
@@ -36,16 +37,21 @@ class Keys:
 
         An editor and a keyring may be slow, and may wait for their user to unlock them.
         """
-        key = self._ask(name).strip()
-        if not key and (found := self.variable(name)):
-            return found
-        key = key or _read_keyring(name) or ""
-        self._kept.update({key} if len(key) >= redact.SHORTEST_CHARS else ())
+        key = self._ask(name).strip() or self.variable(name) or _read_keyring(name) or ""
+        is_known = key == self.variable(name) and key_names.KEY_NAME.search(name) is not None
+        if len(key) >= redact.SHORTEST_CHARS and not is_known:
+            self._kept.add(key)
+        self._used.update({key: None} if key else {})
         return key
 
     def secrets(self, also: str = "") -> tuple[str, ...]:
-        """The values of the environment's keys, of the variable *also*, and of what was found elsewhere."""
-        return (*key_names.secrets(self._at_start, also), *self._kept)
+        """The values of the environment's keys, of the variable *also*, and of what else was found."""
+        known = key_names.secrets(self._at_start, also)
+        return (*known, *(self._kept.difference(known) if self._kept else ()))
+
+    def of_models(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Returns the keys that were found for models, and the values of the variables *names*."""
+        return tuple(dict.fromkeys((*filter(None, map(self.variable, names)), *tuple(self._used))))
 
 
 def _read_keyring(name: str) -> str | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from handrail.adapters.models.address import usable
+from handrail.adapters.models.address import key_name, usable
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.paste import Paste
 from handrail.adapters.models.record import Record
@@ -42,6 +43,12 @@ class Providers:
         """Make each provider again, and look for its keys again."""
         self._known = None
 
+    def keys(self, choices: Iterable[ModelChoice]) -> tuple[str, ...]:
+        """
+        Returns the keys of these models and of all that were used; a keyring's only if it was read before.
+        """
+        return self._keys.of_models(map(_key_name, choices))
+
     async def models(self, choice: ModelChoice) -> tuple[KnownModel, ...]:
         """Returns the models of the chosen model's server. Raises ProviderError; see `listing`."""
         from handrail.adapters.models import listing  # noqa: PLC0415  # its HTTP client is slow to import
@@ -68,6 +75,13 @@ def provider(choice: ModelChoice, keys: Keys, worker: ModelWorker | None = None)
             lambda: usable(choice, keys), secrets=lambda: keys.secrets(choice.key_name), worker=worker
         )
     raise ProviderError(unknown_model(model))
+
+
+def _key_name(choice: ModelChoice) -> str:
+    """Returns the name of the variable, or of the keyring's entry, with the key of a model."""
+    if (recorded := RECORD.fullmatch(choice.model)) is not None:
+        return _key_name(replace(choice, model=recorded["model"]))
+    return choice.key_name or key_name(choice.model)
 
 
 def unknown_model(model: str) -> str:

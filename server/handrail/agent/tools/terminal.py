@@ -93,6 +93,7 @@ def parse(arguments: call.Arguments) -> call.Command | Failure:
             script=console.script,
             timeout_s=timeout_s or None,
             secrets=tuple(ports.secrets()),
+            model_keys=tuple(ports.model_keys()),
             contained=console.contained,
             name=console.name,
         )

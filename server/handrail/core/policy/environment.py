@@ -3,7 +3,8 @@ Which variables of an environment a program that we start may have: those of the
 
 A list of secrets is never complete, since a key may have any name. So variables that are not known to be
 harmless are left out. A variable of the table that contains a login, such as a proxy with a password, is left
-out too. The user can add names for the commands that they allow.
+out too. The user can add names for commands that are not known to be read-only: a pattern never matches a
+variable that may be a key, but a name in full stands for any variable.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def read(value: object) -> tuple[str, ...] | str:
 
 def inherited_variables(environment: Mapping[str, str], added: Collection[str] = ()) -> dict[str, str]:
     """Returns the variables of *environment* for a program that we start; *added* are names from the user."""
-    full = {name.upper() for name in added if "*" not in name}
+    full = names_in_full(added)
     patterns = [wildcard.text_regex(name.upper()) for name in added if "*" in name]
     return {
         name: value
@@ -126,6 +127,11 @@ def inherited_variables(environment: Mapping[str, str], added: Collection[str] =
         if name.upper() in full
         or (not LOGIN.search(value) and (NAMES.fullmatch(name.upper()) or _is_meant(name.upper(), patterns)))
     }
+
+
+def names_in_full(added: Collection[str]) -> frozenset[str]:
+    """Returns the names in *added* that are not patterns, in capital letters."""
+    return frozenset(name.upper() for name in added if "*" not in name)
 
 
 def _is_meant(name: str, patterns: Collection[re.Pattern[str]]) -> bool:

@@ -81,7 +81,8 @@ class Run:
     Attributes:
         folder: The URI of the folder to run it in.
         script: The script to run without a shell; None to run the line in a shell.
-        secrets: Values that its environment must not contain.
+        secrets: Values that its environment may contain only in variables that the user has named in full.
+        model_keys: Values that its environment must not contain at all.
         contained: The paths that it sees and may change.
         timeout_s: The time limit, after which it is stopped; None for none.
         name: Names it while it runs, in `Process.set_aside`; empty for one that no one asks about.
@@ -92,6 +93,7 @@ class Run:
     folder: str
     timeout_s: float | None
     secrets: tuple[str, ...] = ()
+    model_keys: tuple[str, ...] = ()
     script: Script | None = None
     contained: Contained = FREE
     name: str = ""

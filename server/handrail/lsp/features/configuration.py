@@ -23,6 +23,10 @@ STRICTLY = (
     "Until it does, handrail uses the defaults, and asks before every edit and command. Restart the "
     "editor. If that does not help, check how its configuration starts handrail."
 )
+NOT_INHERITED = (
+    "No command inherits {name}, which the setting handrail.terminal.environment names: its value is the key "
+    "of a model that handrail uses."
+)
 
 
 async def wait_for_settings(state: State) -> None:
@@ -88,12 +92,23 @@ def _put_in_force(state: State, settled: Settings) -> None:
     before, state.provider_settings.settled = state.settings, settled
     if state.has_settled and settled.text(settings.MODEL) != state.stated.text(settings.MODEL):
         state.model = ""  # the user has changed the setting since, so it counts again
-    state.stated = settled = _own(state, settled)
-    state.settings = model_settings.with_model(settled, state.model)
-    for problem in state.settings.problems:
+    state.stated = _own(state, settled)
+    state.settings = model_settings.with_model(state.stated, state.model)
+    problems = (*state.stated.problems, *_add_to_environment(state))
+    state.stated, state.settings = (
+        replace(each, problems=problems) for each in (state.stated, state.settings)
+    )
+    for problem in problems:
         if problem not in before.problems:
             state.say(problem)
     state.refresh()
+
+
+def _add_to_environment(state: State) -> list[str]:
+    """Has commands inherit the variables that the user has named; returns, for the user, which stay out."""
+    names = state.settings.names(settings.TERMINAL_ENVIRONMENT)
+    left_out = state.backend.add_to_environment(names, state.model_keys())
+    return [NOT_INHERITED.format(name=name) for name in left_out]
 
 
 def _own(state: State, settings: Settings) -> Settings:

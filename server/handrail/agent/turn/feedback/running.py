@@ -192,6 +192,7 @@ class _Once:
             folder=folder.uri,
             timeout_s=min(LIMIT_S, self.ports.terms.timeout_s),
             secrets=tuple(self.ports.secrets()),
+            model_keys=tuple(self.ports.model_keys()),
             contained=contained,
             given=given,
         )
