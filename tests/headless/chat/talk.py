@@ -21,6 +21,7 @@ from handrail.headless.commands.stage import SERVER
 from handrail.testing import lay_out, script
 
 HANGS_S = 90  # then a test fails, with what was shown
+COLUMNS = 300  # so that the line below the input has all its parts, however long the path of a script is
 ALT_ENTER, CLEAR, CTRL_C, CTRL_D, ENTER, TAB, UP = "\x1b\r", "\x15", "\x03", "\x04", "\r", "\t", "\x1b[A"
 
 
@@ -104,7 +105,7 @@ class Place:
     async def chat(
         self,
         *answers: Mapping[str, object],
-        columns: int = 80,
+        columns: int = COLUMNS,
         files: Sequence[str] = ("a.txt", "src/b c.txt"),
         server: tuple[str, ...] = SERVER,
         settings: Mapping[str, object] | None = None,

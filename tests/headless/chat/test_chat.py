@@ -411,7 +411,7 @@ async def test_without_a_terminal_it_says_what_to_do(
 async def test_a_signal_ends_it_with_the_way_to_continue(place: Place) -> None:
     async with place.chat(answer("Hello."), KEY) as talk:
         await talk.say("hi", "Hello.")
-        await talk.until("edit | /help")  # the turn is over: else it would be told "go"
+        await talk.until("/help")  # the turn is over: else it would be told "go"
         await talk.say("go", QUESTION)
         assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
         os.kill(os.getpid(), signal.SIGTERM)
