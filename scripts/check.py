@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -37,8 +37,12 @@ SEARCHES = {
     "HANDRAIL_SCENARIOS_S": "15",
 }
 CORE = ("tests/core", "tests/test_standard_streams.py")
+GIVES_WAY = 5  # what runs in the background is nicer by this
 
 Command = tuple[str, ...]
+Step = Callable[[str, Command], int]
+
+_printing = threading.Lock()
 
 
 def main() -> int:
@@ -50,21 +54,23 @@ def main() -> int:
     # Tests start thousands of processes. Without .pyc files, each of them would compile all modules again.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PATH"] = os.pathsep.join((str(python.parent), os.environ.get("PATH", os.defpath)))
-    if options.all:
-        for name, extent in SEARCHES.items():
-            os.environ.setdefault(name, extent)
-    preparing = _prepare_other_pythons() if options.all else []
+    if not options.all:
+        return _check(python, options, rest)
+    for name, extent in SEARCHES.items():
+        os.environ.setdefault(name, extent)
+    background = _Background(_on_other_pythons)
     try:
-        for name, command in _steps(python, options):
-            if code := _step(name, command):
-                return code
-        if code := _side_by_side(_long_steps(python, options)):
-            return code
-        for each in preparing:
-            each.wait()
+        return _check(python, options, rest) or background.wait()
     finally:
-        _stop(preparing)
-    if options.all and (code := _on_other_pythons()):
+        background.stop()
+
+
+def _check(python: Path, options: argparse.Namespace, rest: Sequence[str]) -> int:
+    """Run the steps, and then the tests."""
+    for name, command in _steps(python, options):
+        if code := _step(name, command):
+            return code
+    if code := _side_by_side(_long_steps(python, options)):
         return code
     selected = ("--editors=one", *(() if options.all else ("-m", f"not ({LARGE})")))
     tests = CORE if options.core else ()
@@ -111,45 +117,56 @@ def _long_steps(python: Path, options: argparse.Namespace) -> Iterator[list[tupl
         yield [
             ("editors", (str(python), "scripts/install_editors.py")),
             ("extension: types and lint", (str(python), "scripts/check_extension.py")),
+            ("packages to replay", (str(python), "scripts/replay.py", "--fetch")),
         ]
 
 
-def _other_cores() -> Iterator[tuple[str, Command]]:
-    """The other Pythons on which the core is checked: the version of each, and the command."""
-    for version, python in interpreters().items():
-        if version != sys.version_info[:2]:
-            yield _dotted(version), (str(python), "scripts/check.py", "--core", "--brief", "--quiet")
-    if (older := oldest()) is not None and older[0][:2] == sys.version_info[:2]:
-        version, python = older
-        yield _dotted(version), (str(python), "scripts/check.py", "--core", "--own", "--brief", "--quiet")
+class _Background:
+    """Steps that run one after another beside everything else, with what it leaves of the processors."""
+
+    def __init__(self, run: Callable[[Step], int]) -> None:
+        """Begins with *run*, which takes what runs a step and returns the exit code of all."""
+        self._changing, self._is_stopped = threading.Lock(), False
+        self._process: subprocess.Popen[bytes] | None = None
+        self._pool = ThreadPoolExecutor(1)
+        self._ended = self._pool.submit(run, self._step)
+
+    def _step(self, name: str, command: Command) -> int:
+        began = time.monotonic()
+        with self._changing:
+            if self._is_stopped:
+                return 1
+            self._process = process = subprocess.Popen(
+                command,
+                cwd=environment.ROOT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                process_group=0,  # with all else that it starts, so that `stop` ends these too
+            )
+            if hasattr(os, "setpriority"):
+                os.setpriority(os.PRIO_PROCESS, process.pid, GIVES_WAY)
+        output, _ = process.communicate()
+        if not self._is_stopped:
+            _tell_all(output, name, process.returncode, time.monotonic() - began)
+        return process.returncode
+
+    def wait(self) -> int:
+        """Returns the exit code once all steps have ended."""
+        return self._ended.result()
+
+    def stop(self) -> None:
+        """Ends what still runs, for which no one waits after a failed step or Ctrl-C."""
+        with self._changing:
+            self._is_stopped = True
+            if self._process is not None and self._process.poll() is None:
+                if os.name == "nt":
+                    self._process.terminate()
+                else:
+                    os.killpg(self._process.pid, signal.SIGTERM)
+        self._pool.shutdown()
 
 
-def _prepare_other_pythons() -> list[subprocess.Popen[bytes]]:
-    """Have what they need installed beside the first steps; what goes wrong is said when they are used."""
-    return [
-        subprocess.Popen(
-            (*command, "--collect-only"),
-            cwd=environment.ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            process_group=0,  # with pip and all else that it starts, so that `_stop` ends these too
-        )
-        for _, command in _other_cores()
-    ]
-
-
-def _stop(preparing: Sequence[subprocess.Popen[bytes]]) -> None:
-    """End what still prepares, which no one waits for after a failed step or Ctrl-C."""
-    for each in preparing:
-        if each.poll() is None:
-            if os.name == "nt":
-                each.terminate()
-            else:
-                os.killpg(each.pid, signal.SIGTERM)
-            each.wait()
-
-
-def _on_other_pythons() -> int:
+def _on_other_pythons(step: Step) -> int:
     """Check the core on each other Python that is here; run the demonstration on the oldest and newest."""
     found = interpreters()
     supported = _supported()
@@ -165,7 +182,7 @@ def _on_other_pythons() -> int:
         if version not in (min(found), max(found)):
             del commands["the demonstration"]
         for name, command in commands.items():
-            code = _step(f"Python {_dotted(version)}: {name}", (str(python), *command))
+            code = step(f"Python {_dotted(version)}: {name}", (str(python), *command))
             if code == environment.NOT_READY and version not in supported:
                 print(
                     f"--  Python {_dotted(version)} is skipped: pyproject.toml does not list it",
@@ -176,7 +193,7 @@ def _on_other_pythons() -> int:
                 return code
     if (older := oldest()) is not None and older[0][:2] == sys.version_info[:2]:
         version, python = older
-        return _step(
+        return step(
             f"Python {_dotted(version)}: the core",
             (str(python), "scripts/check.py", "--core", "--own", "--brief", "--quiet"),
         )
@@ -203,26 +220,30 @@ def _step(name: str, command: Command) -> int:
 
 def _side_by_side(rows: Iterable[Sequence[tuple[str, Command]]]) -> int:
     """Run rows of steps beside each other, each row in its order; no step begins once one has failed."""
-    codes, lock = [0], threading.Lock()
+    codes = [0]
 
     def run(row: Sequence[tuple[str, Command]]) -> None:
         for name, command in row:
-            with lock:
-                if any(codes):
-                    return
+            if any(codes):
+                return
             began = time.monotonic()
             done = subprocess.run(
                 command, cwd=environment.ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
             )
-            with lock:  # what it printed comes when it has ended
-                codes.append(done.returncode)
-                sys.stdout.write(done.stdout.decode("utf-8", "replace"))
-                _tell_end(name, done.returncode, time.monotonic() - began)
+            codes.append(done.returncode)
+            _tell_all(done.stdout, name, done.returncode, time.monotonic() - began)
 
     with ThreadPoolExecutor() as pool:
         for each in [pool.submit(run, row) for row in rows]:
             each.result()
     return next(filter(None, codes), 0)
+
+
+def _tell_all(output: bytes, name: str, code: int, took_s: float) -> None:
+    """Print what a step has printed, and how it ended."""
+    with _printing:
+        sys.stdout.write(output.decode("utf-8", "replace"))
+        _tell_end(name, code, took_s)
 
 
 def _tell_end(name: str, code: int, took_s: float) -> None:

@@ -3,6 +3,7 @@ Replay real changes through the edit engine, spoiled in the ways in which models
 
     replay.py OLD NEW                two folders, or with --repository DIR two commits of it
     replay.py --packages             consecutive releases of real packages, fetched into .cache once
+    replay.py --fetch                only fetches these
     replay.py --made DIR ...         files of these folders, with edits of our own
 
 Right means byte for byte what a careful human would have written; what that is, is computed here without the
@@ -29,6 +30,9 @@ VERDICTS = ("right", "refused", "wrong")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the replay; 1 if it falls short."""
     options = _parser().parse_args(argv)
+    if options.fetch:
+        list(packages.fetched())
+        return 0
     began = time.monotonic()
     found = _changes(options)
     counts: dict[Class, Count] = {}
@@ -101,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
         "--repository", type=Path, metavar="DIR", help="take OLD and NEW as commits of this repository"
     )
     parser.add_argument("--packages", action="store_true", help="releases of real packages")
+    parser.add_argument("--fetch", action="store_true", help="only fetch these releases")
     parser.add_argument(
         "--made", type=Path, nargs="+", metavar="DIR", help="edits of our own in these folders"
     )

@@ -15,17 +15,33 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
 VERSION = ".".join(map(str, sys.version_info[:2]))
 SHOW = "import json, os, sys; sys.path.insert(0, sys.argv[1]); import environment, interpreters"
-# `check.py --all`, whose other Python is never ready and holds a pipe, and whose first step fails meanwhile.
+# `check.py --all`, whose other Python never ends and holds a pipe, and whose first step fails meanwhile.
 FAILING = """
 import os, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv.pop(1))
 import check
-prepare = "exec 3> pipe; touch began; (sleep 20; echo goes on >&3) & wait"
+never_ends = "exec 3> pipe; touch began; (sleep 20; echo goes on >&3) & wait"
 check.environment.ensure = lambda *_, **__: Path(sys.executable)
 check.environment.ROOT = Path.cwd()
-check._other_cores = lambda: [("other", ("/bin/sh", "-c", prepare))]
+check._on_other_pythons = lambda step: step("other", ("/bin/sh", "-c", never_ends))
 check._steps = lambda *_: [("first", ("/bin/sh", "-c", "until [ -e began ]; do sleep 0.01; done; exit 7"))]
+sys.argv = ["check.py", "--all"]
+sys.exit(check.main())
+"""
+# `check.py --all`, whose other Python fails after the tests have begun, and which are passed once it has.
+FAILING_LATE = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv.pop(1))
+import check
+priority = f"{sys.executable} -c 'import os; print(os.getpriority(os.PRIO_PROCESS, 0))'"
+late = f"until [ -e began ]; do sleep 0.01; done; {priority}; exit 5"
+tests = "touch began; until grep -q FAILED said; do :; done"
+check.environment.ensure = lambda *_, **__: Path(sys.executable)
+check.environment.ROOT = Path.cwd()
+check._on_other_pythons = lambda step: step("other", ("/bin/sh", "-c", late))
+check._check = lambda *_: check._run(("/bin/sh", "-c", tests))
 sys.argv = ["check.py", "--all"]
 sys.exit(check.main())
 """
@@ -201,6 +217,15 @@ def test_a_failed_step_ends_the_preparation_of_other_pythons(tmp_path: Path) -> 
     assert (done.returncode, done.stderr) == (7, "")
 
 
+def test_another_python_is_checked_beside_the_tests_and_counts(tmp_path: Path) -> None:
+    program = [sys.executable, "-c", FAILING_LATE, str(SCRIPTS)]
+    with (tmp_path / "said").open("w") as output:
+        code = subprocess.run(program, cwd=tmp_path, stdout=output, check=False, timeout=60).returncode
+    nicer = str(os.getpriority(os.PRIO_PROCESS, 0) + 5)
+    rows = [row.partition(" (")[0] for row in (tmp_path / "said").read_text().splitlines()]
+    assert (code, rows) == (5, [nicer, "FAILED  other"])
+
+
 def test_rows_of_steps_run_side_by_side_and_none_begins_after_one_has_failed(tmp_path: Path) -> None:
     program = [sys.executable, "-c", BESIDE, str(SCRIPTS)]
     with (tmp_path / "said").open("w") as output:
@@ -217,4 +242,4 @@ def test_the_extension_is_checked_after_its_tools_are_installed() -> None:
     )
     command = (sys.executable, "-c", f"{program}; import json; print(json.dumps(names))")
     rows = json.loads(subprocess.run(command, cwd=SCRIPTS, stdout=subprocess.PIPE, check=True).stdout)
-    assert ["editors", "extension: types and lint"] in rows
+    assert ["editors", "extension: types and lint", "packages to replay"] in rows

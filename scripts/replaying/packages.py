@@ -68,7 +68,8 @@ def _once(folder: Path, name: str, version: str, fetch: Callable[[str, str, Path
 
 
 def _python(name: str, version: str, folder: Path) -> None:
-    options = ("--disable-pip-version-check", "-qq", "--no-deps", "--no-binary", ":all:")
+    # Only the package itself comes as source: what pip needs to read its metadata need not be built.
+    options = ("--disable-pip-version-check", "-qq", "--no-deps", "--no-binary", name)
     _run(sys.executable, "-m", "pip", "download", *options, f"{name}=={version}", folder=folder)
 
 
