@@ -1108,6 +1108,7 @@ local reported_at = 0 -- when something was reported last, by the clock of the e
 local attached_at = {} -- when the latest server was attached to a buffer
 local QUIET_MS = 200 -- after a report of one document others may follow
 local LOOK_MS = 50 -- so often one looks whether servers have come to an end
+local OWN = { handrail = true, ["handrail review"] = true } -- the sources of diagnostics of handrail's own
 local MOST_OTHERS = 101 -- of a document that was not asked for; with more the server ignores it
 local SETTLED_MS = 3000 -- a server that has not reported on a buffer by then has found nothing
 
@@ -1169,7 +1170,7 @@ local function problems_of(client, buffer, least)
   end
   local found = {}
   for _, each in ipairs(vim.diagnostic.get(buffer)) do
-    if each.source ~= "handrail" and #found <= 1000 and each.severity <= (least or vim.diagnostic.severity.HINT) then
+    if not OWN[each.source] and #found <= 1000 and each.severity <= (least or vim.diagnostic.severity.HINT) then
       table.insert(found, {
         range = { start = position(each.lnum, each.col), ["end"] = position(each.end_lnum, each.end_col) },
         message = each.message,

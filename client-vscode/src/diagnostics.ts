@@ -21,7 +21,9 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { ClientDiagnostic, DiagnosticsParams, DiagnosticsResult, DocumentDiagnostics } from "./protocol";
 import { rangeOf } from "./ranges";
 
-const OWN = "handrail";
+/** The sources of our own diagnostics: failed edits, and with `handrail.review.marks` the changes to review. */
+// eslint-disable-next-line l10n/translated -- names of sources
+const OWN: readonly (string | undefined)[] = ["handrail", "handrail review"];
 /** A report of a part of the problems is followed by that of the rest. */
 const QUIET_MS = 200;
 /** So long a document is waited for in whose language nothing was ever reported. */
@@ -164,7 +166,7 @@ export class Diagnostics implements Disposable {
 }
 
 function isOwn({ source }: Diagnostic): boolean {
-  return source === OWN;
+  return OWN.includes(source);
 }
 
 function passedOn(found: readonly Diagnostic[]): ClientDiagnostic[] {

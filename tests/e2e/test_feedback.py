@@ -240,17 +240,20 @@ async def test_a_document_that_no_server_watches_is_not_spoken_of(stage: Stage, 
 
 
 @one_editor
-async def test_our_own_diagnostics_are_not_passed_on(stage: Stage, habits: Habits) -> None:
+@pytest.mark.parametrize("source", ["handrail", "handrail review"])
+async def test_our_own_diagnostics_are_not_passed_on(stage: Stage, habits: Habits, source: str) -> None:
     def ours(editor: Editor, params: Json) -> Json:
         known = pass_on(editor, params)
         for each in known["documents"][0]["diagnostics"]:
-            each["source"] = "handrail"
+            each["source"] = source
         return known
 
-    editor, _ = await watched(stage, habits, answer("", replace("three", "BAD")), answer(""), passes_on=ours)
+    edits, looks = answer("", replace("three", "BAD")), answer("", call("problems"))
+    editor, _ = await watched(stage, habits, edits, looks, answer(""), passes_on=ours)
     await editor.turn("Write.")
-    (told,) = results(stage)
+    told, listed = results(stage)
     assert "problem" not in told
+    assert listed == "No problems are known. Give a path to ask about one file."
 
 
 @one_editor

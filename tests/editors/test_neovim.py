@@ -725,6 +725,15 @@ def test_a_conversation_written_elsewhere_keeps_the_draft_and_asks_nothing(neovi
     assert seen["file_then"] == seen["shown_again"]
 
 
+def test_marks_of_changes_are_not_passed_on_as_problems_of_others(neovim: Neovim) -> None:
+    neovim.write("poem.txt", POEM)
+    settings = {"model": f"scripted:{neovim.folder / 'script.json'}", "review": {"marks": True}}
+    seen = neovim.run("marks", replace("poem.txt", "two\n", "TWO\n"), settings={"handrail": settings})
+    (mark,) = seen["after"]["diagnostics"]
+    assert (mark["source"], mark["severity"]) == ("handrail review", "HINT")
+    assert seen["passed_on"] == []
+
+
 def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
     """
     Beside real servers for Python: what an edit broke is told, what was broken before is not.

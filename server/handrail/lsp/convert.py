@@ -30,10 +30,17 @@ from handrail.lsp.documents import from_units, to_units
 from handrail.values import dataclass
 
 MESSAGE_CHARS = 10_000  # of a diagnostic
+OWN_SOURCE = "handrail"  # of diagnostics of failed edits
+REVIEW_SOURCE = f"{OWN_SOURCE} review"  # of the marks of pending changes
 SEVERITIES = {
     report.Severity.WARNING: lsp.DiagnosticSeverity.Warning,
     report.Severity.HINT: lsp.DiagnosticSeverity.Hint,
 }
+
+
+def is_own_source(source: str | None) -> bool:
+    """Returns whether diagnostics of this source are handrail's own: the source's first word is its name."""
+    return (source or "").lower().partition(" ")[0] == OWN_SOURCE
 
 
 def position(text: Text, offset: int, encoding: str) -> lsp.Position:
@@ -130,7 +137,7 @@ class Converter:
             message=surfaces.line(self.redact(known.message), MESSAGE_CHARS),
             severity=SEVERITIES[known.severity],
             code=known.code.value,
-            source="handrail",
+            source=OWN_SOURCE,
             related_information=self._related_information(known, near[1:])
             if self.related and near[1:]
             else None,

@@ -42,7 +42,6 @@ T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-OWN = "handrail"  # the source of our own diagnostics, which are never passed on
 # What a client offers, and which tool that makes possible.
 SERVICES = {
     "diagnostics": PROBLEMS,
@@ -241,7 +240,7 @@ def _problems(diagnostics: object, limit: int) -> tuple[Problem, ...] | None:
             code=each.code or "",
         )
         for each in problems
-        if (each.source or "").lower() != OWN
+        if not convert.is_own_source(each.source)
     )
 
 

@@ -14,7 +14,7 @@ from handrail.core.documents.in_code.removal import SentPrompt
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place, PlaceKind
 from handrail.core.results.redact import redact
-from handrail.lsp import protocol, settings
+from handrail.lsp import convert, protocol, settings
 from handrail.lsp.documents import OpenDocument
 from handrail.lsp.features import actions, configuration, review_page, turn
 from handrail.lsp.features.actions import action, lens
@@ -26,7 +26,6 @@ from handrail.ports import HandrailError
 ABOUT = "Ask handrail about this…"
 SEND, FIX = "Send to handrail", "Fix this with handrail"
 SENT_FROM = (PlaceKind.INSIDE, PlaceKind.RUNS_LATER)  # nothing of other files is sent without a question
-OWN_SOURCE = "handrail"  # of our own diagnostics, alone or as the first word
 LIMIT_LENSES = 200
 TITLE_CHARS = 60
 
@@ -178,7 +177,7 @@ def code_actions(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAct
 
 
 def _fixes(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    foreign = [each for each in params.context.diagnostics if not _is_own(each)]
+    foreign = [each for each in params.context.diagnostics if not convert.is_own_source(each.source)]
     if not foreign or not is_sent_from(state, params.text_document.uri):
         return []
     told = foreign[: words.LIMIT_DIAGNOSTICS]
@@ -196,10 +195,6 @@ def _fixes(state: State, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
     )
     fix.diagnostics = foreign
     return [fix]
-
-
-def _is_own(diagnostic: lsp.Diagnostic) -> bool:
-    return (diagnostic.source or "").partition(" ")[0] == OWN_SOURCE
 
 
 def _to_request(diagnostic: lsp.Diagnostic) -> dict[str, object]:

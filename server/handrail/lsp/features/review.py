@@ -20,7 +20,7 @@ from handrail.core.review.comments import Status
 from handrail.core.review.hunks import Hunk, base_of
 from handrail.core.review.pending import Kind, Pending
 from handrail.counts import count_of
-from handrail.lsp import protocol, settings
+from handrail.lsp import convert, protocol, settings
 from handrail.lsp.features import actions, review_page
 from handrail.lsp.features.actions import action
 from handrail.lsp.state import State
@@ -267,7 +267,7 @@ def _marks(state: State, uri: str) -> list[lsp.Diagnostic]:
             message=f"Changed by the agent ({_size(known, hunk)})"
             + (", and by you." if hunk.is_typed_in else "."),
             severity=lsp.DiagnosticSeverity.Hint,
-            source="handrail review",
+            source=convert.REVIEW_SOURCE,
         )
         for hunk in known.document.hunks
     ]
