@@ -361,9 +361,10 @@ Each message from client to server exists twice, with the same params and result
 the prefix `handrail.`. Clients that do not know handrail ignore the result of a command, so results are also
 shown as documents, diagnostics, progress or messages.
 
-Unknown fields are ignored; a missing optional field has its default. Wrong params are answered with
-`InvalidParams` (−32602) and the name of the field; unknown ids, and requests that cannot be carried out now,
-with `RequestFailed` (−32803) and a sentence for the user.
+Unknown fields are ignored. A missing optional field has its default: `null`, `false`, 0 or an empty text,
+unless its description names another one. Wrong params are answered with `InvalidParams` (−32602) and the name
+of the field; unknown ids, and requests that cannot be carried out now, with `RequestFailed` (−32803) and a
+sentence for the user.
 
 ## Discovery
 
@@ -382,9 +383,10 @@ actions answer it. While a question is open, the code actions of every open docu
 
 All these ways lead to the same question: the first valid answer counts and ends it everywhere. An answer is
 one of the offered choices, spelled exactly, or, if the question takes text, any text. `null`, an error and an
-unknown choice leave the question open, so a notification that disappears is never an answer. The question
-ends as a no after the time in the setting `handrail.questions.timeout`, and when its turn or the connection
-ends. Several questions can be open at once.
+unknown choice leave the question open, so a notification that disappears is never an answer. After the
+time in the setting `handrail.questions.timeout`, a request for permission counts as a no, and a question of
+the model's own as not answered. A question also ends when its turn or the connection ends. Several questions
+can be open at once.
 
 ## Commands that edit
 

@@ -316,7 +316,7 @@ def test_a_field_without_a_description_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_description_reaches_all_that_is_made_from_it() -> None:
-    told = "Seconds until the question ends as a no."
+    told = "Seconds until the time for an answer is over."
     definition = json.loads(generate.protocol_schema())["$defs"]["ApprovalRequestParams"]
     assert definition["properties"]["secondsLeft"] == {"type": "number", "description": told}
     for made in (generate.protocol_ts(), generate.protocol_md()):

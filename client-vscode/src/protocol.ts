@@ -192,9 +192,9 @@ export interface Checkpoint {
   session: string;
   /** Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their own. */
   turn: string;
-  /** A short title for people, such as the first line of the turn's prompt; for a restore, `Before restoring: …`. */
+  /** A short title for people, such as the first line of the turn's prompt; for a restore, `Before restoring: …`; for a redo, `Before undoing a restore: …`. */
   label: string;
-  /** The same for lists in which a checkpoint stands for what its restore undoes: `Restore: …`. */
+  /** The title to show in a list from which the user chooses what to undo. It is the label, except for a restore (`Restore: …`) and a redo (`Undo of a restore: …`). */
   name: string;
   /** When the checkpoint was started, as an RFC 3339 time. */
   time: string;
@@ -208,7 +208,7 @@ export interface Checkpoint {
 
 /** A turn of a session, or all turns that were copied from another session. */
 export interface SessionTurn {
-  /** The turn's id; of copied turns, the id of the last one. It belongs to the other session, so to restore this turn is to undo it there. */
+  /** The turn's id. For copied turns: the id of the last one, which is a turn of the other session; a restore with this id undoes the turn of that session. */
   turn: string;
   /** What the user asked for, in the last one of copied turns. */
   prompt: string;
@@ -314,7 +314,7 @@ export interface TurnStartResult {
 export interface TurnApplyParams {
   /** A V4A patch, SEARCH/REPLACE blocks, a unified diff, or whole files. */
   edits: string;
-  /** The title of the turn and of its checkpoint. */
+  /** The title of the turn and of its checkpoint; by default `Edits from the editor`. */
   title?: string;
 }
 
@@ -508,7 +508,7 @@ export interface CheckpointRestoreParams {
   conversation?: boolean;
   /** Whether to undo everything that was done in the workspace since, too: later turns of all sessions, quick fixes, restores, and undos in a review. */
   following?: boolean;
-  /** Whether to restore documents. It may be false only with `conversation` and without `uris`. */
+  /** Whether to restore documents; by default true. It may be false only with `conversation` and without `uris`. */
   files?: boolean;
   /** Undo only what the turn changed in these lines of the current text; `uris` must then name exactly one document. */
   range?: Range;
@@ -589,7 +589,7 @@ export interface Approval {
   choices: string[];
   /** When it was asked, as an RFC 3339 time. */
   askedAt: string;
-  /** Seconds until the question ends as a no. */
+  /** Seconds until the time for an answer is over. */
   secondsLeft: number;
   /** The folder in which the command would run, as people read it; null if the question is not about a command. */
   folder?: string;
@@ -819,7 +819,7 @@ export interface ReviewUndone {
 export interface ReviewStepParams {
   /** URI of the document to start from; null goes to the first change, or the last one when going backwards. */
   uri?: string;
-  /** The line to start from, counted from 0; changes at this line itself are passed over. */
+  /** The line to start from, counted from 0; by default 0. Changes at this line itself are passed over. */
   line?: number;
 }
 
@@ -1148,9 +1148,9 @@ export interface ChatQuestion {
   subject: string;
   /** The whole question, while it is open. Its `secondsLeft` counts from when the client was first told. */
   approval?: Approval;
-  /** When the open question ends as a no, as an RFC 3339 time. */
+  /** When the time to answer the open question is over, as an RFC 3339 time. */
   until?: string;
-  /** How it ended, in words; empty while it is open. */
+  /** How it ended, in words that follow the subject, such as `was answered: No`; empty while it is open. */
   end?: string;
 }
 
@@ -1260,7 +1260,7 @@ export interface VersionedDocument {
   version: number;
 }
 
-/** Asks for the diagnostics that other language servers have published. Leave out those of source `handrail`. */
+/** Asks for the diagnostics that other language servers have published. Leave out those of the sources `handrail` and `handrail review`, which are handrail's own. */
 export interface DiagnosticsParams {
   /** The documents to report on; null for all that have diagnostics, as the client knows them now. */
   documents: VersionedDocument[] | null;
@@ -1276,7 +1276,7 @@ export interface ClientDiagnostic {
   range: Range;
   /** What the server says. */
   message: string;
-  /** As in LSP: 1 error, 2 warning, 3 information, 4 hint. */
+  /** As in LSP: 1 error, 2 warning, 3 information, 4 hint; by default 1. */
   severity?: number;
   /** Name of the program that reports it. */
   source?: string;
@@ -1570,7 +1570,7 @@ export interface ApprovalRequestParams {
   choices: string[];
   /** When it was asked, as an RFC 3339 time. */
   askedAt: string;
-  /** Seconds until the question ends as a no. */
+  /** Seconds until the time for an answer is over. */
   secondsLeft: number;
   /** The folder in which the command would run, as people read it; null if the question is not about a command. */
   folder?: string;
@@ -1594,7 +1594,7 @@ export interface ApprovalRequestResult {
 export interface ApprovalEndedParams {
   /** The question's id. */
   approval: string;
-  /** `answered`: in this client or elsewhere. `timedOut`: not answered in time, which is a no. `withdrawn`: no longer needed, because its turn was stopped or the answer to another question covers it. */
+  /** `answered`: in this client or elsewhere. `timedOut`: not answered in time, so a request for permission counts as a no, and the turn continues without an answer to a question of the model's own. `withdrawn`: no longer needed, because its turn was stopped or the answer to another question covers it. */
   end: ApprovalEnd;
   /** The answer; null if there was none. */
   choice?: string;
@@ -1632,7 +1632,7 @@ export interface ClientOptions {
   turnUpdates?: boolean;
   /** Whether the server asks with `handrail/approval/request` and sends `handrail/approval/ended`. */
   approvals?: boolean;
-  /** Whether no user is present: a question that the client does not answer at once counts as a no. */
+  /** Whether no user is present: a question that the client does not answer at once ends as not answered in time. */
   unattended?: boolean;
   /** Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored. */
   untrusted?: boolean;
@@ -1730,7 +1730,7 @@ export interface ModelResponse {
   text?: string;
   /** The tool calls that the model makes; null if it makes none. */
   calls?: ModelCall[];
-  /** Why the model stopped: `stop`, `toolCalls`, `length` or `refused`. */
+  /** Why the model stopped: `stop`, `toolCalls`, `length` or `refused`; by default `stop`. */
   stop?: string;
   /** Why the model refused; null otherwise. */
   reason?: string;
@@ -1807,7 +1807,7 @@ export const SESSION_COMPACT = "handrail/session/compact";
 /** Gives a session a new title. */
 export const SESSION_RENAME = "handrail/session/rename";
 
-/** Deletes a session and its document permanently; the checkpoints of its turns stay. A document that is open stays. */
+/** Deletes a session permanently, and its document, unless the document is open in the editor; the checkpoints of its turns stay. */
 export const SESSION_DELETE = "handrail/session/delete";
 
 /** Lists the open failures. */

@@ -46,7 +46,7 @@ export interface Waiting {
 interface Open {
   question: Approval;
   document: Uri;
-  /** When it ends as a no, in milliseconds since 1970. */
+  /** When the time for an answer is over, in milliseconds since 1970. */
   until: number;
 }
 

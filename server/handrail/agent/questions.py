@@ -1,9 +1,10 @@
 """
 The open questions of one server: asked by turns, shown on surfaces, answered once.
 
-A question waits until one of its choices arrives from any surface, until it times out, which counts as a no,
-or until it is withdrawn. Anything other than a choice leaves it open, because a question that could not be
-shown must not count as answered. Every surface is notified of the end, so that no button remains.
+A question waits until one of its choices arrives from any surface, until it times out (a request for
+permission then counts as a no), or until it is withdrawn. Anything other than a choice leaves it open,
+because a question that could not be shown must not count as answered. Every surface is notified of the end,
+so that no button remains.
 """
 
 from __future__ import annotations

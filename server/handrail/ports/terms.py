@@ -31,7 +31,7 @@ class Terms:
         sandbox: Whether commands that may change files are contained.
         saves: Whether the user's own unsaved text is saved before a command: "ask", "always" or "never".
         is_headless: Whether there is no editor.
-        is_unattended: Whether every question is answered with no, because no user is available.
+        is_unattended: Whether no user is available to answer questions.
         reads_settings: Whether the user's settings count; `handrail apply` reads none.
         is_untrusted: Whether the user has not trusted the workspace, so that nothing in it may be followed.
         checks: The user's own checks, for editors that do not pass on diagnostics.

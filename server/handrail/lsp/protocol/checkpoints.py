@@ -69,7 +69,8 @@ class CheckpointRestoreParams:
             messages leave the conversation but stay in the session's journal.
         following: Whether to undo everything that was done in the workspace since, too: later turns of all
             sessions, quick fixes, restores, and undos in a review.
-        files: Whether to restore documents. It may be false only with `conversation` and without `uris`.
+        files: Whether to restore documents; by default true. It may be false only with `conversation` and
+            without `uris`.
         range: Undo only what the turn changed in these lines of the current text; `uris` must then name
             exactly one document.
         dry_run: Whether to change nothing, and only return the report that the restore would have now.

@@ -223,8 +223,9 @@ class ChatQuestion:
         subject: What the question is about.
         approval: The whole question, while it is open. Its `secondsLeft` counts from when the client was
             first told.
-        until: When the open question ends as a no, as an RFC 3339 time.
-        end: How it ended, in words; empty while it is open.
+        until: When the time to answer the open question is over, as an RFC 3339 time.
+        end: How it ended, in words that follow the subject, such as `was answered: No`; empty while it is
+            open.
     """
 
     kind: Literal["question"]

@@ -288,8 +288,9 @@ class ApprovalEndedParams:
 
     Attributes:
         approval: The question's id.
-        end: `answered`: in this client or elsewhere. `timedOut`: not answered in time, which is a no.
-            `withdrawn`: no longer needed, because its turn was stopped or the answer to another question
+        end: `answered`: in this client or elsewhere. `timedOut`: not answered in time, so a request for
+            permission counts as a no, and the turn continues without an answer to a question of the model's
+            own. `withdrawn`: no longer needed, because its turn was stopped or the answer to another question
             covers it.
         choice: The answer; null if there was none.
     """

@@ -23,7 +23,8 @@ class VersionedDocument:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiagnosticsParams:
     """
-    Asks for the diagnostics that other language servers have published. Leave out those of source `handrail`.
+    Asks for the diagnostics that other language servers have published. Leave out those of the sources
+    `handrail` and `handrail review`, which are handrail's own.
 
     Attributes:
         documents: The documents to report on; null for all that have diagnostics, as the client knows them
@@ -48,7 +49,7 @@ class ClientDiagnostic:
     Attributes:
         range: The place in the document.
         message: What the server says.
-        severity: As in LSP: 1 error, 2 warning, 3 information, 4 hint.
+        severity: As in LSP: 1 error, 2 warning, 3 information, 4 hint; by default 1.
         source: Name of the program that reports it.
         code: The program's code for this kind of problem.
     """

@@ -29,7 +29,7 @@ class Approval:
             others are `allow`, `session` (also for the rest of the session) and `always` (also in this
             workspace from now on), or the model's own choices.
         asked_at: When it was asked, as an RFC 3339 time.
-        seconds_left: Seconds until the question ends as a no.
+        seconds_left: Seconds until the time for an answer is over.
         folder: The folder in which the command would run, as people read it; null if the question is not
             about a command.
         rules: The rules that `session` and `always` would add, in words.

@@ -203,7 +203,8 @@ class ReviewStepParams:
     Attributes:
         uri: URI of the document to start from; null goes to the first change, or the last one when going
             backwards.
-        line: The line to start from, counted from 0; changes at this line itself are passed over.
+        line: The line to start from, counted from 0; by default 0. Changes at this line itself are passed
+            over.
     """
 
     uri: str | None = None

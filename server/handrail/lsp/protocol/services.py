@@ -63,8 +63,8 @@ class ClientOptions:
         turn_updates: Whether the server sends `handrail/turn/update`.
         approvals: Whether the server asks with `handrail/approval/request` and sends
             `handrail/approval/ended`.
-        unattended: Whether no user is present: a question that the client does not answer at once counts as a
-            no.
+        unattended: Whether no user is present: a question that the client does not answer at once ends as
+            not answered in time.
         untrusted: Whether the user has not trusted the workspace yet. Until `workspace.trust`, turns run only
             in the mode `ask`, and the workspace's settings, instructions, skills and commands are ignored.
         services: What the client does for the server: `save` saves documents, `reload` loads them again when
@@ -235,7 +235,7 @@ class ModelResponse:
     Attributes:
         text: The text of the answer.
         calls: The tool calls that the model makes; null if it makes none.
-        stop: Why the model stopped: `stop`, `toolCalls`, `length` or `refused`.
+        stop: Why the model stopped: `stop`, `toolCalls`, `length` or `refused`; by default `stop`.
         reason: Why the model refused; null otherwise.
         input_tokens: Tokens that were sent to the model; null if unknown.
         output_tokens: Tokens that the model wrote; null if unknown.

@@ -166,6 +166,6 @@ SESSION_DELETE = Request(
     name="session.delete",
     params=SessionDeleteParams,
     result=None,
-    does="Deletes a session and its document permanently; the checkpoints of its turns stay. A document that "
-    "is open stays.",
+    does="Deletes a session permanently, and its document, unless the document is open in the editor; the "
+    "checkpoints of its turns stay.",
 )

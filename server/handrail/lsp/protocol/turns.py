@@ -82,7 +82,7 @@ class TurnApplyParams:
 
     Attributes:
         edits: A V4A patch, SEARCH/REPLACE blocks, a unified diff, or whole files.
-        title: The title of the turn and of its checkpoint.
+        title: The title of the turn and of its checkpoint; by default `Edits from the editor`.
     """
 
     edits: str

@@ -238,8 +238,9 @@ class Checkpoint:
         kind: The kind of change before which it was taken: a `turn` (of a model, or of edits given by another
             program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore.
         label: A short title for people, such as the first line of the turn's prompt; for a restore,
-            `Before restoring: …`.
-        name: The same for lists in which a checkpoint stands for what its restore undoes: `Restore: …`.
+            `Before restoring: …`; for a redo, `Before undoing a restore: …`.
+        name: The title to show in a list from which the user chooses what to undo. It is the label, except
+            for a restore (`Restore: …`) and a redo (`Undo of a restore: …`).
         time: When the checkpoint was started, as an RFC 3339 time.
         root: Absolute path of the first workspace folder; empty if there was none.
         steps: The steps of the turn that changed something, in order.
@@ -264,8 +265,8 @@ class SessionTurn:
     A turn of a session, or all turns that were copied from another session.
 
     Attributes:
-        turn: The turn's id; of copied turns, the id of the last one. It belongs to the other session, so to
-            restore this turn is to undo it there.
+        turn: The turn's id. For copied turns: the id of the last one, which is a turn of the other session;
+            a restore with this id undoes the turn of that session.
         prompt: What the user asked for, in the last one of copied turns.
         state: How the turn ended, as in `TurnReport`; null if it did not reach its end, for example because
             the server was killed.
