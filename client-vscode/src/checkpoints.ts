@@ -78,7 +78,7 @@ export async function chooseAndRestoreLines(connection: Connection, restores: Re
   // What a turn made or deleted has no lines to go back to.
   const items = found.filter(({ paths }) => paths.every(({ change }) => change === "changed")).map(item);
   if (items.length === 0) {
-    tell(l10n.t("no checkpoint has earlier lines of {0}. A turn takes a checkpoint of the documents that it changes.", name));
+    tell(l10n.t("there are no lines to restore: no turn with a checkpoint has changed lines of {0}. If a turn created or deleted it, undo that with “Handrail: Restore Checkpoint…”.", name));
     return undefined;
   }
   const chosen = await pick(items, {

@@ -98,7 +98,7 @@ export class Composer {
     const cancel = button(l10n.t("Cancel"), "cancel", () => {
       this.write("");
     });
-    this.note.replaceChildren(...(turn === undefined ? [] : [l10n.t("This message starts a new conversation, which keeps everything before it."), cancel]));
+    this.note.replaceChildren(...(turn === undefined ? [] : [l10n.t("This is a new version of an earlier message. Sending it starts a new conversation, with a copy of everything before that message."), cancel]));
     this.queueButton.hidden = !this.isRunning || turn !== undefined;
     this.changed();
   }

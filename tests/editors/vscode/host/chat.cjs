@@ -97,8 +97,8 @@ module.exports = {
   "an earlier message is changed and sent again": async () => {
     answers(async (progress) => say(progress, "Thought again."));
     await inView({ sees: "The turn was stopped", does: [["click", "button", "Edit and resend", -1]] });
-    await sound("This message starts a new conversation", "edited");
-    await inView({ sees: "This message", does: [["click", "textbox", "Your message"], ["press", "End"], ["press", "Shift+Home"], ["type", "Think again."], ENTER] });
+    await sound("Sending it starts a new conversation", "edited");
+    await inView({ sees: "Sending it starts a new conversation", does: [["click", "textbox", "Your message"], ["press", "End"], ["press", "Shift+Home"], ["type", "Think again."], ENTER] });
     const { said } = await inView({ sees: "Thought again.", lacks: "Thinking aloud.", picture: "resent", reads: { said: ".prompt .said" } });
     assert.deepEqual(said, ["Make a file.", "Another one.", "Think again."]);
   },
