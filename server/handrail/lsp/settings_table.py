@@ -324,8 +324,9 @@ CHECKPOINTS_REQUIRED = Setting(
     default=True,
     scope=Scope.MACHINE,
     does=(
-        "`true`: if handrail cannot take a checkpoint first, it does not change a file. `false`: it changes "
-        "the file, with a warning that this cannot be undone."
+        "`true`: handrail changes a file, or runs a command that may change files, only after it has taken a "
+        "checkpoint. `false`: if it cannot take the checkpoint, it continues without one, with a warning "
+        "that this cannot be undone."
     ),
 )
 
