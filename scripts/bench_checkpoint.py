@@ -28,6 +28,7 @@ from pathlib import Path
 from handrail.adapters.checkpoints import housekeeping
 from handrail.adapters.checkpoints.limits import used_bytes
 from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.checkpoints.store import SPARES
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.files.files import uri_of
 from handrail.cli.serve import SWITCH_S
@@ -160,6 +161,7 @@ async def command(tree: Tree, name: str, repo: ShadowRepo) -> None:
 
 async def one(tree: Tree, beside: Path) -> None:
     """A checkpoint of one file, what was written, and taking it back."""
+    await settled(tree.repo)
     await timed(tree, "synced", asyncio.to_thread(two_files, beside))
     now, (path,) = step(), changing(tree.folder)
     coming = path.read_bytes() + WRITTEN
@@ -167,6 +169,12 @@ async def one(tree: Tree, beside: Path) -> None:
     await asyncio.to_thread(path.write_bytes, coming)
     await timed(tree, "recorded", tree.repo.record(now, targets([path])))
     await timed(tree, "undo", undo(tree.repo, now.turn))
+
+
+async def settled(repo: ShadowRepo) -> None:
+    """Wait for what a checkpoint has done after it, so that nothing is measured beside that."""
+    while repo.folder.exists() and not all((repo.folder / name).exists() for name in SPARES):
+        await asyncio.sleep(0.001)
 
 
 async def many(tree: Tree) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 import subprocess
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,9 +20,12 @@ from adapters.kit import change, git, shadow, step, targets, user_git
 from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.packs import SEVERAL
 from handrail.adapters.checkpoints.port import ShadowRepo
+from handrail.adapters.checkpoints.store import SPARES
 from handrail.adapters.worktrees import presence, stats
+from handrail.core.checkpoint import Image
 
 Counting = Callable[[], Any]
+HANGS_S = 60  # then a test fails
 KNOWN = (
     "cat-file",
     "commit-tree",
@@ -41,7 +46,9 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     really_open, really_sync, really_replace = os.open, os.fsync, os.replace
 
     def opened(path: Any, flags: int, *args: Any, **given: Any) -> int:
-        counts["made"] += bool(flags & os.O_CREAT and flags & os.O_EXCL)
+        is_waited_for = threading.current_thread().name != "sync"
+        counts["made"] += bool(flags & os.O_CREAT and flags & os.O_EXCL and is_waited_for)
+        counts["filled"] += os.path.basename(os.fspath(path)) in SPARES and not flags & os.O_CREAT
         return really_open(path, flags, *args, **given)
 
     def synced(handle: int) -> None:
@@ -63,23 +70,113 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     return count
 
 
-async def test_a_checkpoint_of_one_file_makes_and_syncs_three(
+async def test_a_checkpoint_of_one_file_fills_and_syncs_three(
     repo: ShadowRepo, root: Path, counting: Counting
 ) -> None:
     (root / "a").write_bytes(b"a")
     await change(repo, step(turn="t-0"), root / "a", b"b")
+    once = {"made": 0, "filled": 3, "renamed": 3, "files synced": 3, "folders synced": 1}
     for number in range(1, 3):
         now = step(turn=f"t-{number}")
+        await prepared(repo)
         with counting() as counts:
             await repo.ensure(now, targets(root / "a"))
-        assert counts == {"made": 3, "renamed": 3, "files synced": 3, "folders synced": 1}, "before"
+        assert counts == once, "before"
         (root / "a").write_bytes(b"%d" % number)
+        await prepared(repo)
         with counting() as counts:
             await repo.record(now, targets(root / "a"))
-        assert counts == {"made": 3, "renamed": 3, "files synced": 3, "folders synced": 1}, "after"
+        assert counts == once, "after"
         assert git(repo, "log", "--format=%H") == git(
             repo, "log", "--format=%H", f"refs/handrail/turns/{now.turn}"
         ), "what is newest"
+
+
+async def prepared(repo: ShadowRepo) -> None:
+    """Wait until the files for the next step are there."""
+    async with asyncio.timeout(HANGS_S):
+        for path in spares(repo):
+            while not path.exists():
+                await asyncio.to_thread(os.sched_yield)
+
+
+def spares(repo: ShadowRepo) -> list[Path]:
+    return [repo.folder / name for name in SPARES]
+
+
+async def test_the_first_step_needs_no_file_beforehand(
+    repo: ShadowRepo, root: Path, counting: Counting
+) -> None:
+    (root / "a").write_bytes(b"a")
+    await change(repo, step(turn="t-0"), root / "a", b"b")
+    await prepared(repo)
+    for path in spares(repo):
+        path.unlink()
+    with counting() as counts:
+        await repo.ensure(step(turn="t-1"), targets(root / "a"))
+    assert (counts["made"], counts["filled"]) == (3, 0)
+    assert [each.change for each in (await repo.list())[1].paths] == ["changed"]
+
+
+def link(path: Path) -> None:
+    os.link(path, path.with_name("copy"))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [link, lambda path: (path.unlink(), path.mkdir())],
+    ids=["with another name", "a folder"],
+)
+async def test_what_is_in_the_place_of_an_empty_file_is_left_alone(
+    repo: ShadowRepo, root: Path, spoil: Callable[[Path], object]
+) -> None:
+    (root / "a").write_bytes(b"a")
+    await change(repo, step(turn="t-0"), root / "a", b"b")
+    await prepared(repo)
+    spoilt = spares(repo)[1]
+    spoil(spoilt)
+    content = spoilt.is_dir() or spoilt.read_bytes()
+    await change(repo, step(turn="t-1"), root / "a", b"c")
+    assert (spoilt.is_dir() or spoilt.read_bytes()) == content
+    assert [each.raw for each in await befores(repo, "t-1")] == [b"b"]
+
+
+async def test_what_a_writer_left_that_died_is_not_added_to(repo: ShadowRepo, root: Path) -> None:
+    (root / "a").write_bytes(b"a")
+    await change(repo, step(turn="t-0"), root / "a", b"b")
+    await prepared(repo)
+    spares(repo)[0].write_bytes(b"x" * 50_000)
+    await repo.ensure(step(turn="t-1"), targets(root / "a"))
+    assert git(repo, "fsck", "--strict") == ""
+    await prepared(repo)
+    assert [path.read_bytes() for path in spares(repo)] == [b"", b"", b""]
+    assert [each.raw for each in await befores(shadow(repo.folder.parents[2], root), "t-1")] == [b"b"]
+
+
+async def befores(repo: ShadowRepo, turn: str) -> list[Image]:
+    return [each.before for each in await repo.restore_plan(turn)]
+
+
+async def test_files_made_beforehand_are_for_their_owner_only(repo: ShadowRepo, root: Path) -> None:
+    (root / "a").write_bytes(b"a")
+    umask = os.umask(0)
+    try:
+        await change(repo, step(turn="t-0"), root / "a", b"b")
+        await prepared(repo)
+    finally:
+        os.umask(umask)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in spares(repo)} == {0o600}
+    umask = os.umask(0o277)
+    for path in spares(repo):
+        path.unlink()
+    try:
+        await change(repo, step(turn="t-1"), root / "a", b"c")
+        await prepared(repo)
+    finally:
+        os.umask(umask)
+    await change(repo, step(turn="t-2"), root / "a", b"d")
+    modes = {stat.S_IMODE(path.stat().st_mode) for path in repo.folder.rglob("*") if path.is_file()}
+    assert modes == {0o600}
 
 
 @pytest.mark.parametrize("size", [0, 1, 255, 256, 257, 4095, 4096, 4097, 70_000])

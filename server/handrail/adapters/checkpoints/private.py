@@ -1,7 +1,9 @@
 """
 Create and write files and folders that only their owner may use, whatever the umask.
 
-They are on the disk once they have been synced, for which `sync_together` waits once.
+They are on the disk once they have been synced, for which `sync_together` waits once. To create a file can
+take as long as to sync it: file systems search for a place. So `prepare` has empty ones created beforehand,
+while no one waits.
 """
 
 from __future__ import annotations
@@ -10,17 +12,18 @@ import errno
 import os
 import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from queue import SimpleQueue
 
 from handrail.adapters.files.entry import BINARY, NO_FOLLOW
 
-SYNCS = 3  # files that are brought to the disk at once, beside the first
+NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
+THREADS = 3  # so many files are brought to the disk at once, beside the first
 
-Handles = SimpleQueue["tuple[int, SimpleQueue[OSError | None]]"]
+Tasks = SimpleQueue[Callable[[], None]]
 
 
 def make_folders(base: Path, folder: Path) -> None:
@@ -74,9 +77,9 @@ def write(path: Path, raw: bytes) -> None:
 
 
 @contextmanager
-def create(path: Path | str, raw: bytes) -> Iterator[int]:
-    """A new file, open and not yet on the disk."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, 0o600)
+def create(path: Path | str, raw: bytes, *, is_there: bool = False) -> Iterator[int]:
+    """A new file, open and not yet on the disk; *is_there* if it has been created beforehand, empty."""
+    handle = os.open(path, os.O_WRONLY | BINARY | NO_FOLLOW if is_there else NEW, 0o600)
     try:
         if stat.S_IMODE(os.fstat(handle).st_mode) != 0o600:
             os.chmod(path, 0o600)
@@ -88,11 +91,35 @@ def create(path: Path | str, raw: bytes) -> Iterator[int]:
         os.close(handle)
 
 
+def is_spare(path: str) -> bool:
+    """Whether an empty file can be filled; removes what a writer left that died while it filled it."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return False
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
+        return False
+    if status.st_size:
+        os.unlink(path)
+    return not status.st_size
+
+
+def prepare(spares: Sequence[str]) -> None:
+    """Has empty files created, for which no one waits; those that cannot be are created when needed."""
+    _tasks().put(partial(_create_empty, spares))
+
+
+def _create_empty(spares: Sequence[str]) -> None:
+    for spare in spares:
+        with suppress(OSError), create(spare, b""):
+            pass
+
+
 def sync_together(handles: Sequence[int]) -> None:
     """Bring open files to the disk at once: it makes one of syncs that come together."""
     ended = SimpleQueue[OSError | None]()
     for handle in handles[1:]:
-        _handles_to_sync().put((handle, ended))
+        _tasks().put(partial(_sync_and_tell, handle, ended))
     errors = [_sync(handle) for handle in handles[:1]]
     errors += [ended.get() for _ in handles[1:]]
     for error in errors:
@@ -101,22 +128,25 @@ def sync_together(handles: Sequence[int]) -> None:
 
 
 @cache
-def _handles_to_sync() -> Handles:
+def _tasks() -> Tasks:
     """
-    Returns the queue of files to sync, read by threads that stay: to start one takes as long as a sync.
+    Returns the queue of what threads do that stay: to start one takes as long as a sync.
 
     A pool does more for each of its tasks than a sync takes on a fast disk.
     """
-    handles = Handles()
-    for _ in range(SYNCS):
-        threading.Thread(target=_sync_all, args=(handles,), name="sync", daemon=True).start()
-    return handles
+    tasks = Tasks()
+    for _ in range(THREADS):
+        threading.Thread(target=_do_all, args=(tasks,), name="sync", daemon=True).start()
+    return tasks
 
 
-def _sync_all(handles: Handles) -> None:
+def _do_all(tasks: Tasks) -> None:
     while True:
-        handle, ended = handles.get()
-        ended.put(_sync(handle))
+        tasks.get()()
+
+
+def _sync_and_tell(handle: int, ended: SimpleQueue[OSError | None]) -> None:
+    ended.put(_sync(handle))
 
 
 def _sync(handle: int) -> OSError | None:

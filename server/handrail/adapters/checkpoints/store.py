@@ -59,6 +59,7 @@ FOLDERS = ("objects/info", "objects/pack", "refs/heads", "refs/handrail/turns")
 
 PACK_S = 600.0  # for git to pack all that is kept
 TEMPORARY = "new-"  # beside what git knows, so that nothing takes it for a bad ref, or for its own
+SPARES = ("spare-0", "spare-1", "spare-2")  # empty files there, which the next writer names and fills
 
 
 BLOCK_BYTES = 4096  # of a file system: what a small file takes
@@ -165,14 +166,18 @@ class Store:
     def _write_files(self, wanted: dict[str, bytes]) -> None:
         """Writes files, by path, atomically, in this order; when it returns, the last one is on the disk."""
         temporary: dict[str, str] = {}
+        spares = iter([self._path(name) for name in SPARES])
         newest, start = self._path(NEWEST), self._path(f"{TEMPORARY}{secrets.token_hex(8)}-")
         try:
             with ExitStack() as opened:
                 handles = []
                 for path, raw in wanted.items():
                     if path != newest:
-                        temporary[path] = f"{start}{len(temporary)}"
-                        handles.append(opened.enter_context(private.create(temporary[path], raw)))
+                        name = next(spares, "")
+                        is_there = private.is_spare(name)
+                        temporary[path] = name if is_there else f"{start}{len(temporary)}"
+                        new = private.create(temporary[path], raw, is_there=is_there)
+                        handles.append(opened.enter_context(new))
                 private.sync_together(handles)
             for path, raw in wanted.items():
                 # What is newest can be found out again, see `housekeeping`: it need not be on the disk.
@@ -188,6 +193,7 @@ class Store:
                     os.unlink(written)
             raise
         files.sync_folder(Path(path).parent)
+        private.prepare([self._path(name) for name in SPARES])
 
     def remove_ref(self, ref: str) -> None:
         """Removes *ref*, wherever it is kept."""
