@@ -161,7 +161,7 @@ async def command(tree: Tree, name: str, repo: ShadowRepo) -> None:
 
 async def one(tree: Tree, beside: Path) -> None:
     """A checkpoint of one file, what was written, and taking it back."""
-    await settled(tree.repo)
+    await asyncio.to_thread(settle, tree.repo)
     await timed(tree, "synced", asyncio.to_thread(two_files, beside))
     now, (path,) = step(), changing(tree.folder)
     coming = path.read_bytes() + WRITTEN
@@ -171,10 +171,10 @@ async def one(tree: Tree, beside: Path) -> None:
     await timed(tree, "undo", undo(tree.repo, now.turn))
 
 
-async def settled(repo: ShadowRepo) -> None:
-    """Wait for what a checkpoint has done after it, so that nothing is measured beside that."""
+def settle(repo: ShadowRepo) -> None:
+    """Wait for what a checkpoint does after it has ended, so that nothing is measured beside that."""
     while repo.folder.exists() and not all((repo.folder / name).exists() for name in SPARES):
-        await asyncio.sleep(0.001)
+        time.sleep(0.001)
 
 
 async def many(tree: Tree) -> None:
