@@ -124,6 +124,23 @@ async def test_a_rule_holds_for_instructions_as_well(decision: Decision, bench: 
     assert told.left_out == (f"AGENTS.md is neither read nor sent to the model. {why[decision]}",)
 
 
+async def test_of_several_folders_it_is_told_whose_instructions_are_left_out(bench: Bench) -> None:
+    roots = [bench.root / name for name in ("one", "two", "three")]
+    lay_out(roots[0], {"AGENTS.md": b"Write in verse."})
+    lay_out(roots[1], {".env": f"KEY={SECRET}".encode()})
+    lay_out(roots[2], {"AGENTS.md": b"caf\xe9\n"})
+    (roots[1] / "AGENTS.md").symlink_to(".env")
+    bench.folders.replace(roots)
+    rule = Rule(tool="read", match="one/AGENTS.md", decision=Decision.BLOCK)
+    bench.terms = replace(bench.terms, rules=(rule,), roots=tuple(root.as_uri() for root in roots))
+    first, second, third = (await instructions_for(Mode.EDIT, bench.ports())).left_out
+    assert first.startswith("one/AGENTS.md is neither read nor sent to the model. Your setting")
+    assert second.startswith(
+        "two/AGENTS.md, which leads to two/.env, is neither read nor sent to the model. "
+    )
+    assert third.startswith("three/AGENTS.md is not sent to the model. The file is not valid utf-8: ")
+
+
 @pytest.mark.parametrize("is_outside", [False, True])
 async def test_the_rule_that_is_proposed_has_instructions_sent(is_outside: bool, bench: Bench) -> None:
     if is_outside:

@@ -185,14 +185,16 @@ async def test_ignored_skills_are_left_out(bench: Bench) -> None:
     assert [each.path for each in await told_of(bench)] == [".agents/skills/ours/SKILL.md"]
 
 
-async def test_of_too_many_some_are_told(bench: Bench) -> None:
+@pytest.mark.parametrize("names_root", [False, True])
+async def test_of_too_many_some_are_told(bench: Bench, names_root: bool) -> None:
+    bench.terms = replace(bench.terms, roots=(bench.root.as_uri(),) if names_root else ())
     for number in range(LIMIT_SKILLS + 20):
         lay(bench, f"s{number:03}", RELEASE)
     assert len(await told_of(bench)) == LIMIT_SKILLS
     (said,) = (await instructions_for(Mode.EDIT, bench.ports())).left_out
     assert said.startswith(
         "The model is told about the skills in the first 100 folders of .agents/skills, but not about those "
-        "in 20"
+        "in 20 more"
     )
 
 

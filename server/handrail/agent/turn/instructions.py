@@ -101,18 +101,27 @@ async def _open_documents(ports: Ports) -> tuple[OpenDocument, ...]:
 
 async def _project(ports: Ports) -> tuple[list[Instructions], tuple[str, ...]]:
     """The instructions that the model may read as it may read any file, without a question."""
-    result, left_out = dict[str, Instructions](), dict[str, None]()
+    result, left_out, seen = list[Instructions](), dict[str, None](), set[str]()
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
-    for name in [INSTRUCTIONS, *(f"{root.rstrip('/')}/{INSTRUCTIONS}" for root in ports.terms.roots)]:
-        place = ports.workspace.resolve(name)
-        if isinstance(place, Failure) or place.identity in result:
+    for folder in (*ports.terms.roots, "."):
+        place = ports.workspace.resolve(f"{folder.rstrip('/')}/{INSTRUCTIONS}")
+        if isinstance(place, Failure) or place.identity in seen:
             continue
-        text, why = await read_instructions(place, INSTRUCTIONS, ports, rights)
+        seen.add(place.identity)
+        text, why = await read_instructions(place, _own_path(place, folder, ports), ports, rights)
         if why:
             left_out[why] = None
         elif text.strip():
-            result[place.identity] = Instructions(path=place.path, text=text)
-    return list(result.values()), tuple(left_out)
+            result.append(Instructions(path=place.path, text=text))
+    return result, tuple(left_out)
+
+
+def _own_path(place: Place, folder: str, ports: Ports) -> str:
+    """Returns the path of the instructions in *folder*, even if they are a link to another file."""
+    above = ports.workspace.resolve(folder)
+    if not place.is_link or isinstance(above, Failure):
+        return place.path
+    return INSTRUCTIONS if above.path == "." else f"{above.path}/{INSTRUCTIONS}"
 
 
 async def read_instructions(place: Place, name: str, ports: Ports, rights: Rights) -> tuple[str, str]:
@@ -121,7 +130,7 @@ async def read_instructions(place: Place, name: str, ports: Ports, rights: Right
 
     Args:
         place: Where it leads, with links followed.
-        name: Its display name.
+        name: Its path for people, before links were followed.
 
     Returns:
         Its text, empty if there is none; and for people, why the model does not get it, or empty.

@@ -78,13 +78,14 @@ async def skills(ports: Ports) -> Skills | None:
 
 
 async def _find_skills(ports: Ports) -> Skills:
-    result, unreadable, more = dict[str, Skill](), list[str](), 0
+    result, unreadable, more, seen = dict[str, Skill](), list[str](), 0, set[str]()
     rights = Rights(rules=ports.rules(), grants=await ports.grants.load())
     held = await _held_texts(ports)
     for name in [FOLDER, *(f"{root.rstrip('/')}/{FOLDER}" for root in ports.terms.roots)]:
         folder = ports.workspace.resolve(name)
-        if not isinstance(folder, Place) or not _is_allowed(LIST, folder, rights):
+        if not isinstance(folder, Place) or folder.identity in seen or not _is_allowed(LIST, folder, rights):
             continue
+        seen.add(folder.identity)
         heads = await ports.workspace.heads(folder, FILE, LIMIT_SKILLS)
         more += heads.more
         for head in heads.heads:
