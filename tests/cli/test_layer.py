@@ -94,7 +94,14 @@ def test_a_target_that_is_no_folder_is_said_so(shell: Shell) -> None:
 def test_without_layers_it_says_so(shell: Shell, tmp_path: Path) -> None:
     other = Shell(tmp_path / "other", shell.state)
     other.root.mkdir()
-    assert "There is nothing to copy" in other.layer("list")
+    said = f"There is nothing to copy: no layer of {other.root} differs from its folder.\n"
+    assert other.layer("list") == said
     assert json.loads(other.layer("list", "--json")) == []
     (found,) = json.loads(other.layer("list", "--all", "--json"))
     assert found["id"] == ID
+
+
+def test_without_layers_of_any_workspace_it_says_so(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "work", tmp_path / "state")
+    shell.root.mkdir()
+    assert shell.layer("list", "--all") == "There is nothing to copy: no layer differs from its folder.\n"

@@ -45,7 +45,7 @@ def _layer(options: argparse.Namespace) -> int:
     if options.action == "list":
         root = Path(os.path.realpath(options.workspace))
         listed = [each for each in layers_ if options.all or each.folder.is_relative_to(root)]
-        return _list(listed, options.workspace, as_json=options.json)
+        return _list(listed, options)
     chosen = next((each for each in layers_ if each.id == options.id), None)
     if chosen is None:
         raise ConfigError(f"Layer {options.id!r} does not exist. `handrail layer list` shows the layers.")
@@ -65,18 +65,19 @@ def _layer(options: argparse.Namespace) -> int:
     return 0
 
 
-def _list(layers: Sequence[KeptLayer], workspace: Path, *, as_json: bool) -> int:
+def _list(layers: Sequence[KeptLayer], options: argparse.Namespace) -> int:
     held = {each.id: list(changes(each.lies_in, each.folder)) for each in layers}
-    if as_json:
+    if options.json:
         print(json.dumps([_json(each, held[each.id]) for each in layers]))
         return 0
     if not layers:
-        print(_path(f"There is nothing to copy: no layer of {workspace} differs from its folder."))
+        where = "" if options.all else f" of {options.workspace}"
+        print(_path(f"There is nothing to copy: no layer{where} differs from its folder."))
     for each in layers:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.changed_at))
         print(_path(each.id))
         print(_path(f"  {_count(held[each.id], BEFORE)} in {each.folder}, {when}"))
-        command = shlex.join(["handrail", "layer", "copy", each.id, "--workspace", str(workspace)])
+        command = shlex.join(["handrail", "layer", "copy", each.id, "--workspace", str(options.workspace)])
         print(_path(f"  copy it with: {command}"))
     return 0
 
