@@ -386,10 +386,10 @@ def test_nothing_is_changed_in_a_folder_that_somebody_keeps_locked(
         ):
             result = held.apply(change)
             assert result["applied"] is False
-            assert f"process {holder} has had its folder locked" in result["failureReason"]
+            assert f"process {holder} has kept the folder of this file locked" in result["failureReason"]
         assert held.save("a.txt") == []
         (unsaved,) = held.save_all()
-        assert f"process {holder} has had its folder locked" in unsaved.reason
+        assert f"process {holder} has kept the folder of this file locked" in unsaved.reason
     assert snapshot(held.root) == before
     assert held.save_all() == ()
     assert (held.root / "a.txt").read_bytes() == b"ours\n"

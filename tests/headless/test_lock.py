@@ -60,7 +60,7 @@ async def test_each_half_keeps_out_the_other(names: tuple[Path, Path], state: Pa
         with pytest.raises(of_server.HeldError), of_server.hold(second, state):
             pass
     with of_server.hold(first, state):
-        with pytest.raises(EditRefusedError, match="has had its folder locked"):
+        with pytest.raises(EditRefusedError, match="has kept the folder of this file locked"):
             async with of_client.hold([second]):
                 pass
         async with of_client.hold([first.parent.parent / "c"]):
@@ -103,7 +103,7 @@ async def test_who_holds_the_lock_is_said(tmp_path: Path) -> None:
     with held_by_another_process(tmp_path) as holder, pytest.raises(EditRefusedError) as refused:
         async with of_client.hold([tmp_path / "a"]):
             pass
-    assert f"process {holder} has had" in str(refused.value)
+    assert f"process {holder} has kept" in str(refused.value)
 
 
 async def test_without_any_lock_it_is_refused(

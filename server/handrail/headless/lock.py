@@ -155,7 +155,8 @@ async def _lock(handle: int, path: Path, until: float) -> None:
             if time.monotonic() >= until:
                 who = _holder(handle) or "another program"
                 raise EditRefusedError(
-                    f"{path} cannot be changed now: {who} has had its folder locked for {WAIT_S:g} seconds"
+                    f"{path} cannot be changed now: {who} has kept the folder of this file locked for "
+                    f"{WAIT_S:g} seconds"
                 )
             await asyncio.sleep(PAUSE_S)
     except OSError as error:

@@ -391,12 +391,23 @@ async def test_who_waits_in_vain_is_told_for_whom(
     await keep(repo, root, step(turn="t-1"), 10)
     monkeypatch.setattr(lock, "WAIT_S", 0.1)
     with holder(repo.folder.parent / "lock") as process:
-        with pytest.raises(CheckpointError, match=f"in use by process {process.pid} since"):
+        with pytest.raises(CheckpointError, match=f"has been in use by process {process.pid} since 2"):
             await repo.ensure(step(turn="t-2"), targets(root / "a"))
         assert process.stdin is not None
         process.stdin.close()
     await repo.ensure(step(turn="t-2"), targets(root / "a"))
     assert await ids(repo) == ["t-2", "t-1"]
+
+
+def test_an_earlier_writer_is_not_named_for_those_who_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "WAIT_S", 0.0)
+    with lock.hold(tmp_path / "lock", writes=True):
+        pass
+    said = f"^The folder {tmp_path} is in use by another process. Try again.$"
+    with lock.hold(tmp_path / "lock", writes=False), pytest.raises(CheckpointError, match=said):
+        lock.hold(tmp_path / "lock", writes=True).__enter__()
 
 
 async def test_the_lock_of_a_killed_process_is_no_obstacle(repo: ShadowRepo, root: Path) -> None:

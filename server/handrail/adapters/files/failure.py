@@ -65,7 +65,7 @@ def not_on_disk() -> Failure:
     """The URI names nothing that a disk could hold."""
     return Failure(
         code=Code.NO_SUCH_FILE,
-        message="This is not a file on this machine, and it is not open in the editor.",
+        message="This is neither a file on this machine nor an open document.",
         steps=("Give the path of a file.",),
     )
 
@@ -157,8 +157,8 @@ def _lock_failure(path: Path, error: lock.HeldError) -> Failure:
     return Failure(
         code=Code.BUSY,
         message=(
-            f"{files.show_name(path)} cannot be changed now: {who} has had its folder locked "
-            f"for {lock.WAIT_S:g} seconds. Nothing was changed."
+            f"{files.show_name(path)} cannot be changed now: {who} has kept the folder of this file "
+            f"locked for {lock.WAIT_S:g} seconds. Nothing was changed."
         ),
         steps=("Try again.", f"If that fails too, tell the user that {who} keeps the folder locked."),
     )

@@ -46,8 +46,9 @@ def hold(path: Path, *, writes: bool, wait_s: float | None = None) -> Iterator[N
         while not take(handle, writes=writes):
             stopping.raise_if_stopped()
             if time.monotonic() >= until:
+                readers = take(handle, writes=False)  # only readers hold it, which do not sign
                 raise CheckpointError(
-                    f"The checkpoints in {path.parent} are in use by {_owner(path)}. Try again."
+                    f"The folder {path.parent} {_in_use(path, is_signed=not readers)}. Try again."
                 )
             time.sleep(PAUSE_S)
         if writes:
@@ -65,8 +66,9 @@ def _sign(handle: int) -> None:
         os.write(handle, f"{said:{SIGNED_CHARS}}\n".encode())
 
 
-def _owner(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace").strip() or "another process"
-    except OSError:
-        return "another process"
+def _in_use(path: Path, *, is_signed: bool) -> str:
+    """Says who holds a lock and since when, if its holder has signed it, as the end of a sentence."""
+    with suppress(OSError):
+        if is_signed and (said := path.read_text(encoding="utf-8", errors="replace").strip()):
+            return f"has been in use by {said}"
+    return "is in use by another process"
