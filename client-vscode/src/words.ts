@@ -72,7 +72,7 @@ const TITLES: Record<string, string> = {
   deny: l10n.t("No"),
   allow: l10n.t("Allow once"),
   session: l10n.t("Allow in this conversation"),
-  always: l10n.t("Always allow here"),
+  always: l10n.t("Always allow in this workspace"),
 };
 /** The yes of a question that offers no lasting one. */
 const YES = l10n.t("Yes");
@@ -132,7 +132,7 @@ export function textTitleOf(asked: Approval): string {
 
 /** What stands above the rules that lasting answers add. */
 export function rulesTitleOf({ choices }: Approval): string {
-  return choices.includes("always") ? l10n.t("“Allow in this conversation” and “Always allow here” add:") : l10n.t("“Allow in this conversation” adds:");
+  return choices.includes("always") ? l10n.t("“Allow in this conversation” and “Always allow in this workspace” add:") : l10n.t("“Allow in this conversation” adds:");
 }
 
 /**

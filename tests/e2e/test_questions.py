@@ -269,7 +269,7 @@ async def test_a_yes_is_given_where_the_whole_command_stands(stage: Stage, habit
         "No",
         "Allow once",
         "Allow in this conversation",
-        "Always allow here",
+        "Always allow in this workspace",
     ]
     assert "terminal may run exactly this in" in session["title"], "the rule that it adds"
     elsewhere = await editor.quick_fixes(other, NOWHERE)

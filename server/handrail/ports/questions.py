@@ -21,7 +21,7 @@ TITLES = {
     DENY: NO,
     ALLOW: "Allow once",
     FOR_SESSION: "Allow in this conversation",
-    ALWAYS: "Always allow here",
+    ALWAYS: "Always allow in this workspace",
 }
 YES = "Yes"  # where no lasting yes is offered
 LIMIT_ANSWER_CHARS = 10_000  # of an answer in the user's own words

@@ -45,7 +45,7 @@ module.exports = {
       reads: { texts: ".question pre", answers: ".question button" },
     });
     assert.equal(texts[0], "touch ran.txt");
-    assert.deepEqual(buttons, ["No", "Allow once", "Allow in this conversation", "Always allow here"]);
+    assert.deepEqual(buttons, ["No", "Allow once", "Allow in this conversation", "Always allow in this workspace"]);
     assert(!ran("ran.txt"));
   },
   "reloaded in the middle of the turn, it is complete again": async () => {
@@ -75,7 +75,7 @@ module.exports = {
     await until("the document shows the question", () => document()?.uri.path.includes("/.handrail/chat-") && document().getText().includes("> **May this command run?**"));
     const row = document().getText().split("\n").findIndex((text) => text === "> **May this command run?**");
     vscode.window.activeTextEditor.revealRange(new vscode.Range(row, 0, row, 0), vscode.TextEditorRevealType.AtTop);
-    await user({ sees: "Always allow here", picture: "both", does: [["clickText", "No"]] });
+    await user({ sees: "Always allow in this workspace", picture: "both", does: [["clickText", "No"]] });
     await inView({ sees: "Not made.", lacks: "May this command run?" });
     await inView({ sees: "was answered: No", picture: "answered-elsewhere" });
     assert(!ran("other.txt"));

@@ -58,7 +58,7 @@ module.exports = {
   },
   "when its time is over it is a no, and its buttons go": async () => {
     const answered = command("handrail.client.answer");
-    await user({ sees: "Always allow here", isInList: true, picture: "list" });
+    await user({ sees: "Always allow in this workspace", isInList: true, picture: "list" });
     passTime(3600);
     await answered; // the list of answers goes, too
     assert.equal((await turn.report).state, "finished");

@@ -61,8 +61,8 @@ module.exports = {
     const document = await until("the question is shown", shownQuestion);
     assert(document.getText().includes(scenario.shown), document.getText());
     assert.equal(document.languageId, "handrail-text");
-    const { lenses, bugs } = await user({ sees: "Always allow here", does: keys, reads: READS, picture: "question" }); // its actions come last
-    assert.deepEqual(lenses.slice(0, 4), ["No", "Allow once", "Allow in this conversation", "Always allow here"]);
+    const { lenses, bugs } = await user({ sees: "Always allow in this workspace", does: keys, reads: READS, picture: "question" }); // its actions come last
+    assert.deepEqual(lenses.slice(0, 4), ["No", "Allow once", "Allow in this conversation", "Always allow in this workspace"]);
     assert.deepEqual(bugs, []);
     assert.equal((await waiting()).length, 1);
     assert(!ran("ran.txt"));
@@ -95,11 +95,11 @@ module.exports = {
     await command("handrail.client.answer");
     await until("the question is shown", shownQuestion);
     const answered = command("handrail.client.answer");
-    await user({ sees: "Always allow here", isInList: true, does: [["press", "Escape"]] });
+    await user({ sees: "Always allow in this workspace", isInList: true, does: [["press", "Escape"]] });
     await answered;
     assert.equal((await waiting()).length, 1);
     const again = command("handrail.client.answer");
-    await user({ sees: "Always allow here", isInList: true });
+    await user({ sees: "Always allow in this workspace", isInList: true });
     await command("handrail.client.stop");
     await again; // the list of answers goes, too
     assert.equal((await turn.report).state, "cancelled");
@@ -112,7 +112,7 @@ module.exports = {
     await command("handrail.approval.answer", { approval: id, choice: "allow" });
     await until("the question is shown", shownQuestion);
     for (const choice of ["session", "always"]) await command("handrail.approval.answer", { approval: id, choice });
-    await user({ sees: "Always allow here" });
+    await user({ sees: "Always allow in this workspace" });
     assert.equal((await waiting()).length, 1);
     await command("handrail.approval.answer", { approval: id, choice: "deny" });
     await turn.report;
@@ -180,7 +180,7 @@ module.exports = {
     await command("handrail.client.answer");
     await until("the question is shown", shownQuestion);
     const answered = command("handrail.client.answer");
-    await user({ sees: "Always allow here", isInList: true });
+    await user({ sees: "Always allow in this workspace", isInList: true });
     const before = servers();
     for (const pid of before) process.kill(pid, "SIGKILL");
     await answered; // the list of answers goes, too
