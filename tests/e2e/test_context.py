@@ -84,11 +84,11 @@ async def scene(stage: Stage, turns: int) -> AsyncIterator[Scene]:
 
 
 FORMS = {
-    "@session": "Earlier conversation {session}, Change it., from line 1:\n```\n"
+    "@session": "Earlier conversation {session} (Change it.):\n```\n"
     "User:\nChange it.\n\nAnswer:\nHalf of it. [key removed by handrail]\n```",
-    "@session:{session}": "Earlier conversation {session}, Change it., from line 1:\n```\n"
+    "@session:{session}": "Earlier conversation {session} (Change it.):\n```\n"
     "User:\nChange it.\n\nAnswer:\nHalf of it. [key removed by handrail]\n```",
-    '@"session:CHANGE I"': "Earlier conversation {session}, Change it., from line 1:\n```\n"
+    '@"session:CHANGE I"': "Earlier conversation {session} (Change it.):\n```\n"
     "User:\nChange it.\n\nAnswer:\nHalf of it. [key removed by handrail]\n```",
     "@a.txt": "a.txt, from line 1:\n```\nONE\ntwo\nthree\n```",
     "@a.txt:2-3": "a.txt, from line 2:\n```\ntwo\nthree\n```",
@@ -96,9 +96,9 @@ FORMS = {
     r'@"say \"hi\" now.txt":2': 'say "hi" now.txt, from line 2:\n```\nthere\n```',
     "@node/key.txt": "node/key.txt, from line 1:\n```\nkey = [key removed by handrail]\n```",
     "@selection": "a.txt, from line 2:\n```\ntwo\n```",
-    "@problems": "Problems that handrail shows, from line 1:\n```\n"
+    "@problems": "Problems that handrail shows:\n```\n"
     "a.txt: no-match: The search text is not in the document.\n```",
-    "@diff": "Changes that are pending, from line 1:\n```\na.txt:1\n-one\n+ONE\n```",
+    "@diff": "Changes that are pending:\n```\na.txt:1\n-one\n+ONE\n```",
 }
 
 
@@ -150,7 +150,7 @@ async def test_without_pending_changes_the_uncommitted_ones_are_sent(stage: Stag
         editor.desk.tell()
         await door(editor, "See @diff now.")
         assert here.sent == (
-            "See @diff now.\n\nChanges that are not committed, from line 1:\n```\n"
+            "See @diff now.\n\nChanges that are not committed:\n```\n"
             "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+ONE\n two\n"
             "--- a/b.txt\n+++ b/b.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+TWO\n"
             "--- a/gone.txt\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-one\n-two\n"
@@ -349,7 +349,7 @@ async def test_a_command_of_the_projects_is_sent_as_its_file_says(stage: Stage, 
         await door(here.editor, "/fix 12 now")
         assert here.sent == (
             "/fix 12 now\n\na.txt, from line 3:\n```\nthree\n```\n\n"
-            "Contents of /fix (.agents/commands/fix.md), from line 1:\n```\n"
+            "Contents of /fix (.agents/commands/fix.md):\n```\n"
             "Mend 12 as @a.txt:3 does; all of: 12 now.\n```"
         )
 

@@ -94,6 +94,14 @@ async def test_they_come_with_a_prompt_that_points_below(bench: Bench) -> None:
     assert told(bench) == [("docs/AGENTS.md", "rules of docs")]
 
 
+async def test_the_title_of_what_a_prompt_shows_is_not_a_path(bench: Bench) -> None:
+    lay_out(bench.root, FILES)
+    bench.says(answer("Done."))
+    shown = (Excerpt(path="docs/c.md", first_line=0, text="one\n"),)
+    await bench.host.wait(bench.host.start("Do it.", None, shown).id)
+    assert told(bench) == []
+
+
 async def test_what_changes_or_goes_is_told_with_the_next_touch(bench: Bench) -> None:
     lay_out(bench.root, FILES)
     file = bench.root / "docs" / "AGENTS.md"

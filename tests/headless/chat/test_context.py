@@ -27,7 +27,7 @@ SHOWN = {
     "@a.txt:2 now": "a.txt, from line 2:\n```\ntwo\n```",
     r'@"say \"hi\" now.txt" now': 'say "hi" now.txt, from line 1:\n```\nhi\n```',
     "/fix 12": "a.txt, from line 2:\n```\ntwo\n```\n\n"
-    "Contents of /fix (.agents/commands/fix.md), from line 1:\n```\nMend 12 as @a.txt:2 does.\n```",
+    "Contents of /fix (.agents/commands/fix.md):\n```\nMend 12 as @a.txt:2 does.\n```",
 }
 SAID = {
     "@.env now": "@.env is not shown to the model: it is protected",
@@ -241,8 +241,7 @@ async def test_pending_changes_are_shown_kept_and_undone(place: Place) -> None:
         await talk.until("/help")
         await talk.say("See @diff.", "Seen.")
         assert users(server)[-1] == (
-            "See @diff.\n\nChanges that are pending, from line 1:\n```\n"
-            "a.txt:1\n-one\n+ONE\n\na.txt:2\n-two\n+TWO\n```"
+            "See @diff.\n\nChanges that are pending:\n```\na.txt:1\n-one\n+ONE\n\na.txt:2\n-two\n+TWO\n```"
         )
         await talk.until("/help")
         await talk.say("/review", "Keep or undo them with: /review keep all, /review undo all")
@@ -325,6 +324,6 @@ async def test_an_earlier_conversation_is_sent(place: Place) -> None:
             if "What is it?" in each.read_text().split("\n")[0]
         ]
         assert sent(server) == (
-            f"See @session now.\n\nEarlier conversation {session}, What is it?, from line 1:\n```\n"
+            f"See @session now.\n\nEarlier conversation {session} (What is it?):\n```\n"
             "User:\nWhat is it?\n\nAnswer:\nIt is two.\n```"
         )

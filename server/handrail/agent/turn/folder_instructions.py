@@ -70,7 +70,7 @@ class FolderInstructions:
         """Notes the documents that these messages show to the model."""
         for message in said:
             for each in message.context if isinstance(message, UserMessage) else ():
-                place = self.ports.workspace.resolve(each.path)
+                place = self.ports.workspace.resolve(each.path) if each.first_line else None
                 self.touch([place] if isinstance(place, Place) else [])
 
     async def news(self, messages: Sequence[Message], window_tokens: int) -> list[UserMessage]:

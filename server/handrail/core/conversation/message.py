@@ -86,7 +86,13 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Excerpt:
-    """Part of a document that the user points at; `first_line` counts from 1."""
+    """
+    A text that is shown to the model: part of a document, or another text.
+
+    Attributes:
+        path: Of the document; for another text, its title.
+        first_line: Counted from 1; 0 for another text.
+    """
 
     path: str
     first_line: int

@@ -1,8 +1,8 @@
 """
 The text that a model gets in addition to the conversation.
 
-Excerpts that the user refers to are given as data: path and first line, then the text between fences that it
-does not contain.
+Excerpts that the user refers to are given as data: path and first line, or a title, then the text between
+fences that it does not contain.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ def _excerpt(excerpt: Excerpt) -> str:
     longest = max((len(run) for run in re.findall(r"`+", excerpt.text)), default=2)
     fence = "`" * max(3, longest + 1)
     end = "" if excerpt.text.endswith("\n") else "\n"
-    return f"{excerpt.path}, from line {excerpt.first_line}:\n{fence}\n{excerpt.text}{end}{fence}"
+    place = f", from line {excerpt.first_line}" if excerpt.first_line else ""
+    return f"{excerpt.path}{place}:\n{fence}\n{excerpt.text}{end}{fence}"
 
 
 class Mode(StrEnum):

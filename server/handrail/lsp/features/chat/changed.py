@@ -36,7 +36,7 @@ async def show_changes(state: State) -> tuple[Excerpt | None, str]:
         if each.has_text
     ]
     if texts:
-        return Excerpt(path=PENDING, first_line=1, text="\n".join(texts)), ""
+        return Excerpt(path=PENDING, first_line=0, text="\n".join(texts)), ""
     text, unread = await _uncommitted_diff(state)
     named = ", ".join(map(surfaces.line, unread[:LIMIT_UNREAD]))
     named += f" and {len(unread) - LIMIT_UNREAD} more" if unread[LIMIT_UNREAD:] else ""
@@ -44,7 +44,7 @@ async def show_changes(state: State) -> tuple[Excerpt | None, str]:
         return None, f"was not sent: git's record of {named} cannot be read." if unread else NOTHING
     its = "their" if unread[1:] else "its"
     why = f"is not complete: git's record of {named} cannot be read, so {its} changes were not sent."
-    return Excerpt(path=UNCOMMITTED, first_line=1, text=text), why if unread else ""
+    return Excerpt(path=UNCOMMITTED, first_line=0, text=text), why if unread else ""
 
 
 async def _uncommitted_diff(state: State) -> tuple[str, list[str]]:

@@ -55,7 +55,7 @@ async def show_session(state: State, name: str, current: str | None) -> Excerpt 
     )
     if not text:
         return f"was not sent: the conversation {one.id} has no turns."
-    return Excerpt(path=f"Earlier conversation {one.id}, {title}", first_line=1, text=text)
+    return Excerpt(path=f"Earlier conversation {one.id} ({title})", first_line=0, text=text)
 
 
 async def complete_session(state: State, typed: str) -> list[tuple[str, str]]:

@@ -184,7 +184,7 @@ async def _problems(state: State, pointed: ResolvedMentions) -> str:
         rows.append(f"{each.mutation.path}{where}: {each.failure.code.value}: {each.failure.message}\n")
     if more := len(known[LIMIT_PROBLEMS:]):
         rows.append(f"{count_hidden(more)}.\n")
-    pointed.excerpts.append(Excerpt(path="Problems that handrail shows", first_line=1, text="".join(rows)))
+    pointed.excerpts.append(Excerpt(path="Problems that handrail shows", first_line=0, text="".join(rows)))
     return ""
 
 

@@ -35,7 +35,7 @@ class OwnCommand:
     @property
     def excerpt(self) -> Excerpt:
         """The text that the model is shown next to the message."""
-        return Excerpt(path=f"Contents of /{self.name} ({self.path})", first_line=1, text=self.text)
+        return Excerpt(path=f"Contents of /{self.name} ({self.path})", first_line=0, text=self.text)
 
 
 async def find_command(state: State, message: str) -> OwnCommand | None:
