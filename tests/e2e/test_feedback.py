@@ -114,7 +114,7 @@ async def test_a_new_error_is_told_and_mended_in_the_next_step(stage: Stage, hab
     first, second, third = results(stage)
     assert "BAD" not in first
     assert "problem" not in first, "two calls of one answer are told of once"
-    assert second.endswith(f"\nAfter this edit there is a new problem:\npoem.txt:5: {NEW}")
+    assert second.endswith(f"\nSince your edits there is a new problem:\npoem.txt:5: {NEW}")
     assert "problem" not in third
 
 
@@ -149,7 +149,7 @@ async def test_a_report_on_another_version_does_not_count(stage: Stage, habits: 
     )
     await editor.turn("Write.")
     first, second = results(stage)
-    assert "whether the edit caused problems in poem.txt. No report came in time." in first
+    assert "whether your edits caused problems in poem.txt. No report came in time." in first
     assert NEW not in first
     assert f"poem.txt:3: {NEW}" in second, "what was not known then is told as soon as it is"
     versions = [each["documents"][0]["version"] for each in asked]
@@ -192,7 +192,7 @@ async def test_what_cannot_be_known_is_said_to_be_unknown(
     assert report_["state"] == "finished"
     assert "BAD\nfour" in editor.desk[uri]
     (told,) = results(stage)
-    assert told.endswith("whether the edit caused problems in poem.txt. No report came in time.")
+    assert told.endswith("whether your edits caused problems in poem.txt. No report came in time.")
 
 
 @one_editor
@@ -222,7 +222,7 @@ async def test_an_answer_that_comes_too_late_is_not_taken_for_the_next_one(
     assert len(asked) == 3
     assert editor.desk[uri] == "one\nBAD old\n3\nfour\n"
     first, second = results(stage)
-    assert first.endswith("whether the edit caused problems in poem.txt. No report came in time.")
+    assert first.endswith("whether your edits caused problems in poem.txt. No report came in time.")
     assert "problem" not in second
 
 
@@ -381,7 +381,7 @@ async def test_a_problem_that_an_edit_causes_in_another_document_is_told(
     )
     await editor.turn("Write.")
     first, second = results(stage)
-    assert first.partition("After this edit ")[2].splitlines() == [
+    assert first.partition("Since your edits ")[2].splitlines() == [
         "there are 4 new problems:",
         f"poem.txt:3: {NEW}",
         BROKEN.replace("caller.txt", "a.txt"),
@@ -415,7 +415,7 @@ async def test_what_is_reported_late_on_another_document_is_told_with_the_next_e
     await editor.turn("Write.")
     first, second = results(stage)
     assert "problem" not in first
-    assert second.endswith(f"After this edit there is a new problem:\n{BROKEN}")
+    assert second.endswith(f"Since your edits there is a new problem:\n{BROKEN}")
 
 
 @one_editor

@@ -74,7 +74,7 @@ def take_turn(
 
 def problems(result: str) -> list[str]:
     """What a result says of problems after the edit."""
-    return result.partition("After this edit ")[2].splitlines()
+    return result.partition("Since your edits ")[2].splitlines()
 
 
 def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
@@ -101,7 +101,7 @@ def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:
     missing = "desk.pyi:1: error: A name is missing. (other)"
     assert problems(broke) == ["there are 2 new problems:", BAD, missing]
     assert "problem" not in mended
-    assert "whether the edit caused problems in shop.py. No report came in time." in unknown
+    assert "whether your edits caused problems in shop.py. No report came in time." in unknown
     assert "bad" not in unknown
     assert seen["is-answered"] is False  # the user typed while the report was waited for
     assert files(seen["after"], "buffers")["poem.txt"] == b"typedone\n"

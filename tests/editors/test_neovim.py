@@ -775,7 +775,7 @@ def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
     assert seen["before"] == ["F401"]
     (broke,) = told[1]
     *_, head, first, second, third = broke.splitlines()
-    assert head == "After this edit there are 3 new problems:"
+    assert head == "Since your edits there are 3 new problems:"
     assert third == "desk.py:1: error: A name is missing. (other)"
     assert {first, second} == {
         "shop.py:5: error: This is bad. (other)",

@@ -25,7 +25,7 @@ async def test_both_blocks_land_and_the_model_is_told(bench: Bench) -> None:
     report = await bench.turn()
     assert (bench.root / "a.txt").read_bytes() == b"1\nnewer\n2\nthree\n"
     assert [each.status.value for each in report.outcomes] == ["landed", "landed"]
-    assert "The search text is in the document only after hunk 1" in bench.texts()[-1]
+    assert "The document does not have the search text before hunk 1 is made" in bench.texts()[-1]
     await bench.restore(report.turn)
     assert (bench.root / "a.txt").read_bytes() == ROWS
 

@@ -144,7 +144,7 @@ def _distance(line: int, blocks: Sequence[edit.Block]) -> int:
 
 def report_new(listed: Sequence[DocumentProblems], unknown: Mapping[str, Sequence[str]]) -> str:
     """
-    Returns the text for the model after an edit; empty if there is nothing to report.
+    Returns the text for the model after edits; empty if there is nothing to report.
 
     Args:
         unknown: The paths of documents with unknown problems, by the reason, which is a sentence.
@@ -153,12 +153,12 @@ def report_new(listed: Sequence[DocumentProblems], unknown: Mapping[str, Sequenc
     texts = []
     if rows:
         what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
-        texts += [f"After this edit there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
+        texts += [f"Since your edits there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
     if more := len(rows[LIMIT_TOLD:]):
         texts.append(f"{count_hidden(more)}; the problems tool lists {'it' if more == 1 else 'them'}.")
     for why, paths in unknown.items():
         names = ", ".join(_line(path, PATH_CHARS) for path in paths[:LIMIT_TOLD])
-        texts.append(f"It is unknown whether the edit caused problems in {names}. {why}")
+        texts.append(f"It is unknown whether your edits caused problems in {names}. {why}")
     return "\n".join(texts)
 
 

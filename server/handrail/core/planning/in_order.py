@@ -29,7 +29,10 @@ from handrail.values import dataclass, replace
 Result = PlannedHunk | Failure
 PlanHunk = Callable[[Text, Hunk], Result]
 
-BUILDS_ON = "The search text is in the document only after hunk {}, so this edit was made on its result."
+BUILDS_ON = (
+    "The document does not have the search text before hunk {0} is made, so this edit was made after "
+    "hunk {0}."
+)
 
 
 def settle(text: Text, hunks: Sequence[Hunk], results: Sequence[Result], plan_hunk: PlanHunk) -> list[Result]:
