@@ -122,8 +122,10 @@ class Code(StrEnum):
         "The file, the search text or the number of changes is larger than the limit that the message names. "
         "For a search text or a number of changes, send a shorter search text or fewer changes. handrail "
         "cannot edit a file that is too large: change it by hand, or let the model run a command. In the "
-        "sandbox, files over 20 MB are read-only, except in ignored folders. If the model then asks to write "
-        "to the file, handrail asks you. No checkpoint has such a file, so you cannot undo that change.",
+        "sandbox, a command cannot change files over 20 MB, or ignored files over 1 MB. It cannot change "
+        "files in most ignored folders either: it can change only a separate copy of them (a layer), if this "
+        "machine has layers. If the model then asks to write to the file, handrail asks you. No checkpoint "
+        "has such a file, so you cannot undo that change.",
     )
     # The editor.
     EDIT_REJECTED = (

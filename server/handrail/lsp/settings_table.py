@@ -168,13 +168,13 @@ SANDBOX = Setting(
     does=(
         "The sandbox for commands on Linux: bubblewrap or, if that cannot run, Landlock. `auto`: in the "
         "sandbox, commands have no network and do not see files that usually hold keys, such as `.env`. "
-        "Read-only commands cannot write; all others can write only in the workspace. handrail asks before a "
-        "command gets more access than that. With Landlock, it also asks before every command that it does "
-        "not know to be read-only. `ask`: handrail asks before every command that it does not know to be "
-        "read-only, and still runs it in the sandbox. "
-        "`off`: there is no sandbox, and handrail asks before every command that it does not know to be "
-        "read-only. On macOS there is no sandbox, and handrail asks as with `off`. On Windows, it asks "
-        "before every command. The environment variable HANDRAIL_SANDBOX overrides this."
+        "Read-only commands cannot write; all others can write only in the workspace and in a private "
+        "folder for temporary files. handrail asks before a command gets more access than that. With "
+        "Landlock, it also asks before every command that it does not know to be read-only. `ask`: "
+        "handrail asks before every command that it does not know to be read-only, and still runs it in "
+        "the sandbox. `off`: there is no sandbox, and handrail asks before every command that it does not "
+        "know to be read-only. On macOS there is no sandbox, and handrail asks as with `off`. On Windows, "
+        "it asks before every command. The environment variable HANDRAIL_SANDBOX overrides this."
     ),
 )
 TERMINAL_SAVE = Setting(
@@ -198,7 +198,8 @@ CONTEXT_WINDOW = Setting(
     bounds=(0, 10_000_000),
     does=(
         "The size of the model's context in tokens, including its answer. 0: the size that its server "
-        "reports (Ollama, vLLM, LM Studio, llama.cpp) or that is known for the model, otherwise 128,000. "
+        "reports (Ollama, vLLM, LM Studio, llama.cpp) or that is known for the model, otherwise 128,000. For "
+        "the editor's own models (`editor`), it is 64,000 until the editor reports a size with an answer. "
         "handrail summarises a conversation before it outgrows this size. If you set a number, Ollama loads "
         "an `ollama:NAME` model with a context of this size; with 0, Ollama chooses the size, often only "
         "4,096."

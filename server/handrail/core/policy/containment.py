@@ -1,9 +1,10 @@
 """
 The containment of a command: what it sees and may change of the machine.
 
-*look* is for read-only commands: nothing can be written, and keys are hidden. *work* may write in the
-workspace, but not to version control's own files or files that run later; files that no snapshot covers are
-changed only in a layer. Both are without network. *free* is a command without containment.
+*look* is for read-only commands: they cannot write, and keys are hidden. *work* may write in the workspace
+and in a private folder for temporary files, but not to version control's own files or files that run later;
+files that no snapshot covers are changed only in a layer. Both are without network. *free* is a command
+without containment.
 """
 
 from __future__ import annotations
@@ -41,12 +42,12 @@ class Need(StrEnum):
 
 WEAKLY_HELD = (
     "Landlock contains the command, but restricts less than bubblewrap: the command can write only in the "
-    "workspace and cannot read keys, but it can find out which files exist elsewhere, with their sizes and "
-    "times."
+    "workspace and in a private folder for temporary files, and cannot read keys, but it can find out which "
+    "files exist elsewhere, with their sizes and times."
 )
 IN_BACKGROUND = (
     "The command runs in the background until it ends or is stopped (by you, the agent, or a time limit), "
-    "its session is deleted, or the server ends."
+    "this conversation is deleted, or handrail ends."
 )
 UNCONTAINED = (
     "The command runs without a sandbox, with all your permissions, and not everything that it does can be "
