@@ -211,6 +211,15 @@ def test_a_file_name_with_a_blank(desk: Desk) -> None:
     assert desk.files()["my notes.txt"] == "eins\n"
 
 
+def test_a_block_without_a_file_is_told_in_the_words_of_the_reply(desk: Desk) -> None:
+    ended = desk.apply(block("", "two", "zwei"))
+    assert ended.code == 1
+    assert "This edit block does not say which file it is for." in ended.out
+    assert "Write the file's path on the line above the block." in ended.out
+    assert "argument" not in ended.out + ended.err
+    assert desk.files() == BEFORE
+
+
 def test_a_protected_file_is_asked_about_and_nobody_there_is_a_no(desk: Desk) -> None:
     (desk.root / ".env").write_text("KEY=1\n", encoding="utf-8")
     reply = block(".env", "KEY=1", "KEY=2")

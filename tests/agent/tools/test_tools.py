@@ -3,10 +3,12 @@
 import re
 from base64 import b64decode, b64encode
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from bench import Bench, Yes
+from handrail.adapters.files.disk import Disk
 from handrail.core.conversation.message import (
     LIMIT_PICTURE_BYTES,
     Delta,
@@ -18,8 +20,9 @@ from handrail.core.conversation.message import (
 from handrail.core.conversation.pictures import CANNOT_SEE
 from handrail.core.conversation.prompt import Mode
 from handrail.core.conversation.todo import latest
+from handrail.core.failure import Failure
 from handrail.core.ledger.report import Asked, CallEnded, CallStarted, QuestionEnd
-from handrail.ports import DENY, Question, Terms
+from handrail.ports import DENY, Document, Question, Terms
 from handrail.testing import answer, call, lay_out
 
 
@@ -33,6 +36,16 @@ async def results(bench: Bench, *calls: dict[str, object]) -> list[str]:
 async def result(bench: Bench, name: str, **arguments: object) -> str:
     (text,) = await results(bench, call(name, **arguments))
     return text
+
+
+@pytest.mark.parametrize("mode", ["replace", "search_replace"])
+async def test_a_model_that_names_no_file_is_told_of_the_argument(bench: Bench, mode: str) -> None:
+    hunk = {"patch": "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n"}
+    edit = {"old_string": "a", "new_string": "b"} if mode == "replace" else hunk
+    text = await result(bench, "patch", mode=mode, path="", **edit)
+    assert "No file was given: the argument 'path' is empty." in text
+    assert "Give the file's path." in text
+    assert "block" not in text
 
 
 # ---- read_file --------------------------------------------------------------------------------------
@@ -60,6 +73,26 @@ async def test_reading_says_how_a_document_is_written(bench: Bench, name: str) -
     lay_out(bench.root, {"a.txt": raw})
     text = await result(bench, "read_file", path="a.txt")
     assert text.partition("\n")[0] == f"a.txt: {said}; not open in the editor."
+
+
+@pytest.mark.parametrize(
+    ("is_unsaved", "said"),
+    [(False, "a.txt: 1 line, utf-8, LF."), (True, "a.txt: 1 line, utf-8, LF; it has unsaved changes.")],
+)
+async def test_without_an_editor_a_result_does_not_mention_one(
+    bench: Bench, is_unsaved: bool, said: str
+) -> None:
+    lay_out(bench.root, {"a.txt": b"a\n"})
+    bench.terms = Terms(is_headless=True)
+
+    class Holding(Disk):
+        async def read(self, uri: str) -> Document | Failure:
+            document = await super().read(uri)
+            return replace(document, unsaved=is_unsaved) if isinstance(document, Document) else document
+
+    bench.editor = Holding()
+    text = await result(bench, "read_file", path="a.txt")
+    assert text.partition("\n")[0] == said
 
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))

@@ -265,7 +265,7 @@ def bad(argument: str, expected: str) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
         message=f"The argument {argument!r} must be {expected}.",
-        steps=("Call the tool again with that argument.",),
+        steps=("Call the tool again with a valid value for it.",),
     )
 
 
@@ -287,7 +287,7 @@ def path(arguments: Arguments, name: str = "path") -> str | Failure:
         return Failure(
             code=Code.BAD_ARGUMENTS,
             message=f"No file was given: the argument {name!r} is empty.",
-            steps=("Give the file's path. In a pasted reply, write it on the line above the block.",),
+            steps=("Give the file's path.",),
         )
     return value if isinstance(value, str) and value.strip() else bad(name, "the path of a file")
 

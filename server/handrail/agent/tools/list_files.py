@@ -56,7 +56,7 @@ TOOL = call.Tool(
             "path": {"type": "string", "description": "Only this folder."},
             "glob": {
                 "type": "string",
-                "description": "Only files that match: *.py, src/**/*.{ts,tsx}",
+                "description": "Only files that match, relative to path: *.py, src/**/*.{ts,tsx}",
             },
         },
         (),

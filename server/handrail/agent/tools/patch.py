@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 from handrail.agent.tools import call
 from handrail.core.documents.text import to_lf, unwritable
-from handrail.core.failure import Failure
+from handrail.core.failure import Code, Failure
 from handrail.core.patches.notations import NOTATIONS, FilePatch, Hunk, Notation, Operation
 from handrail.core.policy.tool_kind import ToolKind
 
@@ -23,6 +23,12 @@ NAMED_FILE = re.compile(
 )
 REPLACE = "replace"  # the default mode, which uses no notation: plain search and replacement strings
 EXAMPLE = {"path": "a.py", "old_string": "def f():\n    x = 1\n", "new_string": "def f():\n    x = 2\n"}
+# Of a pasted reply, whose writer knows of no arguments.
+NAMELESS = Failure(
+    code=Code.BAD_PATCH,
+    message="This edit block does not say which file it is for.",
+    steps=("Write the file's path on the line above the block.",),
+)
 # In arguments that are not JSON, or name the file by another word.
 NAMED_PATH = re.compile(r"""["']?\b(?:file_?)?(?:path|name)["']?\s*:\s*["']([^"'\\\n]{1,1000})["']""")
 
@@ -66,13 +72,13 @@ def _replace(arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
 
 
 def _patch(notation: Notation, arguments: call.Arguments) -> tuple[FilePatch, ...] | Failure:
+    others = arguments.get("other_paths")  # as `paste` reads them; no model is told of it
     path = "" if notation.names_files else call.path(arguments)
     text = call.text(arguments, "patch")
     if isinstance(path, Failure):
-        return path
+        return path if others is None else NAMELESS
     if isinstance(text, Failure):
         return text
-    others = arguments.get("other_paths")  # as `paste` reads them; no model is told of it
     names = tuple(name for name in others if isinstance(name, str)) if isinstance(others, list) else ()
     return notation.read(text, path, names)
 

@@ -21,7 +21,7 @@ from handrail.core.matching import indent
 from handrail.core.policy.place import Place
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.counts import count_hidden, count_of
-from handrail.ports import Ports
+from handrail.ports import Document, Ports
 from handrail.values import dataclass
 
 LIMIT_LINES = 2_000
@@ -53,10 +53,8 @@ class ReadFile:
         document = await ports.editor.read(places[self.path].uri)
         if isinstance(document, Failure):
             return await _picture(places[self.path], ports) or document
-        state = "open in the editor" if document.is_open else "not open in the editor"
-        unsaved = ", with unsaved changes" if document.unsaved else ""
-        removed = "; its file was removed" if document.is_removed else ""
-        head = f"{_describe_encoding(self.path, document.text)}; {state}{removed or unsaved}."
+        state = _describe_state(document, is_headless=ports.terms.is_headless)
+        head = f"{_describe_encoding(self.path, document.text)}{state}."
         room = min(LIMIT_CHARS, ports.terms.output_chars) - NOTES_CHARS - len(head)
         runs_commands = ports.terms.mode is Mode.EDIT
         return "\n".join((head, *self._show(document.text.rows, room, runs_commands=runs_commands)))
@@ -120,6 +118,16 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
     return call.Seen(text=f"{place.path}: {binary.kind_of(raw)}, {len(raw):,} bytes.", picture=shown)
 
 
+def _describe_state(document: Document, *, is_headless: bool) -> str:
+    """Describes whether a document is open and saved, as the end of a sentence; may be empty."""
+    if is_headless:
+        return "; it has unsaved changes" if document.unsaved else ""
+    if document.is_removed:
+        return "; open in the editor; its file was removed"
+    unsaved = ", with unsaved changes" if document.unsaved else ""
+    return f"; {'open' if document.is_open else 'not open'} in the editor{unsaved}"
+
+
 def _describe_encoding(path: str, text: Text) -> str:
     """Describes the encoding and the indentation of a document in one line."""
     eols = EOL_NAMES[text.eol] if text.has_one_eol else f"mixed line endings, mostly {EOL_NAMES[text.eol]}"
@@ -158,7 +166,7 @@ TOOL = call.Tool(
         "Each line begins with its number and `|`, which are not part of it. Returns at most "
         f"{LIMIT_LINES:,} lines. Shows PNG, JPEG, GIF and WebP pictures if you can see them.",
         {
-            "path": {"type": "string", "description": "Relative to the workspace folder."},
+            "path": {"type": "string", "description": "The file."},
             "start_line": {"type": "integer", "minimum": 1, "description": "First line, counted from 1."},
             "end_line": {"type": "integer", "minimum": 1, "description": "Last line, included."},
         },

@@ -76,7 +76,7 @@ TOOL = call.Tool(
             "path": {"type": "string", "description": "Only this folder or file."},
             "glob": {
                 "type": "string",
-                "description": "Only files that match: *.py, src/**/*.{ts,tsx}",
+                "description": "Only files that match, relative to path: *.py, src/**/*.{ts,tsx}",
             },
             "ignore_case": {"type": "boolean", "default": False},
         },

@@ -261,7 +261,7 @@ TOOL = call.Tool(
             "command": {"type": "string"},
             "folder": {
                 "type": "string",
-                "description": "Where to run it. Default: the workspace folder.",
+                "description": "Where to run it. Default: the first workspace folder.",
             },
             "timeout_s": {
                 "type": "integer",

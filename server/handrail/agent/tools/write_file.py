@@ -32,7 +32,7 @@ TOOL = call.Tool(
         "Create a file, with its folders, or replace the whole text of an existing file. Give the complete "
         "text and never leave lines out. To change part of a file, use patch.",
         {
-            "path": {"type": "string", "description": "Relative to the workspace folder."},
+            "path": {"type": "string", "description": "The file."},
             "content": {"type": "string", "description": "The complete text of the file."},
         },
         ("path", "content"),

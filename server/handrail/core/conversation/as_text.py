@@ -106,7 +106,7 @@ def call_of(name: str, block: Block, *, partial: bool) -> ToolCall:
     arguments: dict[str, object] = {"mode": block.notation.name, "patch": block.text, "partial": partial}
     if _needs_path(block):
         arguments["path"] = block.path
-        arguments |= {"other_paths": list(block.others)} if block.others else {}
+        arguments |= {"other_paths": list(block.others)} if block.others or not block.path else {}
     return ToolCall(id=name, name="patch", arguments=json.dumps(arguments))
 
 

@@ -52,6 +52,8 @@ class Problems:
             case Report(problems=found, missing=missing):
                 listed = problems.report_all([DocumentProblems(path=place.path, problems=_in_order(found))])
                 return "\n".join((listed if found or not missing else "", *missing)).lstrip("\n")
+            case Unwatched() if ports.terms.is_headless:
+                return f"Unknown: no check reports on {place.path}."
             case Unwatched():
                 return (
                     f"Unknown: no language server or check has reported on {place.path}; some report only "
@@ -88,7 +90,7 @@ TOOL = call.Tool(
     kind=ToolKind.READ,
     offer=call.offer(
         PROBLEMS,
-        "List the errors and warnings that the editor's language servers or the user's checks report.",
+        "List the errors and warnings that language servers or the user's checks report.",
         {"path": {"type": "string", "description": "Only this file. Default: all."}},
         (),
     ),
