@@ -245,8 +245,8 @@ async def test_a_conversation_that_cannot_be_stored_is_told(kept: Bench, in_term
     assert (await kept.turn()).state is State.FINISHED
     notices = [event.text for event in kept.events if isinstance(event, Notice)]
     way_on = (
-        "Then send another message in this conversation: that stores the rest too. If handrail ends before, "
-        "the rest is lost."
+        "Then send another message in this conversation: that stores the rest too. If handrail ends before "
+        "that, the rest is lost."
     )
     if in_terminal:
         way_on = (

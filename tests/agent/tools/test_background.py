@@ -112,7 +112,7 @@ async def test_what_ends_at_once_is_told_at_once(bench: Bench, monkeypatch: pyte
     (text,) = await turn(bench, begin("echo bad; touch made; exit 3"))
     assert text == (
         "b1: echo bad; touch made; exit 3\nIt has ended. Exit code 3.\n"
-        "Files that changed while it was running: made (created).\nNew output:\nbad\n"
+        "Files that changed while the command was running: made (created).\nNew output:\nbad\n"
     )
     assert "".join(bench.host.steered.get("s-1", [])) == "", "nobody has to be told again"
 
@@ -242,8 +242,8 @@ async def test_another_session_sees_nothing_of_it(closing: Bench) -> None:
     )
     report = await bench.turn()
     first, second, third = bench.texts(report.session)
-    assert "This session has no background command 'b1'. There are no background commands." in first
-    assert "This session has no background command 'b1'." in second
+    assert "This conversation has no background command 'b1'. There are no background commands." in first
+    assert "This conversation has no background command 'b1'." in second
     assert (
         "If you started it earlier, it has ended: only the last 8 commands that ended are remembered, and a "
         "restart of handrail ends all commands." in second
@@ -354,8 +354,11 @@ async def test_what_calls_edit_meanwhile_is_theirs(closing: Bench) -> None:
     await turn(bench, edit, session="s-1")
     (bench.root / "go").touch()
     (text,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed while it was running: go (created), log (created)." in text
-    assert "Edits changed this file while it was running, so its own changes are unclear: a.txt." in text
+    assert "Files that changed while the command was running: go (created), log (created)." in text
+    assert (
+        "Edits changed this file while the command was running, so it is unclear what the command itself "
+        "changed in it: a.txt." in text
+    )
     kept = {each.id: {path.path for path in each.paths} for each in await bench.repo.list()}
     assert [paths for paths in kept.values() if "log" in paths] == [{"go", "log"}]
     assert [paths for paths in kept.values() if "a.txt" in paths] == [{"a.txt"}]
@@ -417,7 +420,7 @@ async def test_what_a_restore_writes_meanwhile_is_not_its_own(closing: Bench) ->
     await bench.restore(first)
     assert (bench.root / "a.txt").read_bytes() == b"one\n"
     (stopped,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed while it was running: started (created)." in stopped
+    assert "Files that changed while the command was running: started (created)." in stopped
 
 
 async def test_of_two_the_one_that_started_last_has_the_changes(closing: Bench) -> None:
@@ -427,10 +430,10 @@ async def test_of_two_the_one_that_started_last_has_the_changes(closing: Bench) 
     await turn(bench, begin("touch two; exec sleep 61"), session="s-1")
     await until((bench.root / "two").exists)
     (second,) = await turn(bench, call("stop", command="b2"), session="s-1")
-    assert "Files that changed while it was running: two (created)." in second
+    assert "Files that changed while the command was running: two (created)." in second
     (bench.root / "three").touch()
     (first,) = await turn(bench, call("stop", command="b1"), session="s-1")
-    assert "Files that changed while it was running: one (created), three (created)." in first
+    assert "Files that changed while the command was running: one (created), three (created)." in first
 
 
 async def test_output_is_told_as_it_comes_while_its_turn_runs(closing: Bench) -> None:

@@ -58,7 +58,8 @@ async def test_what_a_command_changes_is_listed_and_can_be_taken_back(bench: Ben
     assert text == "\n".join(
         (
             "Exit code 0.",
-            "Files that changed while it was running: a.txt (changed), c.txt (created), sub/b.txt (deleted).",
+            "Files that changed while the command was running: a.txt (changed), c.txt (created), "
+            "sub/b.txt (deleted).",
         )
     )
     assert report.checkpoint is not None
@@ -135,7 +136,10 @@ async def test_a_command_that_takes_too_long_is_told_so(bench: Bench) -> None:
     bench.terms = Terms(timeout_s=1.5)
     (text,) = await run(bench, "echo begun; touch made.txt; sleep 60")
     assert text.startswith("[TOOL_ERROR] timed-out: The command took longer than 1.5 s")
-    assert "\nIt had printed:\nbegun\nFiles that changed while it was running: made.txt (created)." in text
+    assert (
+        "\nIt had printed:\nbegun\nFiles that changed while the command was running: made.txt (created)."
+        in text
+    )
     assert codes(bench, "s-1") == ["timed-out"]
 
 

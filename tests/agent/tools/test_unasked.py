@@ -795,7 +795,7 @@ async def test_a_yes_to_a_line_is_for_a_shell(ground: Bench) -> None:
     ground.approver.says = ALLOW
     lines = ["X=1; echo $((X+1)) > x1; cat x1", "echo {a,b}"]
     assert await run(ground, *lines) == [
-        "Exit code 0.\n2\nFiles that changed while it was running: x1 (created).",
+        "Exit code 0.\n2\nFiles that changed while the command was running: x1 (created).",
         "Exit code 0.\na b\n",
     ]
 

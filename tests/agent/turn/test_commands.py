@@ -56,7 +56,7 @@ async def test_what_a_command_changes_is_said_listed_and_taken_back(bench: Bench
     report = await bench.turn()
     (text,) = bench.texts()
     assert text == (
-        "Files that changed while it was running: a.txt (changed), b.txt (deleted), c.txt (created)."
+        "Files that changed while the command was running: a.txt (changed), b.txt (deleted), c.txt (created)."
     )
     assert [(each.mutation.path, each.status) for each in report.outcomes] == [
         ("a.txt", Status.LANDED),

@@ -16,7 +16,7 @@ NAMES = {
     SELECTION: "the latest selection in the editor",
     PROBLEMS: "the problems that handrail shows",
     DIFF: "the pending changes or, if there are none, the uncommitted ones",
-    SESSION: "the latest other conversation; use session:ID or a title to choose one",
+    SESSION: 'the latest other conversation; @session:ID or @"session:TITLE" names another one',
 }
 LIMIT = 50  # of one message
 

@@ -19,8 +19,8 @@ NOT_STORED = (
     "This conversation could not be stored completely. Check the free space and the permissions of {folder}. "
 )
 IN_EDITOR = (
-    "Then send another message in this conversation: that stores the rest too. If handrail ends before, the "
-    "rest is lost."
+    "Then send another message in this conversation: that stores the rest too. If handrail ends before that, "
+    "the rest is lost."
 )
 IN_TERMINAL = (
     "In `handrail chat`, your next message stores the rest too. `handrail run` ends now, so the rest is lost."

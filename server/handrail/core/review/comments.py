@@ -251,7 +251,7 @@ def _where(subject: Subject) -> str:
 
 
 def _subject_line(subject: Subject, *, is_own: bool) -> str:
-    whose = "Your change" if is_own else "A change of another session"
+    whose = "Your change" if is_own else "A change from another conversation"
     match subject.status:
         case Status.LINES:
             return "These lines:"

@@ -387,7 +387,7 @@ def _contain(contained: Contained, snapshot: Snapshot, ports: Ports, console: Co
 def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
     return Failure(
         code=Code.BAD_ARGUMENTS,
-        message=f"This session has no background command {name!r}. {_known_ids(known)}",
+        message=f"This conversation has no background command {name!r}. {_known_ids(known)}",
         steps=(
             f"If you started it earlier, it has ended: only the last {LIMIT_ENDED} commands that ended are "
             "remembered, and a restart of handrail ends all commands.",

@@ -68,13 +68,16 @@ def add_notes(answer: CommandReport | Failure, *notes: str) -> CommandReport | F
 def changed_note(changes: Sequence[CommandChange]) -> str:
     """Names the files that a command changed."""
     names = [f"{change.path} ({change.change})" for change in changes]
-    return f"Files that changed while it was running: {_some(names)}." if names else ""
+    return f"Files that changed while the command was running: {_some(names)}." if names else ""
 
 
 def edited_note(paths: Sequence[str]) -> str:
     """Names the files that edits changed while a command ran in the background."""
-    files = "these files" if paths[1:] else "this file"
-    said = f"Edits changed {files} while it was running, so its own changes are unclear: {_some(paths)}."
+    files, them = ("these files", "them") if paths[1:] else ("this file", "it")
+    said = (
+        f"Edits changed {files} while the command was running, so it is unclear what the command itself "
+        f"changed in {them}: {_some(paths)}."
+    )
     return said if paths else ""
 
 
