@@ -229,8 +229,7 @@ REASONING = Setting(
     choices=("auto", "off", "low", "medium", "high"),
     does=(
         "How much the model thinks before it answers: `low`, `medium`, `high`, `off` (as little as possible) "
-        "or `auto` (the model's default). "
-        "Models that cannot reason ignore this; a server may refuse it."
+        "or `auto` (the model's default). Models that cannot reason ignore this; a server may refuse it."
     ),
 )
 PICTURES = Setting(
