@@ -326,7 +326,7 @@ async def test_while_the_checkpoints_are_in_use_a_change_stays_to_review(
     with lock.hold(held, writes=True):
         done = await undo(bench.host.reviews, HunkSelection())
     (conflict,) = done.conflicts
-    assert conflict.reason.startswith("The checkpoints in ")
+    assert conflict.reason.startswith(f"The folder {held.parent} has been in use by process ")
     assert conflict.reason.endswith(" Try again. The change was not undone, and is still to review.")
     assert snapshot(bench.root) == {}
     await undo(bench.host.reviews, HunkSelection())
