@@ -275,7 +275,7 @@ TERMINAL_ENVIRONMENT = Setting(
         "handrail knows to be read-only do not inherit them. All other commands do, even if they run in the "
         "sandbox without a question. A pattern never matches a variable that may hold a key (`*KEY*`, "
         "`*TOKEN*`, `*PASS*` and the like) or that changes how programs start; write such a name in full. "
-        "Even then, no command inherits a variable whose value is the key of a model that handrail uses."
+        "Even then, no command inherits a variable that handrail knows to hold the key of a model it uses."
     ),
 )
 CHECKS = Setting(
@@ -324,9 +324,9 @@ CHECKPOINTS_REQUIRED = Setting(
     default=True,
     scope=Scope.MACHINE,
     does=(
-        "`true`: handrail changes a file, or runs a command that may change files, only after it has taken a "
-        "checkpoint. `false`: if it cannot take the checkpoint, it continues without one, with a warning "
-        "that this cannot be undone."
+        "What handrail does if it cannot take a checkpoint first. `true`: it does not change the file or run "
+        "the command. `false`: it continues without the checkpoint, with a warning that this cannot be "
+        "undone. (This is not about files that no checkpoint covers.)"
     ),
 )
 
