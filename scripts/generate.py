@@ -357,9 +357,10 @@ Everything works through standard LSP. This page is for clients that want more, 
 
 Each message from client to server exists twice, with the same params and result: as a command
 (`workspace/executeCommand` with one object as its only argument) and as a custom request. The command
-`handrail.turn.start`, for example, is the request `handrail/turn/start`. Descriptions on this page leave out
-the prefix `handrail.`. Clients that do not know handrail ignore the result of a command, so results are also
-shown as documents, diagnostics, progress or messages.
+`handrail.turn.start`, for example, is the request `handrail/turn/start`. Most descriptions on this
+page write a command without the prefix `handrail.`; settings have their full names. Clients that do not know
+handrail ignore the result of a command, so results are also shown as documents, diagnostics, progress or
+messages.
 
 Unknown fields are ignored. A missing optional field has its default: `null`, `false`, 0 or an empty text,
 unless its description names another one. Wrong params are answered with `InvalidParams` (−32602) and the name
@@ -493,9 +494,9 @@ conversation, you dismiss the failure, or the server ends. If handrail knows no 
 failure also ends when a later try of the same turn lands. If the edit was meant to replace all occurrences of
 a text, the failure stays while any occurrence is left.
 
-Quick fixes make the edit at a place that you choose. The title of each shows the line that it replaces and
-the new line. *Show the change* opens the whole change as a diff, and compares the search text with the
-document. If you undo a quick fix, its failure is shown again.
+The quick fixes *Apply at line N* make the edit at that place. The title of each shows the line that it
+replaces and the new line. *Show the change* opens the whole change as a diff, and compares the search text
+with the document. If you undo a quick fix, its failure is shown again.
 """
 
 

@@ -42,7 +42,7 @@ export async function chooseAndRestore(connection: Connection, restores: Restore
   const title = l10n.t("Handrail: Restore Checkpoint");
   let chosen: CheckpointItem | undefined;
   for (;;) {
-    const placeholder = l10n.t("Choose the turn, or another change, to undo or to go back to");
+    const placeholder = l10n.t("Choose a turn or another change: you can undo it, or go back to before it");
     const found = await pick(items, { title, placeholder, step: 1, steps: 2, active: chosen });
     if (found === undefined || found === BACK) return undefined;
     chosen = found;

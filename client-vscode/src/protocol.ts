@@ -585,7 +585,7 @@ export interface Approval {
   subject: string;
   /** Why handrail asks. */
   detail: string;
-  /** The possible answers. The first is `deny`: no, or no answer to the model's question. The others are `allow`, `session` (also for the rest of the session) and `always` (also in this workspace from now on), or the model's own choices. */
+  /** The possible answers. The first is `deny`: no, or no answer to the model's question. The others are `allow`, `session` (also later in this session, until the server ends) and `always` (also in this workspace from now on), or the model's own choices. */
   choices: string[];
   /** When it was asked, as an RFC 3339 time. */
   askedAt: string;
@@ -1566,7 +1566,7 @@ export interface ApprovalRequestParams {
   subject: string;
   /** Why handrail asks. */
   detail: string;
-  /** The possible answers. The first is `deny`: no, or no answer to the model's question. The others are `allow`, `session` (also for the rest of the session) and `always` (also in this workspace from now on), or the model's own choices. */
+  /** The possible answers. The first is `deny`: no, or no answer to the model's question. The others are `allow`, `session` (also later in this session, until the server ends) and `always` (also in this workspace from now on), or the model's own choices. */
   choices: string[];
   /** When it was asked, as an RFC 3339 time. */
   askedAt: string;

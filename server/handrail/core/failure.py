@@ -53,16 +53,16 @@ class Code(StrEnum):
     NO_MATCH = (
         "no-match",
         "The search text is not in the document, or not where the patch says. If a place is similar, the "
-        "diagnostic is there, and if it has a quick fix, that makes the edit there. Otherwise, read the "
+        "diagnostic is there, and a quick fix *Apply at line N* may make the edit there. Otherwise, read the "
         "document again and send its exact lines.",
     )
     AMBIGUOUS_MATCH = (
         "ambiguous-match",
         "The edit does not say which place it means: its search text, or the line below which it inserts, "
         "occurs more than once; or the search text does not occur, but several places are similar, or one is "
-        "similar and the document already has the new text. Choose the place with a quick fix, if there is "
-        "one. Otherwise, send exact lines, and add a line of context or a line number; or leave the edit "
-        "out, if the document already has its text.",
+        "similar and the document already has the new text. Choose the place with a quick fix *Apply at line "
+        "N*, if there is one. Otherwise, send exact lines, and add a line of context or a line number; or "
+        "leave the edit out, if the document already has its text.",
     )
     NO_CHANGE = (
         "no-change",

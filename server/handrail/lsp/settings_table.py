@@ -184,8 +184,8 @@ TERMINAL_SAVE = Setting(
     choices=("ask", "always", "never"),
     does=(
         "Only VS Code, and Emacs with `handrail.el`, can save documents for handrail; in all other editors, "
-        "nothing is saved, and the model is told. This setting says whether handrail saves documents with "
-        "your unsaved changes before a command that may change files, whether or not the agent has changed "
+        "nothing is saved, and the model is told. This setting decides whether handrail saves documents "
+        "with your unsaved changes before a command that may change files, even if the agent has changed "
         "them too. `ask`: it asks you first. `always`: it saves them. `never`: it does not save them, and "
         "tells the model which documents are not saved. Documents in which all unsaved changes are the "
         "agent's are always saved. Before a read-only command it saves nothing."
@@ -304,8 +304,8 @@ CHECKPOINTS_SIZE = Setting(
     scope=Scope.MACHINE,
     bounds=(10, 1_000_000),
     does=(
-        "The disk space, in megabytes, that the checkpoints of a workspace may use. handrail removes the "
-        "checkpoints of the oldest turns before it writes more, but never those of restores and undos."
+        "How many megabytes the checkpoints of a workspace may use. Before it writes more, handrail removes "
+        "the oldest checkpoints of turns and quick fixes, but never those of restores and undos."
     ),
 )
 CHECKPOINTS_AGE = Setting(
@@ -314,8 +314,8 @@ CHECKPOINTS_AGE = Setting(
     scope=Scope.MACHINE,
     bounds=(1, 36_500),
     does=(
-        "The number of days after which a turn's checkpoint is removed. If a document gets no new change "
-        "for that many days, its pending changes count as kept."
+        "The number of days after which the checkpoint of a turn or a quick fix is removed. If a document "
+        "gets no new change for that many days, its pending changes count as kept."
     ),
 )
 

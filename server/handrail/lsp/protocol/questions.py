@@ -26,8 +26,8 @@ class Approval:
         subject: What the question is about, in full: the command line, the paths, or the model's question.
         detail: Why handrail asks.
         choices: The possible answers. The first is `deny`: no, or no answer to the model's question. The
-            others are `allow`, `session` (also for the rest of the session) and `always` (also in this
-            workspace from now on), or the model's own choices.
+            others are `allow`, `session` (also later in this session, until the server ends) and `always`
+            (also in this workspace from now on), or the model's own choices.
         asked_at: When it was asked, as an RFC 3339 time.
         seconds_left: Seconds until the time for an answer is over.
         folder: The folder in which the command would run, as people read it; null if the question is not

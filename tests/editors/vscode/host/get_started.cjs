@@ -146,7 +146,7 @@ module.exports = {
     await user({ sees: "Try Handrail on a sample", picture: "to-review" });
     await withUser(
       "handrail.client.restore",
-      { sees: "Choose the turn, or another change, to undo", does: [["type", "sample"], ENTER], picture: "restore" },
+      { sees: "Choose a turn or another change", does: [["type", "sample"], ENTER], picture: "restore" },
       { sees: "Undo this turn only", does: [ENTER] },
     );
     assert.equal(sample.getText(), before);

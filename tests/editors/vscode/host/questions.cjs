@@ -170,7 +170,7 @@ module.exports = {
     const document = await until("the answer is shown", shownQuestion);
     assert.deepEqual([document.getText(), document.languageId], [text, "handrail-text"]);
     const listed = command("handrail.client.restore");
-    const list = await user({ sees: "Choose the turn, or another change, to undo", does: [["press", "Escape"]], reads: READS, picture: "list" });
+    const list = await user({ sees: "Choose a turn or another change", does: [["press", "Escape"]], reads: READS, picture: "list" });
     assert.deepEqual(list.bugs, []);
     await listed;
   },

@@ -53,7 +53,7 @@ module.exports = {
       "handrail.client.restore",
       { sees: "Raise again.", does: [ENTER] },
       { sees: "Undo this turn only", does: [["click", "button", "Back"]] },
-      { sees: "Choose the turn, or another change, to undo", does: [ENTER] },
+      { sees: "Choose a turn or another change", does: [ENTER] },
       { sees: "one document only", does: [["type", "list.txt"], ENTER] },
     );
     assert.deepEqual(names(report.restored), ["list.txt"]);
@@ -138,7 +138,7 @@ module.exports = {
   "back to before a turn takes all later ones back": async () => {
     const report = await withUser(
       "handrail.client.restore",
-      { sees: "Choose the turn, or another change, to undo", does: [["type", "Begin the day"], ENTER] },
+      { sees: "Choose a turn or another change", does: [["type", "Begin the day"], ENTER] },
       { sees: "later checkpoints", does: [["type", "Go back to before"], ENTER] },
     );
     assert.deepEqual([report.conflicts, report.conversation], [[], undefined]);
