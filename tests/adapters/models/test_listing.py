@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from adapters.model_server import Raw, model_server
+from handrail.adapters.models import http, listing
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.providers import Providers
 from handrail.ports import KnownModel, ModelChoice, ProviderError
@@ -97,7 +99,47 @@ async def test_a_server_that_is_not_there_is_an_error() -> None:
     with pytest.raises(ProviderError) as raised:
         await providers().models(ModelChoice(model="openai:gpt", base_url=url))
     assert str(raised.value) == (
-        "127.0.0.1 does not answer, so its models cannot be listed. Check the network or, if it is your own "
+        "127.0.0.1 cannot be reached, so its models cannot be listed. All connection attempts failed. Check "
+        "the network or, if it is your own server, that it is running."
+    )
+
+
+async def test_why_no_connection_was_made_is_told() -> None:
+    async def speak_no_tls(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"220 mail\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(speak_no_tls, "127.0.0.1", 0) as server:
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        with pytest.raises(ProviderError, match=r"^127\.0\.0\.1 cannot be reached, .* \[SSL") as raised:
+            await providers().models(ModelChoice(model="openai:gpt", base_url=url, key_name="MY_KEY"))
+    assert "Check the network" in str(raised.value)
+
+
+async def test_an_answer_that_is_too_long_is_not_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http, "LIMIT_ANSWER_BYTES", 10)
+    async with model_server() as server:
+        server.pages = {"/v1/models": told({"data": [{"id": "gpt"}]})}
+        choice = ModelChoice(model="openai:gpt", base_url=server.url("openai"), key_name="MY_KEY")
+        with pytest.raises(ProviderError) as raised:
+            await providers().models(choice)
+    assert str(raised.value) == (
+        "127.0.0.1 was reached, but did not send a whole list of its models. The answer has more "
+        "than 10 bytes."
+    )
+
+
+async def test_a_server_that_is_silent_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def silent(*_: object) -> list[object]:
+        raise TimeoutError
+
+    monkeypatch.setattr(listing, "_entries", silent)
+    choice = ModelChoice(model="openai:gpt", base_url="http://127.0.0.1:1/v1", key_name="MY_KEY")
+    with pytest.raises(ProviderError) as raised:
+        await providers().models(choice)
+    assert str(raised.value) == (
+        "127.0.0.1 has not listed its models within 15 seconds. Check the network or, if it is your own "
         "server, that it is running."
     )
 

@@ -23,6 +23,15 @@ LIMIT_ROW_BYTES = 4_000_000  # SDKs collect a row before they read it
 LIMIT_ERROR_BYTES = 200_000  # of which people are shown some hundred characters
 PIECE_BYTES = 65_536
 CONNECT_S = 5.0
+# Errors of a connection that was never made.
+UNREACHED = (
+    httpx2.ConnectError,
+    httpx2.ConnectTimeout,
+    httpx2.PoolTimeout,
+    httpx2.ProxyError,
+    httpx2.UnsupportedProtocol,
+    httpx2.LocalProtocolError,
+)
 # What zlib is told for each encoding.
 WINDOWS = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
 PLAIN = ("", "identity")

@@ -7,7 +7,7 @@ Ask the server of a model which models it has.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,7 +15,7 @@ import httpx2
 
 from handrail.adapters.models.address import Address, usable
 from handrail.adapters.models.formats import Listing, format_of
-from handrail.adapters.models.http import client
+from handrail.adapters.models.http import UNREACHED, client
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.window import NAMES
 from handrail.core.results import redact
@@ -24,6 +24,7 @@ from handrail.ports.models import KnownModel, ModelChoice
 
 PATIENCE_S = 15.0  # a list of some hundred models, from far away
 LIMIT_MODELS = 2_000
+CHECK = "Check the network or, if it is your own server, that it is running."
 
 Json = Mapping[str, Any]
 
@@ -48,15 +49,22 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
     try:
         found = await asyncio.wait_for(_entries(address, base, listing), PATIENCE_S)
     except (TimeoutError, httpx2.TransportError) as error:
-        raise ProviderError(
-            f"{where} does not answer, so its models cannot be listed. Check the network or, if it is "
-            f"your own server, that it is running."
-        ) from error
+        raise ProviderError(_why_no_list(where, error, keys.secrets(choice.key_name))) from error
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
         reason = redact.redact(str(error), keys.secrets(choice.key_name))
         raise ProviderError(f"{where} does not list its models: {reason}") from error
     known = {each.model: each for each in _read_models(kind, found)}
     return tuple(known[name] for name in sorted(known)[:LIMIT_MODELS])
+
+
+def _why_no_list(where: str, error: TimeoutError | httpx2.TransportError, secrets: Sequence[str]) -> str:
+    """Returns what is wrong with a server that has sent no list, or no whole one."""
+    if isinstance(error, (TimeoutError, httpx2.TimeoutException)):
+        return f"{where} has not listed its models within {PATIENCE_S:.0f} seconds. {CHECK}"
+    reason = redact.redact(str(error), secrets).rstrip(".") or type(error).__name__
+    if isinstance(error, UNREACHED):
+        return f"{where} cannot be reached, so its models cannot be listed. {reason}. {CHECK}"
+    return f"{where} was reached, but did not send a whole list of its models. {reason}."
 
 
 async def _entries(address: Address, base: str, listing: Listing) -> list[object]:

@@ -25,7 +25,7 @@ from pydantic_ai.settings import ModelSettings
 from handrail.adapters.models import answer, request
 from handrail.adapters.models.address import IF_ELSEWHERE, Address
 from handrail.adapters.models.formats import FORMATS, format_of, is_near
-from handrail.adapters.models.http import NoAnswer, without_login
+from handrail.adapters.models.http import UNREACHED, NoAnswer, without_login
 from handrail.core.conversation import recover
 from handrail.core.conversation.message import Message, Piece, Response, StopReason, ToolOffer
 from handrail.core.results import redact, sanitize
@@ -57,15 +57,7 @@ AGAIN = (  # what waiting may mend
     exceptions.ModelConnectionError,
 )
 RETRIED_STATUS = {408, 409, 425, 429}
-# Errors of a connection that was never made, and of an answer that came.
-UNREACHED = (
-    httpx2.ConnectError,
-    httpx2.ConnectTimeout,
-    httpx2.PoolTimeout,
-    httpx2.ProxyError,
-    httpx2.UnsupportedProtocol,
-    httpx2.LocalProtocolError,
-)
+# Errors of an answer that came.
 NOT_READ = (httpx2.DecodingError, UnicodeError, json.JSONDecodeError)
 T = TypeVar("T")
 # What the SDKs raise of what they cannot read.
