@@ -323,6 +323,21 @@ def test_the_doctor_says_what_is_asked_about(tmp_path: Path, available: Availabl
     assert line in lines
 
 
+def test_the_doctor_tells_a_program_that_fails_from_one_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "git"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    lines, _ = doctor.report(lambda: tmp_path, (), {}, Available())
+    assert [line for line in lines if "Without it" in line] == [
+        f"-  git ({broken}) is installed, but `git --version` fails. Without it, handrail cannot undo what "
+        "commands change in folders that are too large to copy.",
+        "-  rg is missing. Without it, search in large workspaces is slower.",
+    ]
+
+
 def test_the_doctor_shows_what_is_configured(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     main(["config", "set", "model", "ollama:qwen3"])
     assert main(["doctor"]) == 0

@@ -58,10 +58,8 @@ def report(
         f"{_mark(sound)} Python {platform.python_version()} ({sys.executable})",
     ]
     for program, lack in PROGRAMS:
-        version = _version(program)
-        lines.append(
-            f"{_mark(True)} {version}" if version else f"-  {program} is missing. Without it, {lack}."
-        )
+        found, is_usable = _version(program)
+        lines.append(f"{_mark(True)} {found}" if is_usable else f"-  {found}. Without it, {lack}.")
     folder, usable = _state_folder(state)
     lines += [
         f"{_mark(usable)} state folder: {folder}",
@@ -96,18 +94,16 @@ def _mark(good: bool) -> str:
     return "ok" if good else "!!"
 
 
-def _version(program: str) -> str:
-    """The first line of what a program says of its version; empty if it cannot be run."""
+def _version(program: str) -> tuple[str, bool]:
+    """The first line of what a program says of its version, or what is wrong; and whether it can be run."""
     path = shutil.which(program)
     if path is None:
-        return ""
-    try:
+        return f"{program} is missing", False
+    with contextlib.suppress(OSError, subprocess.SubprocessError, LateError):
         done = _ask_version(program, path)
-    except (OSError, subprocess.SubprocessError, LateError):
-        return ""
-    if done.returncode:
-        return ""
-    return f"{done.stdout.decode('utf-8', 'replace').partition(os.linesep)[0].strip()} ({path})"
+        if not done.returncode:
+            return f"{done.stdout.decode('utf-8', 'replace').partition(os.linesep)[0].strip()} ({path})", True
+    return f"{program} ({path}) is installed, but `{program} --version` fails", False
 
 
 def _ask_version(program: str, path: str) -> subprocess.CompletedProcess[bytes]:
