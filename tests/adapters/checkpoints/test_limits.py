@@ -91,36 +91,40 @@ async def test_what_cannot_fit_is_refused_and_nothing_pinned_is_lost(repo: Shado
     await keep(repo, root, pinned("r-1"), 500_000)
     repo.set_limits(Limits(max_bytes=400_000))
     with pytest.raises(
-        CheckpointError, match=r"the limit is 400,000\. Raise handrail\.checkpoints\.maxSize"
+        CheckpointError,
+        match=r"^The checkpoints take up 0\.\d MB; 0\.1 MB more are needed, but the limit is 0\.4 MB\. "
+        r"Raise handrail\.checkpoints\.maxSize, which is in megabytes\. Or, in a terminal",
     ) as full:
         await keep(repo, root, step(turn="t-1"), 1000)
     assert str(full.value).endswith(
-        "Or remove checkpoints of restores and undos in a terminal, with `handrail checkpoint prune ID`; "
+        "Or, in a terminal, remove checkpoints of restores and undos with `handrail checkpoint prune ID`; "
         "`handrail checkpoint list` shows their IDs."
     )
-    with pytest.raises(CheckpointError, match="the limit is 400,000"):
+    with pytest.raises(
+        CheckpointError, match=r"^The checkpoints take up 0\.\d MB, but the limit is 0\.4 MB\."
+    ):
         await repo.prune([])  # as `handrail checkpoint prune` without an ID
     assert await ids(repo) == ["r-1"]
     repo.set_limits(Limits())
     await keep(repo, root, step(turn="t-1"), 1000)
     repo.set_limits(Limits(max_bytes=900_000))
-    with pytest.raises(CheckpointError, match=r"1,0\d\d,\d{3} more are needed, but the limit is 900,000"):
+    with pytest.raises(CheckpointError, match=r"1\.1 MB more are needed, but the limit is 0\.9 MB\."):
         await keep(repo, root, step(turn="t-2"), 1_000_000)
 
 
 async def test_a_limit_that_no_setting_changes_names_what_has_one(repo: ShadowRepo, root: Path) -> None:
     for is_setting, way_on in (
-        (True, "Raise handrail.checkpoints.maxSize."),
+        (True, "Raise handrail.checkpoints.maxSize, which is in megabytes."),
         (
             False,
-            "`handrail apply` reads no settings: raise the setting checkpoints.maxSize, and use "
-            "`handrail run - --model paste` instead.",
+            "`handrail apply` always has this limit, as it reads no settings. Use `handrail run - --model "
+            "paste` instead, and raise the setting checkpoints.maxSize, which is in megabytes.",
         ),
     ):
         repo.set_limits(Limits(max_bytes=100_000, is_setting=is_setting))
-        with pytest.raises(CheckpointError, match="the limit is 100,000") as full:
+        with pytest.raises(CheckpointError, match=r"the limit is 0\.1 MB") as full:
             await keep(repo, root, step(turn="t-1"), 400_000)
-        assert str(full.value).endswith(f"100,000. {way_on}")
+        assert str(full.value).endswith(f"the limit is 0.1 MB. {way_on}")
 
 
 async def test_the_turn_that_is_written_is_not_removed_for_itself(repo: ShadowRepo, root: Path) -> None:
@@ -128,7 +132,8 @@ async def test_the_turn_that_is_written_is_not_removed_for_itself(repo: ShadowRe
     for number in range(1, 8):
         await keep(repo, root, step(number), 100_000)
     with pytest.raises(
-        CheckpointError, match=r"the limit is 1,000,000\. Raise handrail\.checkpoints\.maxSize\.$"
+        CheckpointError,
+        match=r"the limit is 1 MB\. Raise handrail\.checkpoints\.maxSize, which is in megabytes\.$",
     ):
         await keep(repo, root, step(8), 400_000)
     (checkpoint,) = await repo.list()
@@ -178,7 +183,7 @@ async def test_what_is_refused_removes_nothing(repo: ShadowRepo, root: Path, *, 
         await keep(repo, root, step(turn=f"t-{number}"), 100_000)
     repo.set_limits(Limits(max_bytes=900_000))
     writing = restoring("r-2", "t-1") if is_restore else step(turn="t-4")
-    with pytest.raises(CheckpointError, match="the limit is 900,000"):
+    with pytest.raises(CheckpointError, match=r"the limit is 0\.9 MB"):
         await keep(repo, root, writing, 600_000)
     assert sorted(await ids(repo)) == ["r-1", "t-1", "t-2", "t-3"]
 

@@ -338,7 +338,7 @@ async def test_where_an_undo_has_no_room_it_is_told_whether_it_can_be_tried_agai
     bench.repo.set_limits(Limits(max_bytes=1))
     done = await undo(bench.host.reviews, HunkSelection())
     (conflict,) = done.conflicts
-    assert "Raise handrail.checkpoints.maxSize." in conflict.reason
+    assert "Raise handrail.checkpoints.maxSize, which is in megabytes." in conflict.reason
     assert conflict.reason.endswith(" The change was not undone, and is still to review.")
     assert turn in [each.id for each in await bench.repo.list()]
     bench.repo.set_limits(Limits())

@@ -26,14 +26,14 @@ MEASURE_EVERY = 200  # writes; walking a folder of ten thousand objects takes te
 STEP_BYTES = 8 * BLOCK_BYTES  # what a step takes beside its documents: record, trees, commit, folders
 LARGE_SHARE = 100  # a hundredth of the limit is large: what may be left out is not worth a checkpoint then
 ROOMY = 0.8  # of the limit that is left when it has been hit, so that it is not hit at each write
-RAISED = "Raise handrail.checkpoints.maxSize."
+RAISED = "Raise handrail.checkpoints.maxSize, which is in megabytes."
 RAISED_ELSEWHERE = (
-    "`handrail apply` reads no settings: raise the setting checkpoints.maxSize, and use "
-    "`handrail run - --model paste` instead."
+    "`handrail apply` always has this limit, as it reads no settings. Use `handrail run - --model paste` "
+    "instead, and raise the setting checkpoints.maxSize, which is in megabytes."
 )
 # Those of turns have all been removed by then, except those of the current turn.
 OR_PRUNE = (
-    " Or remove checkpoints of restores and undos in a terminal, with `handrail checkpoint prune ID`; "
+    " Or, in a terminal, remove checkpoints of restores and undos with `handrail checkpoint prune ID`; "
     "`handrail checkpoint list` shows their IDs."
 )
 
@@ -196,10 +196,16 @@ def _is_enough(shares: _Shares, limits: Limits, room: DiskUsage, need: Need) -> 
 
 def _full(limits: Limits, room: DiskUsage, need: Need, known: Iterable[Turn]) -> CheckpointError:
     raised = RAISED if limits.is_setting else RAISED_ELSEWHERE
+    needed = f"; {_megabytes(need.size_bytes)} more are needed" if need.size_bytes else ""
     return CheckpointError(
-        f"The checkpoints take up {room.used:,} bytes; {need.size_bytes:,} more are needed, but the "
-        f"limit is {limits.max_bytes:,}. {raised}{OR_PRUNE if any(turn.pinned for turn in known) else ''}"
+        f"The checkpoints take up {_megabytes(room.used)}{needed}, but the limit is "
+        f"{_megabytes(limits.max_bytes)}. {raised}{OR_PRUNE if any(turn.pinned for turn in known) else ''}"
     )
+
+
+def _megabytes(size_bytes: int) -> str:
+    """A size in the unit of the setting, rounded up, so that what exceeds a limit is shown to."""
+    return f"{-(-size_bytes // 100_000) / 10:,.1f}".removesuffix(".0") + " MB"
 
 
 def objects_of(store: Store, commits: Sequence[ObjectID]) -> set[ObjectID]:
