@@ -1,6 +1,5 @@
 """
-Make a conversation fit: summarise its oldest part, remove results, shorten the rest; each only as far as
-needed.
+Make a conversation fit: summarise its oldest part, remove results, shorten the rest, but no more than needed.
 
 A message with tool calls and all its results stay together, so history is cut only between such groups. The
 first request, the latest groups and unfinished calls are never removed. Facts that a summary must not lose
@@ -40,7 +39,10 @@ CUT_SHARE = 0.5  # of what we count; texts differ in how many characters make a 
 GROWN_SHARE = 0.2  # a conversation that has grown by more must be seen to have
 SHOWN_SHARE = 0.2  # by this much of it at least
 SAME = 1.02  # servers that cut do so at the beginning of a message
-THINNED = "(This result was removed to make room; call again, and ask for less in one call.)"
+THINNED = (
+    "(This result was removed to make room, but its call was carried out. If you need what it read, read it "
+    "again, and less of it in one call.)"
+)
 PICTURE_TOKENS = 1_600  # of about a megapixel, at the dearest; the reported usage corrects it
 SUMMARY_HEAD = "The earlier conversation was summarised to make room. The summary:"
 NO_SUMMARY = "The earlier conversation was removed to make room, without a summary."
