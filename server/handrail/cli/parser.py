@@ -148,7 +148,8 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
     )
     diff.add_argument("--file", type=Path, metavar="FILE", help="only this file")
     restore = actions.add_parser(
-        "restore", help="undo a turn; with the id of a step, undo what it changed from that step on"
+        "restore",
+        help="undo the changes of a turn; with the id of a step, only those from that step on",
     )
     restore.add_argument("id", metavar="ID", help=named)
     restore.add_argument("--following", action="store_true", help=FOLLOWING)

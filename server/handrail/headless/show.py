@@ -102,8 +102,9 @@ class Show:
             self.line(f"  {report.used}", DIM)
         if report.checkpoint is not None:
             self.line(f"checkpoint {report.checkpoint}")
-            undo = "/undo" if in_chat else self.command("checkpoint", "restore", report.checkpoint)
-            self.line(f"  undo the turn with: {undo}", DIM)
+            undo = self.command("checkpoint", "restore", report.checkpoint)
+            way = "undo the turn with: /undo" if in_chat else f"undo the turn's changes with: {undo}"
+            self.line(f"  {way}", DIM)
             if report.pending:
                 words = ("review", "list", "--turn", report.checkpoint)
                 review = "/review" if in_chat else self.command(*words)

@@ -89,7 +89,8 @@ async def test_a_turn_whose_changes_stay_is_not_said_to_be_undone(place: Place) 
         (place.root / "a.txt").write_text("one\ndeux\n")
         await talk.say(
             "/undo",
-            "The turn was removed from the conversation, but not all of its changes could be undone: change",
+            "The turn “change it” was removed from the conversation, but not all of its changes could be "
+            "undone:",
         )
         await talk.until("conflict   a.txt")
         assert "Undone:" not in talk.shown

@@ -56,8 +56,9 @@ async def undo_turn(client: Client, session: str, show: Show) -> None:
     json = await client.request("handrail/checkpoint/restore", wish, timeout_s=STORE_TIMEOUT_S)
     first_line, *_ = last.prompt.strip().splitlines() or [last.turn]
     report = values.restore_report(json)
-    done = "The turn was removed from the conversation, but not all of its changes could be undone"
-    show.line(f"{done if report.conflicts or report.partial else 'Undone'}: {first_line}")
+    stay = "was removed from the conversation, but not all of its changes could be undone:"
+    is_whole = not report.conflicts and not report.partial
+    show.line(f"Undone: {first_line}" if is_whole else f"The turn “{first_line}” {stay}")
     show.restore_report(report, in_chat=True)
 
 
