@@ -246,7 +246,7 @@ async def test_the_model_is_shown_even_if_no_others_are_listed(
         await command(editor, uri, "/model\n")
         text = await shows(editor, uri, f"The model is {model}.")
     assert reason in text
-    assert "To use another one, send `/model NAME`." in text
+    assert "To use another one, send `/model PROVIDER:NAME`." in text
 
 
 @vscode

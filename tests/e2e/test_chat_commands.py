@@ -288,7 +288,7 @@ async def test_a_last_turn_of_which_not_all_can_be_undone(stage: Stage, habits: 
     await shows(editor, uri, "Done.")
     editor.desk.type(a, "!", after="ONE")
     await command(editor, uri, "/undo\n")
-    said = "but not all of its changes could be undone: 0 documents restored."
+    said = "but not all of its changes could be undone (0 documents restored)."
     text = await shows(editor, uri, f"The last turn was removed from the conversation, {said}")
     assert editor.desk[a] == "ONE!\n"
     assert "Done." not in text
@@ -698,6 +698,6 @@ async def test_turns_that_were_copied_are_not_undone(stage: Stage, habits: Habit
     await shows(editor, uri, "These turns were copied from another conversation. Undo them there:")
     await says(editor, uri, "Third.\n")
     await command(editor, uri, "/undo\n")
-    await shows(editor, uri, "The last turn was undone")
+    await shows(editor, uri, "The last turn was undone. No document had to be changed.")
     listed = {each["session"]: each["turns"] for each in await editor.request("session.list")}
     assert listed == {resumed["session"]: 2, fork["session"]: 2}

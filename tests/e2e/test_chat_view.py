@@ -274,7 +274,11 @@ async def test_a_list_says_what_can_be_done_at_its_lines_where_it_is_shown(stage
         await view.editor.request("turn.apply", edits=block("a.txt", "one", "ONE"))
         uri = await opened(view.editor, session=view.session)
         for command, in_view, in_document in (
-            ("/restore", "The button at a line undoes these changes;", "The code actions at a line show"),
+            (
+                "/restore",
+                "The button at a line undoes what was changed then;",
+                "The code actions at a line show",
+            ),
             ("/sessions", "The button at a line opens that", "The code action at a line opens that"),
             ("/model", "To use one of these models", "The code action at a line selects that model"),
         ):

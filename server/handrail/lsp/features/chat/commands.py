@@ -26,13 +26,16 @@ from handrail.ports import ProviderError
 NEXT = "From the next turn on"
 HOW = Answer(
     text="The code actions at a line show what was changed then, and undo it; your own changes stay.",
-    in_view="The button at a line undoes these changes; your own changes stay.",
+    in_view="The button at a line undoes what was changed then; your own changes stay.",
 )
 CHOOSE = (
-    "The code action at a line selects that model from the next turn on; `/model NAME` selects any other one."
+    "The code action at a line selects that model from the next turn on; `/model PROVIDER:NAME` selects any "
+    "other one."
 )
-CHOOSE_IN_VIEW = "To use one of these models, or another one, from the next turn on, send `/model NAME`."
-NOT_LISTED = "No others are listed: {reason} To use another one, send `/model NAME`."
+CHOOSE_IN_VIEW = (
+    "To use one of these models, or another one, from the next turn on, send `/model PROVIDER:NAME`."
+)
+NOT_LISTED = "No others are listed: {reason} To use another one, send `/model PROVIDER:NAME`."
 ALL_CHECKPOINTS = (
     "the view Checkpoints (VS Code), `:HandrailRestore` (Neovim), `M-x handrail-restore` (Emacs) and "
     "`handrail checkpoint list` (in a terminal) show all"
@@ -200,9 +203,11 @@ async def _undo(state: State, page: ChatPage, argument: str) -> list[str]:
     came_to = _count_restored(len(report.restored), len(report.deleted))
     if report.conflicts or report.partial:
         return [
-            "The last turn was removed from the conversation, but not all of its changes could be undone: "
-            f"{came_to}."
+            "The last turn was removed from the conversation, but not all of its changes could be undone "
+            f"({came_to})."
         ]
+    if not report.restored and not report.deleted:
+        return ["The last turn was undone. No document had to be changed."]
     return [f"The last turn was undone: {came_to}."]
 
 
