@@ -137,7 +137,10 @@ class _Applying:
                 checkpoints = self._checkpoints(Path(folder))
                 rehearsal = replace(ports, editor=DryRunEditor(ports.editor), checkpoints=checkpoints)
                 turn = _Turn(ports=rehearsal, interrupts=self.interrupts)
-                report = await turn.run(reply)
+                try:
+                    report = await turn.run(reply)
+                finally:
+                    await checkpoints.settle()
             if code := self._rehearse(turn, report):
                 return code
         turn = _Turn(ports=ports, interrupts=self.interrupts, on_event=self._tell)

@@ -118,6 +118,28 @@ async def test_the_first_step_needs_no_file_beforehand(
     assert [each.change for each in (await repo.list())[1].paths] == ["changed"]
 
 
+async def test_once_it_has_settled_its_folder_can_be_removed(
+    state: Path, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slowly, really_open = threading.Event(), os.open
+
+    def opened(path: Any, flags: int, *args: Any, **given: Any) -> int:
+        if os.path.basename(os.fspath(path)) in SPARES and flags & os.O_CREAT:
+            slowly.wait(HANGS_S)
+        return really_open(path, flags, *args, **given)
+
+    repo = shadow(state, root)
+    (root / "a").write_bytes(b"a")
+    monkeypatch.setattr(os, "open", opened)
+    await change(repo, step(turn="t-0"), root / "a", b"b")
+    settled = asyncio.ensure_future(repo.settle())
+    await asyncio.wait({settled}, timeout=0)
+    assert not settled.done()
+    slowly.set()
+    await settled
+    assert [path.exists() for path in spares(repo)] == [True, True, True]
+
+
 def link(path: Path) -> None:
     os.link(path, path.with_name("copy"))
 

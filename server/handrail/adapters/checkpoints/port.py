@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from handrail.adapters.checkpoints import private
 from handrail.adapters.checkpoints.images import real_roots
 from handrail.adapters.checkpoints.limits import DiskUsage
 from handrail.adapters.checkpoints.repository import LIMITED, REPOSITORY, CheckpointRepository, Memory
@@ -137,6 +138,10 @@ class ShadowRepo:
         """Looks whether all is sound, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._repository().verify)
+
+    async def settle(self) -> None:
+        """Waits for what a checkpoint does after it has ended: then its folder can be removed."""
+        await files.in_thread(private.settle)
 
     async def tidy(self) -> None:
         """Housekeeping, see the port."""

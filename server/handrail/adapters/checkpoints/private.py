@@ -12,6 +12,7 @@ import errno
 import os
 import stat
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
@@ -106,13 +107,30 @@ def is_spare(path: str) -> bool:
 
 def prepare(spares: Sequence[str]) -> None:
     """Has empty files created, for which no one waits; those that cannot be are created when needed."""
-    _tasks().put(partial(_create_empty, spares))
+    done = threading.Event()
+    _preparations().append(done)
+    _tasks().put(partial(_create_empty, spares, done))
 
 
-def _create_empty(spares: Sequence[str]) -> None:
-    for spare in spares:
-        with suppress(OSError), create(spare, b""):
-            pass
+def settle() -> None:
+    """Waits for what `prepare` has begun, so that a folder with these files can be removed."""
+    for each in tuple(_preparations()):
+        each.wait()
+
+
+@cache
+def _preparations() -> deque[threading.Event]:
+    return deque()
+
+
+def _create_empty(spares: Sequence[str], done: threading.Event) -> None:
+    try:
+        for spare in spares:
+            with suppress(OSError), create(spare, b""):
+                pass
+    finally:
+        _preparations().remove(done)
+        done.set()
 
 
 def sync_together(handles: Sequence[int]) -> None:
