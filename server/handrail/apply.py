@@ -317,8 +317,10 @@ def _cause(report: TurnReport) -> _Cause:
         )
     return _Cause(
         code=codes[0] if codes else Code.CUT_SHORT,
-        why="another edit of the reply cannot be made." if codes else "the reply was not applied to its end.",
-        way_on="Remove the cause, then apply the reply again; or give --partial.",
+        why="another edit of the reply cannot be made."
+        if codes
+        else "handrail did not get to the reply's end.",
+        way_on=f"{'Remove the cause, then apply' if codes else 'Apply'} the reply again; or give --partial.",
     )
 
 

@@ -203,7 +203,7 @@ BAD = {
     "@away.txt": "is not shown to the model: it is outside the workspace",
     "@away.png": "is not shown to the model: it is outside the workspace",
     "@shot.png": "is not shown to the model: it is an image (PNG), and handrail does not know whether "
-    "openai:m can see pictures. If it can, set handrail.pictures to always.",
+    "openai:m can see pictures. If it can, set handrail.pictures to `always`.",
     "@no/such.py": "was not sent: the file does not exist.",
     '@"no such"': "was not sent: the file does not exist.",
     "@session:none": "was not sent: no other conversation has this ID or title.",
@@ -360,7 +360,7 @@ WRONG = {
     ("/fix_2", document): "is not a command. Did you mean `/fix_it`?",
     ("/git:fix", document): "is not a command.",
     ("/undo it", document): "takes no arguments",
-    ("/xyzzy", turn_start): "is not a command of this project. It has `/fix_it`. To send",
+    ("/xyzzy", turn_start): "is not a command of this project, which has `/fix_it`. To send",
     ("/fix_2", turn_start): "is not a command of this project. Did you mean `/fix_it`? To send",
     ("/undo it", turn_start): "is a command of conversations, and not a prompt",
 }

@@ -253,7 +253,7 @@ async def test_what_is_no_picture_is_refused(stage: Stage, habits: Habits, image
     ("model", "pictures", "says"),
     [
         ("openai:m", "auto", r"handrail does not know whether openai:m can see"),
-        ("openai:m", "never", r"the setting handrail\.pictures is never"),
+        ("openai:m", "never", r"the setting handrail\.pictures is `never`"),
         ("editor", "auto", r"handrail sends only text to the editor's own models"),
         ("editor:gpt-4o", "always", r"handrail sends only text to the editor's own models"),
         ("editor", "never", r"handrail sends only text to the editor's own models"),

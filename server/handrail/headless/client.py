@@ -209,8 +209,12 @@ def _sync(answer: Any) -> Sync:
     ours = _object(_object(capabilities.get("experimental")).get("handrail"))
     version = ours.get("protocolVersion")
     if version != PROTOCOL_VERSION:
-        speaks = f"speaks version {version} of the protocol" if version else "is not a handrail server"
-        raise ServerGarbledError(f"The server {speaks}; this client needs version {PROTOCOL_VERSION}.")
+        raise ServerGarbledError(
+            f"The server speaks version {version} of the protocol, but this client needs version "
+            f"{PROTOCOL_VERSION}. Install the same version of both."
+            if version
+            else "The program that was started is not a handrail server. Check the command that starts it."
+        )
     encoding = capabilities.get("positionEncoding", "utf-16")
     if encoding not in ENCODINGS:
         raise ServerGarbledError(

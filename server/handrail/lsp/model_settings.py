@@ -150,10 +150,10 @@ def why_no_pictures(values: Settings) -> str:
         return why
     model = surfaces.line(chosen)
     if values.text(settings.PICTURES) == "never":
-        return f"the setting handrail.pictures is never. Set it to always to show pictures to {model}."
+        return f"the setting handrail.pictures is `never`. Set it to `always` to show pictures to {model}."
     return (
         f"handrail does not know whether {model} can see pictures. If it can, set handrail.pictures to "
-        "always."
+        "`always`."
     )
 
 

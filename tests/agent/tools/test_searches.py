@@ -62,20 +62,23 @@ async def test_a_yes_for_a_folder_is_not_one_for_keys_below_it(ground: Bench) ->
     assert text == "1 line in 1 file.\n.vscode/settings.json\n  1|needle"
     text = await result(ground, "search", pattern="private", path=".vscode")
     assert text == (
-        "No lines match. Ignored files, and files that are protected for another reason than this folder, "
-        "were not searched."
+        "No lines match. Ignored files were not searched, nor files that are protected for a reason other "
+        "than lying in this folder."
     )
 
 
-IGNORED = "This folder was searched although it is ignored. Files in it that are protected"
+IGNORED = (
+    "This folder was searched although it is ignored. Files in it were not searched if they are protected"
+)
+MATCHED = "or if an ignore rule matches them as well as this folder."
 
 
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("build", f"{IGNORED}, or that ignore rules name too, were not."),
-        ("build/deep", f"{IGNORED}, or that ignore rules name too, were not."),
-        (".idea", f"{IGNORED} for another reason than this folder, or that ignore rules name too, were not."),
+        ("build", f"{IGNORED}, {MATCHED}"),
+        ("build/deep", f"{IGNORED}, {MATCHED}"),
+        (".idea", f"{IGNORED} for a reason other than lying in this folder, {MATCHED}"),
         ("src", "Ignored and protected files were not searched."),
         ("src/deep", "Ignored and protected files were not searched."),
         (".", "Ignored and protected files were not searched."),

@@ -49,7 +49,7 @@ async def test_the_advice_is_about_the_hunk_that_does_not_fit(bench: Bench) -> N
     lay_out(bench.root, {"a.txt": b"one\n" + b"x\n" * 100 + b"two\n"})
     hunks = "*** Update File: a.txt\n@@\n-one\n+ONE\n@@\n-two!\n+TWO\n"
     await send_three_times(bench, v4a(hunks))
-    assert "Do not send the same hunk 2 again: read the document" in result(bench)
+    assert "Do not send hunk 2 again unchanged: read the document" in result(bench)
     assert "102|two" in result(bench)
 
 

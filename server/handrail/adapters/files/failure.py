@@ -23,7 +23,10 @@ REASONS: dict[int, tuple[str, str]] = {
     errno.EROFS: ("the file system is read-only", "Use a folder that you can write to."),
     errno.ENOSPC: ("the disk is full", "Free some space and try again."),
     errno.EDQUOT: ("the disk quota is used up", "Free some space and try again."),
-    errno.EFBIG: ("the file would be too large", "Raise the limit for file sizes, or write less."),
+    errno.EFBIG: (
+        "the file would be too large",
+        "Write less, or raise the system's limit for the size of files (`ulimit -f`).",
+    ),
     errno.ENAMETOOLONG: ("the name is too long", "Choose a shorter name."),
     errno.ENOTDIR: ("part of its path is a file, not a folder", "Choose another path."),
     errno.EISDIR: ("it is a folder", "Name a file in that folder."),

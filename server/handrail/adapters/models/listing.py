@@ -18,6 +18,7 @@ from handrail.adapters.models.formats import Listing, format_of
 from handrail.adapters.models.http import UNREACHED, client
 from handrail.adapters.models.keys import Keys
 from handrail.adapters.models.window import NAMES
+from handrail.core.failure import why_not_json
 from handrail.core.results import redact
 from handrail.ports.errors import ProviderError
 from handrail.ports.models import KnownModel, ModelChoice
@@ -50,9 +51,9 @@ async def models(choice: ModelChoice, keys: Keys) -> tuple[KnownModel, ...]:
         found = await asyncio.wait_for(_entries(address, base, listing), PATIENCE_S)
     except (TimeoutError, httpx2.TransportError) as error:
         raise ProviderError(_why_no_list(where, error, keys.secrets(choice.key_name))) from error
-    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:
-        reason = redact.redact(str(error), keys.secrets(choice.key_name))
-        raise ProviderError(f"{where} does not list its models: {reason}") from error
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        reason = redact.redact(str(error).rstrip("."), keys.secrets(choice.key_name))
+        raise ProviderError(f"{where} does not list its models: {reason}.") from error
     known = {each.model: each for each in _read_models(kind, found)}
     return tuple(known[name] for name in sorted(known)[:LIMIT_MODELS])
 
@@ -80,7 +81,10 @@ async def _list(http: httpx2.AsyncClient, url: str, under: str) -> list[object]:
     if not response.is_success:
         hint = " It rejects the key." if response.status_code in (401, 403) else ""
         raise ValueError(f"it answers HTTP {response.status_code}.{hint}")
-    body = response.json()
+    try:
+        body = response.json()
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"its answer is not valid JSON: {why_not_json(error)}.") from error
     entries = body.get(under) if isinstance(body, dict) else body
     if not isinstance(entries, list):
         raise ValueError(f"its answer has no list under {under!r}.")

@@ -96,9 +96,11 @@ def why_not_prompt(text: str, own: Sequence[str]) -> str:
         )
     near = difflib.get_close_matches(name, own, 2, LIKE)
     listed = ", ".join(f"`/{each}`" for each in own[:LIMIT_OWN])
-    hint = f"Did you mean {' or '.join(f'`/{each}`' for each in near)}?" if near else f"It has {listed}."
+    hint = (
+        f". Did you mean {' or '.join(f'`/{each}`' for each in near)}?" if near else f", which has {listed}."
+    )
     return (
-        f"`/{name}` is not a command of this project{f'. {hint}' if own else ', which has none.'} "
+        f"`/{name}` is not a command of this project{hint if own else ', which has none.'} "
         f"To send this text to the model, begin with something else."
     )
 

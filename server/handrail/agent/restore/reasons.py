@@ -21,12 +21,12 @@ OPEN = (
     "editors keep a file open for a few minutes after you close its tab.)"
 )
 FORM_STAYS = (
-    "The lines are as they were, but the line ends, the byte order mark or the encoding are not: the text "
+    "The lines are as they were, but the line endings, the byte order mark or the encoding are not: the text "
     "has changed since, and cannot be written as before."
 )
 FORM_STAYS_OPEN = (
-    "The lines are as they were, but the line ends, the byte order mark or the encoding are not, because the "
-    "document is open. Close it, then restore again."
+    "The lines are as they were, but the line endings, the byte order mark or the encoding are not, because "
+    "the document is open. Close it, then restore again."
 )
 KILLED = (
     "handrail ended while it was writing this document, so it cannot tell which changes are yours. Compare "

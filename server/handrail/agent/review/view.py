@@ -106,7 +106,9 @@ def view(
         _add(page, subject, labels)
         _add_sent(page, below.pop(subject.key, ()), labels, named=False)
     if more := len(subjects) - len(shown):
-        page.add("more", f"{count_hidden(more, 'change')}: keep or undo some of these to see them.")
+        page.add(
+            "more", f"{count_hidden(more, 'change')}. Keep or undo some of the changes above to see them."
+        )
     answered = [each for others in below.values() for each in others][-LIMIT_ANSWERED:]
     if answered:
         page.add("answered", "## Comments that were sent")

@@ -26,11 +26,11 @@ LIMIT_ROW = 1000  # characters of a row that are shown
 OF_THE_TEXT = frozenset({Code.EMPTY_SEARCH, Code.NO_MATCH})
 # What to do after so many failures: the document lacks the search text, or has it more than once; else.
 OTHER_TEXT = (
-    "Do not send the same {edit} again: read the document and copy its exact lines as the search text, or "
+    "Do not send {edit} again unchanged: read the document and copy its exact lines as the search text, or "
     "write the whole file with write_file."
 )
 LONGER_TEXT = (
-    "Do not send the same {edit} again: read the document and copy more of its exact lines, so that the "
+    "Do not send {edit} again unchanged: read the document and copy more of its exact lines, so that the "
     "search text occurs only once, or write the whole file with write_file."
 )
 AS_TOLD = "Do what the numbered steps{of} say."
@@ -343,10 +343,10 @@ def _way_on(outcome: Outcome, failure: Failure, which: str) -> str:
     """Returns what to do about an edit, as its failure has it; *which* names it among several."""
     near, can_be_other = failure.near, outcome.mutation.hunk is not None and not failure.is_applicable
     if can_be_other and failure.code is Code.AMBIGUOUS_MATCH and len(near) > 1:
-        return LONGER_TEXT.format(edit=which or "edit")
+        return LONGER_TEXT.format(edit=which or "the edit")
     is_there = any(each.score == 1 for each in near)
     if can_be_other and failure.code in OF_THE_TEXT and not is_there:
-        return OTHER_TEXT.format(edit=which or "edit")
+        return OTHER_TEXT.format(edit=which or "the edit")
     return AS_TOLD.format(of=which and f" of {which}") if failure.steps else NO_MORE
 
 

@@ -128,15 +128,24 @@ def unquote(name: str) -> tuple[str, tuple[str, ...]]:
 
 def bad(line_number: int, line: str, expected: str) -> Failure:
     """A parse failure that names the line of the patch (counted from 1) and what was expected there."""
-    shown = line if len(line) <= 80 else line[:77] + "..."
+    return bad_line(f"Line {line_number} of the patch is {show_line(line)}; expected {expected}.")
+
+
+def bad_line(message: str) -> Failure:
+    """A parse failure, described in full by its *message*."""
     return Failure(
         code=Code.BAD_PATCH,
-        message=f"Line {line_number} of the patch is {shown!r}; expected {expected}.",
+        message=message,
         steps=(
             "Correct the patch and send it again.",
             "Or send each change as a call of its own in mode replace, with old_string and new_string.",
         ),
     )
+
+
+def show_line(line: str) -> str:
+    """Returns a line in quotation marks; only its beginning if it is long."""
+    return repr(line if len(line) <= 80 else line[:77] + "...")
 
 
 def no_edits(expected: str) -> Failure:

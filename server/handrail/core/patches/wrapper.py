@@ -12,9 +12,20 @@ import re
 from collections.abc import Sequence
 
 from handrail.core.failure import Failure
-from handrail.core.patches.hunk import bad
+from handrail.core.patches.hunk import bad_line, show_line
 
 LEFT_OUT = "The lines around the patch were ignored."
+GOES_ELSEWHERE = (
+    "which would apply the patch in another folder, or write it into a file. Leave this line out, and name "
+    "each file in the patch by its path from the workspace folder."
+)
+MAY_BE_PART = (
+    "which is outside the patch but looks like a line of it. Move it into the patch, or leave it out."
+)
+MAY_LOSE_BACKSLASH = (
+    "In a heredoc with an unquoted delimiter, a shell would remove the backslash before '$', '`' or '\\', so "
+    "it is unclear whether the file is to have it. Send the patch without the heredoc."
+)
 FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^`~]*$")
 HEREDOC = re.compile(
     r"""
@@ -47,9 +58,9 @@ def check_left_out(lines: Sequence[str], around: Sequence[int], inside: tuple[in
         if not line.strip() or FENCE.match(line):
             continue
         if heredoc is None and ELSEWHERE.search(line):
-            return bad(at + 1, line, "nothing around the patch that changes where it is applied")
+            return bad_line(f"Line {at + 1} is {show_line(line)}, {GOES_ELSEWHERE}")
         if heredoc is None and SIGNED.match(line):
-            return bad(at + 1, line, "nothing around the patch that may be part of it")
+            return bad_line(f"Line {at + 1} is {show_line(line)}, {MAY_BE_PART}")
         if heredoc is not None and heredoc["bare"] and (wrong := _check_expansion(lines, inside)) is not None:
             return wrong
     return None
@@ -59,9 +70,7 @@ def _check_expansion(lines: Sequence[str], inside: tuple[int, int]) -> Failure |
     """A shell would remove these backslashes; it is unclear whether the file has them."""
     for at in range(*inside):
         if EXPANDED.search(lines[at]):
-            return bad(
-                at + 1, lines[at], "no escaped '$', '`' or '\\' in a heredoc with an unquoted delimiter"
-            )
+            return bad_line(f"Line {at + 1} is {show_line(lines[at])}. {MAY_LOSE_BACKSLASH}")
     return None
 
 

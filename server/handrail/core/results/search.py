@@ -77,15 +77,17 @@ class Hit:
 UNSEARCHED = {  # by whether the folder that was named is protected, and whether it is ignored
     (False, False): "Ignored and protected files were not searched.",
     (True, False): (
-        "Ignored files, and files that are protected for another reason than this folder, were not searched."
+        "Ignored files were not searched, nor files that are protected for a reason other than lying in this "
+        "folder."
     ),
     (False, True): (
-        "This folder was searched although it is ignored. Files in it that are protected, or that ignore "
-        "rules name too, were not."
+        "This folder was searched although it is ignored. Files in it were not searched if they are "
+        "protected, or if an ignore rule matches them as well as this folder."
     ),
     (True, True): (
-        "This folder was searched although it is ignored. Files in it that are protected for another reason "
-        "than this folder, or that ignore rules name too, were not."
+        "This folder was searched although it is ignored. Files in it were not searched if they are "
+        "protected for a reason other than lying in this folder, or if an ignore rule matches them as well "
+        "as this folder."
     ),
 }
 CLOSED_FILE = (

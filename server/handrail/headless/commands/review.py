@@ -20,7 +20,10 @@ from handrail.headless.show import Show
 from handrail.values import dataclass
 
 LINE_END = re.compile("\r\n|\n|\r")
-TYPED = "To undo the text that you typed in these changes too, give --typed. A checkpoint keeps it."
+TYPED = (
+    "To undo these changes together with the text that you typed in them, give --typed. A checkpoint stores "
+    "that text, so you can restore it."
+)
 NONE, NONE_OF_THESE = "No changes are pending.", "No such changes are pending."
 Params = dict[str, object]  # which changes, as the request's params have it
 
