@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
 VERSION = ".".join(map(str, sys.version_info[:2]))
 SHOW = "import json, os, sys; sys.path.insert(0, sys.argv[1]); import environment, interpreters"
-# `check.py --all`, whose other Python never ends and holds a pipe, and whose first step fails meanwhile.
+# `check.py --all`: its check of the other Python holds a pipe and never ends; its first step fails.
 FAILING = """
 import os, sys
 from pathlib import Path
@@ -29,7 +29,7 @@ check._steps = lambda *_: [("first", ("/bin/sh", "-c", "until [ -e began ]; do s
 sys.argv = ["check.py", "--all"]
 sys.exit(check.main())
 """
-# `check.py --all`, whose other Python fails after the tests have begun, and which are passed once it has.
+# `check.py --all`: its check of the other Python fails after the tests have begun; the tests pass after that.
 FAILING_LATE = """
 import os, sys
 from pathlib import Path

@@ -323,7 +323,7 @@ def test_a_hostile_workspace_that_is_not_trusted(code: VSCode) -> None:
 
 
 def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
-    """Our own marks of what was changed are no report: one that comes after them is still waited for."""
+    """The marks of pending changes do not count as a report: handrail still waits for a later one."""
     (code.workspace / "poem.txt").write_bytes(b"one\nBAD old\nthree\nfour\n")
     (code.workspace / "beside.txt").write_bytes(b"new\n")
     (code.workspace / "slow.txt").write_bytes(b"one\n")

@@ -242,7 +242,7 @@ async def test_another_session_sees_nothing_of_it(closing: Bench) -> None:
     )
     report = await bench.turn()
     first, second, third = bench.texts(report.session)
-    assert "This conversation has no background command 'b1'. There are no background commands." in first
+    assert "This conversation has no background command 'b1'. It has none that handrail remembers." in first
     assert "This conversation has no background command 'b1'." in second
     assert (
         "If you started it earlier, it has ended: only the last 8 commands that ended are remembered, and a "

@@ -396,4 +396,4 @@ def _unknown(name: str, known: Sequence[BackgroundCommand]) -> Failure:
 
 
 def _known_ids(known: Sequence[BackgroundCommand]) -> str:
-    return f"Background commands: {names_of(known)}." if known else "There are no background commands."
+    return f"It has {names_of(known)}." if known else "It has none that handrail remembers."
