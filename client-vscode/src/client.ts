@@ -24,6 +24,7 @@ import {
   State,
 } from "vscode-languageclient/node";
 
+import type { Publish } from "./diagnostics";
 import { offersModels } from "./model";
 import { escapeLabel, type Severity, showMessage } from "./present";
 import type { ApprovalAnswerParams, ClientOptions } from "./protocol";
@@ -44,9 +45,9 @@ const SERVICES = ["save", "reload", "secret", "chat", "review", "diagnostics", "
 
 /**
  * Creates a client for the server, without starting it. It never starts a server again by itself: a server that ended
- * gets a new client, and the connection decides when.
+ * gets a new client, and the connection decides when. *publish* is given what the server reports on a document, and what shows that.
  */
-export function createClient(server: Executable, log: LogOutputChannel): LanguageClient {
+export function createClient(server: Executable, log: LogOutputChannel, publish: Publish): LanguageClient {
   const handrail: ClientOptions = {
     turnUpdates: true,
     approvals: true,
@@ -69,6 +70,11 @@ export function createClient(server: Executable, log: LogOutputChannel): Languag
       // client's own handler, which tidies up then.
       handleWorkDoneProgress: (token, params, next) => {
         if (params.kind === "end") next(token, params);
+      },
+      handleDiagnostics: (uri, found, next) => {
+        publish(uri, found, () => {
+          next(uri, found);
+        });
       },
       executeCommand: (name, values, next): unknown => {
         if (!isQuestion(name, values)) return next(name, values);

@@ -225,7 +225,7 @@ export class Connection implements Disposable {
     const server = await findServer(this.context, this.log);
     const library = await import("./client");
     if (this.stops !== stops) throw new Stopped();
-    const client = library.createClient(server, this.log);
+    const client = library.createClient(server, this.log, this.diagnostics.publish);
     this.serve(client, library);
     this.client = client;
     const { isTrusted } = workspace;

@@ -323,10 +323,14 @@ def test_a_hostile_workspace_that_is_not_trusted(code: VSCode) -> None:
 
 
 def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
-    """The marks of pending changes do not count as a report: handrail still waits for a later one."""
+    """
+    Two things do not count as a report, so handrail still waits for one: marks of pending changes, even if they are
+    published again, and a report on an earlier text.
+    """
     (code.workspace / "poem.txt").write_bytes(b"one\nBAD old\nthree\nfour\n")
     (code.workspace / "beside.txt").write_bytes(b"new\n")
     (code.workspace / "slow.txt").write_bytes(b"one\n")
+    (code.workspace / "hasty.txt").write_bytes(b"one\n")
     (code.workspace / "not_open.txt").write_bytes("x\n😀 verse two, verse three\n".encode())
     asked = [
         ("problems", {}),
@@ -339,7 +343,10 @@ def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
     messages = [
         {"calls": [replace("poem.txt", "one\n", "zero\none\n"), replace("poem.txt", "four", "BAD new")]},
         {"calls": [replace("poem.txt", "BAD new", "good"), *looks]},
-        {"calls": [replace("slow.txt", "one", "BAD one")]},
+        {"calls": [replace("slow.txt", "one", "two")]},
+        {"calls": [replace("slow.txt", "two", "BAD two")]},
+        {"text": "Done."},
+        {"calls": [replace("hasty.txt", "one", "BAD one")]},
         {"text": "Done."},
     ]
     model = four_patches.write_script(code.folder / "script.json", messages)
@@ -353,7 +360,9 @@ def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
     assert "problem" not in told[0] + told[2]
     assert told[1].endswith(new)
     verse = "1 line in 1 file.\nnot_open.txt\n  2|😀 verse two, verse three"
-    assert told[8].endswith("a new problem:\nslow.txt:1: error: This is bad. (other bad-word)")
+    assert told[8] == "Landed: slow.txt, hunk 1."
+    assert told[9].endswith("a new problem:\nslow.txt:1: error: This is bad. (other bad-word)")
+    assert told[10].endswith("a new problem:\nhasty.txt:1: error: This is bad. (other bad-word)")
     assert told[3:8] == [
         "poem.txt:3: error: This is bad. (other bad-word)",
         verse,
