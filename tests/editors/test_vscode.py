@@ -324,8 +324,8 @@ def test_a_hostile_workspace_that_is_not_trusted(code: VSCode) -> None:
 
 def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
     """
-    Two things do not count as a report, so handrail still waits for one: marks of pending changes, even if they are
-    published again, and a report on an earlier text.
+    Two things do not count as a report, so handrail still waits for one: marks of pending changes, even if
+    they are published again, and a report on an earlier text.
     """
     (code.workspace / "poem.txt").write_bytes(b"one\nBAD old\nthree\nfour\n")
     (code.workspace / "beside.txt").write_bytes(b"new\n")
