@@ -170,6 +170,10 @@ class Player:
         await self.editor.call("handrail/turn/wait", {"turn": begun["turn"]})
         return None
 
+    async def send_and_wait(self) -> None:
+        begun = await self.editor.call("handrail/chat/send", {"uri": self.uri})
+        await self.editor.call("handrail/turn/wait", {"turn": begun["turn"]})
+
     async def send_and_reopen(self) -> None:
         """The document is closed when an update comes, and opened with the text from before it."""
 
@@ -186,16 +190,19 @@ class Player:
         self.editor.behaviours = []
 
     async def send_and_kill(self) -> None:
-        """The server is killed while the editor leaves an update without an answer."""
+        """The server is killed while the editor leaves an update unanswered, or once the turn is over."""
         seen, answered = len(self.editor.edits), self.chance.randrange(2)
         self.editor.behaviours = [*[Editor.obey] * answered, *[ignore] * 100]
-        sending = asyncio.ensure_future(self.editor.call("handrail/chat/send", {"uri": self.uri}))
-        await self.editor.until(lambda: len(self.editor.edits) > seen + answered)
+        sending = asyncio.ensure_future(self.send_and_wait())
+        told = asyncio.ensure_future(self.editor.until(lambda: len(self.editor.edits) > seen + answered))
+        await asyncio.wait((sending, told), return_when=asyncio.FIRST_COMPLETED)  # one update may tell all
+        if not told.cancel():
+            told.result()
         if self.chance.random() < 0.5:
             self.type(inside=False)
         self.held, self.past = self.text, [*self.editor.desk.documents[self.uri].past]
         await self.kill()
-        await asyncio.gather(sending, return_exceptions=True)
+        await asyncio.gather(sending, told, return_exceptions=True)
         journals = (path.read_text("utf-8") for path in (self.base / "state").rglob("*.jsonl"))
         begun = "".join(journals).count('"kind":"begun"')  # it may have been too early for this one
         self.cut, self.turns = self.cut + begun - self.turns, begun
