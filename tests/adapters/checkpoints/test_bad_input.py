@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import handrail
-from adapters.kit import change, full_disk, git, large, plan, run, shadow, step, targets
+from adapters.kit import change, full_disk, git, large, plan, raws, run, shadow, step, targets
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.files.disk import uri_of
 from handrail.core.checkpoint import CommandEffects, Kind
@@ -294,6 +294,26 @@ async def test_a_store_without_its_objects_is_not_taken_for_an_empty_one(
     assert [each.id for each in await other.list()] == ["t-3"], "work goes on"
     (restoration,) = await other.restore_plan("t-3")
     assert restoration.before.raw == b"t-2"
+
+
+@pytest.mark.damage
+@pytest.mark.parametrize(
+    "left", ["spare-0", "refs/handrail/turns/t-0", "config", "refs/heads", "objects/pack"]
+)
+async def test_a_store_that_was_removed_but_for_a_part_is_made_anew(
+    repo: ShadowRepo, root: Path, left: str
+) -> None:
+    """A folder is not gone if a file appears in it while it is removed."""
+    (root / "a").write_bytes(b"one")
+    await change(repo, step(1, turn="t-0"), root / "a", b"two")
+    await repo.settle()
+    kept = repo.folder / left
+    for path in sorted(repo.folder.rglob("*"), reverse=True):
+        if not kept.is_relative_to(path) and not path.is_relative_to(kept):
+            path.rmdir() if path.is_dir() else path.unlink()
+    await change(repo, step(1, turn="t-1"), root / "a", b"three")
+    assert raws((await plan(repo, "t-1"))[uri_of(root / "a")]) == (b"two", b"three")
+    assert git(repo, "log", "--format=%s") == "Patch a file\n"
 
 
 async def test_what_another_project_keeps_is_not_ours(repo: ShadowRepo, state: Path, root: Path) -> None:

@@ -11,6 +11,7 @@ objects mean is decided in `record`.
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import re
@@ -105,11 +106,22 @@ class Store:
             private.write(new / "config", CONFIG.encode())
             private.write(new / "HEAD", HEAD)
             os.rename(new, self.folder)
-        except OSError:
+        except OSError as error:
             shutil.rmtree(new, ignore_errors=True)
-            if not (self.folder / "HEAD").exists():  # else another server was quicker, with the same
+            if (self.folder / "HEAD").exists():  # another server was quicker, with the same
+                pass
+            elif error.errno in (errno.ENOTEMPTY, errno.EEXIST) and self.folder.is_dir():
+                self._complete()
+            else:
                 raise
         files.sync_folder(self.folder.parent)
+
+    def _complete(self) -> None:
+        """Makes what is missing in the folder, which was removed but for a part."""
+        self._write_files({self._path("config"): CONFIG.encode()})
+        for folder in FOLDERS:
+            private.make_folders(self.folder.parent, self.folder / folder)
+        self._write_files({self._path("HEAD"): HEAD})
 
     def _is_made(self) -> bool:
         """Returns whether the repository exists; repairs the files by which git recognises it."""
