@@ -494,9 +494,9 @@ conversation, you dismiss the failure, or the server ends. If handrail knows no 
 failure also ends when a later try of the same turn lands. If the edit was meant to replace all occurrences of
 a text, the failure stays while any occurrence is left.
 
-The quick fixes *Apply at line N* make the edit at that place. The title of each shows the line that it
-replaces and the new line. *Show the change* opens the whole change as a diff, and compares the search text
-with the document. If you undo a quick fix, its failure is shown again.
+The quick fixes *Apply at line N* make the edit at that place. The title of each shows the first line
+that it removes and the first line that it adds. *Show the change* opens the whole change as a diff, and
+compares the search text with the document. If you undo a quick fix, its failure is shown again.
 """
 
 

@@ -332,8 +332,8 @@ def test_the_doctor_tells_a_program_that_fails_from_one_that_is_missing(
     monkeypatch.setenv("PATH", str(tmp_path))
     lines, _ = doctor.report(lambda: tmp_path, (), {}, Available())
     assert [line for line in lines if "Without it" in line] == [
-        f"-  git ({broken}) is installed, but `git --version` fails. Without it, handrail cannot undo what "
-        "commands change in folders that are too large to copy.",
+        f"-  git ({broken}) is installed, but `git --version` fails. Without it, no checkpoint covers what "
+        "commands change in a workspace with more than 2,000 files or 5 MB.",
         "-  rg is missing. Without it, search in large workspaces is slower.",
     ]
 

@@ -280,7 +280,11 @@ async def test_a_list_says_what_can_be_done_at_its_lines_where_it_is_shown(stage
                 "The code actions at a line show",
             ),
             ("/sessions", "The button at a line opens that", "The code action at a line opens that"),
-            ("/model", "To use one of these models", "The code action at a line selects that model"),
+            (
+                "/model",
+                "To use one of these models",
+                "the code action at a line selects the model of that line",
+            ),
         ):
             await view.says(command)
             await view.editor.until(

@@ -77,7 +77,8 @@ def test_a_rule_is_listed_and_removed_and_then_asked_about_again(shell: Shell) -
     assert "/N]" not in shell.turn(b"")
 
     (shell.root / "ran.txt").unlink()
-    assert shell.rules("remove", rule["id"]) == "This workspace has no rules from your answers.\n"
+    removed = f"removed    {rule['id']}\nThis workspace has no rules from your answers.\n"
+    assert shell.rules("remove", rule["id"]) == removed
     assert "/N]" in shell.turn(b"n\n")
     assert not (shell.root / "ran.txt").exists()
 

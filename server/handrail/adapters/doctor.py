@@ -28,7 +28,7 @@ TIMEOUT_S = 10.0
 GIT = "git"  # started in one place
 # Programs that features use, and what is worse without them.
 PROGRAMS: tuple[tuple[str, str], ...] = (
-    (GIT, "handrail cannot undo what commands change in folders that are too large to copy"),
+    (GIT, "no checkpoint covers what commands change in a workspace with more than 2,000 files or 5 MB"),
     ("rg", "search in large workspaces is slower"),
 )
 ASKED = " that it does not know to be read-only"  # where it knows commands

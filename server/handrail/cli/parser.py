@@ -168,7 +168,7 @@ def _checkpoint_parser(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "--lines",
         type=_lines,
         metavar="A-B",
-        help="only what the turn changed in these lines of the file given with --file, as the file is now",
+        help="only what the turn changed in these lines of the file given with --file, as numbered now",
     )
     prune = actions.add_parser(
         "prune",

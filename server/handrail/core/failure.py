@@ -38,17 +38,18 @@ class Code(StrEnum):
         "bad-patch",
         "The patch cannot be read, or its parts contradict each other. The message names the line of the "
         "patch and what was expected there. Other failures have this code too: the patch asks for something "
-        "that handrail does not do, such as copying a file or changing its mode; it is unclear which file "
-        "the patch means; an edit that would fit was not made, or was reverted, because another edit of the "
-        "same call did not land; new lines have an indentation that cannot be adapted to the document; or, "
-        "in a document with CR and LF, the edit would put a CR directly before an LF, so that two line "
+        "that handrail does not do, such as copying a file or changing its permissions; it is unclear which "
+        "file the patch means; an edit that would fit was not made, or was reverted, because another edit of "
+        "the same call did not land; new lines have an indentation that cannot be adapted to the document; "
+        "or, in a document with CR and LF, the edit would put a CR directly before an LF, so that two line "
         "endings become one. Correct the patch, or the edit that did not land, and send it again. If line "
         "endings are mixed, convert the document to one kind first.",
     )
     EMPTY_SEARCH = (
         "empty-search",
-        "The search text is empty or blank, so it is unknown where the change belongs. Give the "
-        "lines to replace; for a new file, use `write_file`.",
+        "It is unknown where the change belongs: the search text is empty or blank, or the edit only inserts "
+        "lines and has no context. Give the lines to replace, or a line of context that is not blank; for a "
+        "new file, use `write_file`.",
     )
     NO_MATCH = (
         "no-match",
@@ -77,8 +78,8 @@ class Code(StrEnum):
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "The file, the folder or the stored output of a tool does not exist, or the name is too long for "
-        "the system. Check the path.",
+        "The file, the folder, or the stored output of an earlier call that the model wants to read, does "
+        "not exist, or the name is too long for the system. Check the path.",
     )
     UNREADABLE = (
         "unreadable-file",
@@ -120,12 +121,13 @@ class Code(StrEnum):
     TOO_LARGE = (
         "too-large",
         "The file, the search text or the number of changes is larger than the limit that the message names. "
-        "For a search text or a number of changes, send a shorter search text or fewer changes. handrail "
-        "cannot edit a file that is too large: change it by hand, or let the model run a command. In the "
-        "sandbox, a command cannot change files over 20 MB, or ignored files over 1 MB. It cannot change "
-        "files in most ignored folders either: it can change only a separate copy of them (a layer), if this "
-        "machine has layers. If the model then asks to write to the file, handrail asks you. No checkpoint "
-        "has such a file, so you cannot undo that change.",
+        "For a search text or a number of changes, send a shorter search text or fewer changes. If a text to "
+        "replace occurs too often, send a longer search text, or write the whole file. For a picture, make a "
+        "smaller copy. handrail cannot edit a file that is too large: change it by hand, or let the model "
+        "run a command. In the sandbox, a command cannot change files over 20 MB, or ignored files over "
+        "1 MB. It cannot change files in most ignored folders either: it can change only a separate copy of "
+        "them (a layer), if this machine has layers. If the model then asks to write to the file, handrail "
+        "asks you. No checkpoint has such a file, so you cannot undo that change.",
     )
     # The editor.
     EDIT_REJECTED = (
@@ -164,8 +166,8 @@ class Code(StrEnum):
         "answer: it timed out, or handrail could not ask you. (If the call concerned a path outside the "
         "workspace, a question without an answer has the code [outside-workspace](#outside-workspace) "
         "instead.) This does not count as a failure: no document shows a problem, and there is nothing to "
-        "dismiss. The turn's report lists the edit as denied, and `handrail run` exits with 1, because the "
-        "edit was not made.",
+        "dismiss. If the call was an edit, the turn's report lists it as denied, and `handrail run` exits "
+        "with 1. A denied command does not change the exit code.",
     )
     TIMED_OUT = (
         "timed-out",
@@ -186,8 +188,8 @@ class Code(StrEnum):
     CUT_SHORT = (
         "cut-short",
         "The turn or the command was stopped before this call finished, handrail ended, or the model made "
-        "more calls at once than are allowed. Check what the call has changed, then send your message "
-        "again.",
+        "more calls at once than are allowed; then the turn continues. If the turn has ended, check what the "
+        "call has changed, then send your message again.",
     )
     TOOL_FAILED = (
         "tool-failed",

@@ -24,6 +24,7 @@ from handrail.headless.terminal import Stream, hang, one_line, visible, wants_co
 from handrail.headless.values import Failure, Json, Outcome, RestoreReport, TurnReport
 from handrail.headless.workspace import Unsaved
 
+NOT_MADE = "The change below was not made:"
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 DIFF_COLOURS = {"+": GREEN, "-": RED, "@": CYAN}
 MESSAGE_KINDS = {
@@ -149,8 +150,10 @@ class Show:
         if none:
             self.line(f"This {of} has no checkpoints yet; a turn takes one before its first change.")
 
-    def rules(self, rules: Sequence[tuple[str, str]]) -> None:
+    def rules(self, rules: Sequence[tuple[str, str]], title: str = "") -> None:
         """Show rules that answers have added, (id, text) each."""
+        if rules and title:
+            self.line(title)
         for rule, text in rules:
             self.line(rule, BOLD)
             for line in text.splitlines():
@@ -168,12 +171,10 @@ class Show:
             self.line(f"unchanged  {self.name(uri)}", DIM)
         for uri, reason, diff in report.partial:
             self.line(f"in part    {self.name(uri)}: {hang(reason)}", YELLOW)
-            self._diff(diff)
+            self._diff(diff, "The change below is missing:")
         for uri, reason, diff in report.conflicts:
             self.line(f"conflict   {self.name(uri)}: {hang(reason)}", YELLOW)
-            if diff:
-                self.line("The change below was not made:", DIM)
-            self._diff(diff)
+            self._diff(diff, NOT_MADE)
         undo: tuple[str, ...] = ()
         if report.conversation is not None:
             session, turns = report.conversation
@@ -296,7 +297,9 @@ class Show:
         else:
             self.line(f"  {name}: {summary.WORDS.get(outcome.status, outcome.status)}", DIM)
 
-    def _diff(self, diff: str) -> None:
+    def _diff(self, diff: str, title: str = "") -> None:
+        if diff and title:
+            self.line(title, DIM)
         in_header = True
         for line in diff.removesuffix("\n").split("\n") if diff else ():
             in_header = in_header and not line.startswith("@@")

@@ -47,6 +47,7 @@ from handrail.core.failure import why_not_json
 from handrail.core.results.redact import redact
 from handrail.lsp import notifications, wire
 from handrail.lsp.client import Client, assumed_encodings
+from handrail.ports.errors import SEE_LOG
 
 if TYPE_CHECKING:
     from handrail.lsp.state import State
@@ -278,7 +279,7 @@ class Server(LanguageServer):
         except Exception as error:  # whatever it is, there is no server without it: the client is told
             logger.critical("The server cannot start.", exc_info=error)
             why = f"{type(error).__name__}: {error}"
-            self.say(f"the server cannot start ({why}). Its log has more.", lsp.MessageType.Error)
+            self.say(f"the server cannot start ({why}). {SEE_LOG}", lsp.MessageType.Error)
             assert self._stop_event is not None, "the client is heard in `converse` only"
             self._stop_event.set()
         else:
@@ -309,7 +310,7 @@ class Server(LanguageServer):
             self.say(f"the editor sent an invalid message, which was ignored: {why}")
             return
         logger.error("A handler failed: %s", error, exc_info=error)
-        self.say(f"internal error ({error}). The server keeps running; see its log.")
+        self.say(f"internal error ({error}). The server keeps running. {SEE_LOG}")
 
 
 def offered_capabilities(client: Client, encoding: str) -> dict[str, Any]:

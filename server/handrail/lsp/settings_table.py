@@ -99,7 +99,7 @@ CLOSED_DOCUMENTS = Setting(
         "handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on disk. "
         "In a terminal, and in Emacs with `handrail.el`, the default is `disk`. A new file is written on "
         "disk too, except if all of this holds: the setting is `editor`, the editor can create files, and "
-        "the new file is UTF-8 without a byte order mark. Files are always deleted on disk."
+        "the new file is UTF-8 without a byte order mark. A file that is not open is deleted on disk."
     ),
 )
 MODE = Setting(
@@ -260,8 +260,8 @@ TERMINAL_LONGEST = Setting(
     bounds=(1, 86_400),
     does=(
         "The maximum number of seconds that the model may ask for when it runs a command. If "
-        "`handrail.terminal.timeout` is longer, that is the maximum. Commands in the background have no such "
-        "limit."
+        "`handrail.terminal.timeout` is larger, its value is the maximum. Commands in the background have no "
+        "such limit."
     ),
 )
 TERMINAL_ENVIRONMENT = Setting(
@@ -271,7 +271,7 @@ TERMINAL_ENVIRONMENT = Setting(
     scope=Scope.MACHINE,
     does=(
         "Names of environment variables, such as `MY_TOOL_HOME` or the pattern `MY_TOOL_*`, for commands to "
-        "inherit in addition to the usual ones (paths, language, terminal, toolchains). Commands that "
+        "inherit in addition to the usual ones, such as paths, language, terminal and proxies. Commands that "
         "handrail knows to be read-only do not inherit them. All other commands do, even if they run in the "
         "sandbox without a question. A pattern never matches a variable that may hold a key (`*KEY*`, "
         "`*TOKEN*`, `*PASS*` and the like) or that changes how programs start; write such a name in full. "
@@ -325,8 +325,8 @@ CHECKPOINTS_REQUIRED = Setting(
     scope=Scope.MACHINE,
     does=(
         "What handrail does if it cannot take a checkpoint first. `true`: it does not change the file or run "
-        "the command. `false`: it continues without the checkpoint, with a warning that this cannot be "
-        "undone. (This is not about files that no checkpoint covers.)"
+        "the command. `false`: it continues without the checkpoint, with a warning that the change "
+        "cannot be undone. (The setting does not apply to files that no checkpoint covers.)"
     ),
 )
 
@@ -359,10 +359,10 @@ REVIEW_MODE = Setting(
     scope=Scope.WINDOW,
     choices=("pending", "keep", "off"),
     does=(
-        "What happens to the agent's changes. `pending`: you can keep or undo each one at its place, at any "
-        "time. `keep`: each change counts as kept immediately; so do the changes that are pending when you "
-        "choose `keep`. `off`: handrail tracks no new changes, and hides those that are pending until you "
-        "choose `pending` again."
+        "What happens to the agent's changes. `pending`: you can keep or undo each one at its place, as "
+        "long as `handrail.checkpoints.maxAge` allows. `keep`: each change counts as kept immediately; so do "
+        "the changes that are pending when you choose `keep`. `off`: handrail tracks no new changes, and "
+        "hides those that are pending until you choose `pending` again."
     ),
 )
 REVIEW_MARKS = Setting(

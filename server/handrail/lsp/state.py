@@ -52,6 +52,7 @@ from handrail.lsp.review.surface import ReviewSurface
 from handrail.lsp.settings_table import REVIEW_MODE
 from handrail.lsp.terms import limits, terms
 from handrail.ports import Ports, Provider
+from handrail.ports.errors import SEE_LOG
 from handrail.ports.renames import Renames
 from handrail.values import dataclass, replace
 
@@ -385,9 +386,8 @@ class State:
             self.say(error.message)  # a command that went on after its answer could not be done
         elif error is not None:
             logger.error("A task failed", exc_info=error)
-            self.say(
-                f"internal error ({type(error).__name__}: {error}). The server keeps running; see its log."
-            )
+            why = f"{type(error).__name__}: {error}"
+            self.say(f"internal error ({why}). The server keeps running. {SEE_LOG}")
 
     # ---- Watching ---------------------------------------------------------------------------------
 

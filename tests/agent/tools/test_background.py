@@ -193,8 +193,8 @@ async def test_what_it_leaves_when_it_returns_is_ended(bench: Bench) -> None:
     assert not runs(int((bench.root / "pid").read_text()))
     (text,) = await turn(bench, call("read_output", output="b1"), session="s-1")
     assert (
-        "still running and had to be stopped. A background command ends when its first process ends: do not "
-        "start others with `&`, or have the command wait for them." in text
+        "still running and had to be stopped. A background command ends when its first process ends. Start "
+        "no others with `&`, unless the command waits for them (`wait`)." in text
     )
 
 

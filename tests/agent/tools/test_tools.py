@@ -143,7 +143,7 @@ async def test_a_model_that_comes_later_and_does_not_see_is_shown_none(bench: Be
         (
             False,
             100,
-            "a.png is an image (PNG). handrail does not show you pictures; see",
+            "a.png is an image (PNG). handrail does not show you pictures; the user",
         ),
         (True, LIMIT_PICTURE_BYTES, "the limit for pictures is 3,500,000"),
     ],
@@ -224,7 +224,7 @@ async def test_a_long_result_is_kept_aside_and_can_be_read_page_by_page(bench: B
     assert len(text) < 2_300
     spill = text.partition('{"output": "')[2].partition('"')[0]
     whole, offset = "", 0
-    while f"The output ends at {offset}." != (
+    while f"The output has only {offset} characters. Give a smaller offset." != (
         page := await result(bench, "read_output", output=spill, offset=offset)
     ):
         _, _, part = page.partition("\n")

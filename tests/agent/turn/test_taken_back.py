@@ -383,7 +383,7 @@ async def test_a_large_file_is_changed_only_by_a_command_that_asks_for_it(
         return  # Landlock lets no command replace it
     contained.says(answer("", call("terminal", command=line, needs=[path.name], why="it is large")))
     await contained.turn()
-    assert "may read and write large.txt" in contained.approver.asked[-1].detail
+    assert "can read and write large.txt" in contained.approver.asked[-1].detail
     assert path.read_bytes() == LARGE[11:]
 
 

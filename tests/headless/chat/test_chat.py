@@ -135,7 +135,7 @@ async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> 
         await talk.say("y", "It is running.")
         await talk.say("/stop", "b1  echo up; exec sleep 60")
         await talk.say("/undo", "still running in the background")
-        await talk.say("/stop b2", "Background command 'b2' does not exist")
+        await talk.say("/stop b2", "There is no background command 'b2'. There is b1")
         await talk.say("/stop b1", "It was stopped")
         await talk.say("/undo", "Undone: start it")
         assert await talk.leave() == 0
@@ -225,7 +225,7 @@ async def test_nothing_is_allowed_by_enter_or_by_what_was_begun_as_a_message(pla
         await talk.until("Tab: answer")
         talk.type("es" + ENTER)
         await talk.until("> yes")
-        await talk.until("at its next step")
+        await talk.until("before its next answer")
         await talk.until(QUESTION)
         assert place.file(".env") == "KEY=1\n"
         await talk.say("", "denied")
@@ -278,7 +278,7 @@ async def test_what_is_sent_while_a_turn_runs_reaches_the_model(place: Place) ->
         talk.type(TAB + "see @a")
         await talk.until("a.txt")
         await talk.say(TAB + ENTER + " please", "> see @a.txt please")  # Tab completes, and does not turn
-        await talk.until("at its next step")
+        await talk.until("before its next answer")
         await talk.until(QUESTION)
         await talk.say("n", "Done.")
         assert "see @a.txt please" in place.journal()
@@ -302,7 +302,7 @@ async def test_what_a_turn_no_longer_takes_is_the_next_message(place: Place, tmp
         await talk.say("and then", "this message is sent next")
         await talk.until("One.")
         await talk.until("Again")
-        await talk.say("quickly", "reads this at its next step")
+        await talk.say("quickly", "reads this before its next answer")
         await talk.until("Two.")
         await talk.until("Send it again")
     sent = [json.loads(line) for line in log.read_text().splitlines()]

@@ -116,7 +116,7 @@ class Containment:
         by = f"bubblewrap {version} ({found.program})"
         why = self._no_work()
         if not why and not found.overlays:
-            why = f"commands cannot write in folders that git ignores, because {found.why_no_overlays}"
+            why = f"commands cannot write in most folders that git ignores, because {found.why_no_overlays}"
             return Available(by=by, works=True, why_not=why)
         return Available(by=by, works=not why, why_not=why)
 

@@ -25,9 +25,9 @@ def parse(arguments: call.Arguments) -> call.UserQuestion | Failure:
         each.strip() for each in choices if isinstance(each, str) and 0 < len(each.strip()) <= LIMIT_CHARS
     ]
     if len(good) != len(choices) or not 2 <= len(set(good)) <= LIMIT_CHOICES:
-        return call.bad("choices", f"2 to {LIMIT_CHOICES} answers of at most {LIMIT_CHARS} characters")
+        return call.bad("choices", f"2 to {LIMIT_CHOICES} different answers of 1 to {LIMIT_CHARS} characters")
     if DENY in good:
-        return call.bad("choices", f"answers other than {DENY!r}, which handrail adds itself")
+        return call.bad("choices", f"answers other than {DENY!r}: the user can always give no answer")
     return call.UserQuestion(question=question.strip(), choices=tuple(dict.fromkeys(good)))
 
 
@@ -37,7 +37,7 @@ TOOL = call.Tool(
         "ask_user",
         "Ask the user for a decision that only they can make, or for something that you cannot find out. "
         "Later calls wait for the answer, unless they only read. Do not ask for "
-        "permission to use a tool: handrail asks where it is needed.",
+        "permission to use a tool: handrail does that.",
         {
             "question": {"type": "string"},
             "choices": {

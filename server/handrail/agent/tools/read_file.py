@@ -99,10 +99,10 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
             code=Code.TOOL_FAILED,
             uri=place.uri,
             message=(
-                f"{place.path} is {binary.kind_of(raw)}. handrail does not show you pictures; see its "
-                "setting handrail.pictures."
+                f"{place.path} is {binary.kind_of(raw)}. handrail does not show you pictures; the "
+                "user can change the setting handrail.pictures."
             ),
-            steps=("Continue without it.",),
+            steps=("Continue without it. If you need it, tell the user.",),
         )
     if len(raw) > LIMIT_PICTURE_BYTES:
         return Failure(

@@ -71,7 +71,7 @@ def _show(page: Page) -> str:
         end = page.offset + truncate.line_start_before(text, len(text))
         text = text[: end - page.offset]
     if page.offset >= page.total:
-        return f"The output ends at {page.total}."
+        return f"The output has only {page.total} characters. Give a smaller offset."
     rest = f"; continue with offset={end}" if end < page.total else ""
     return f"Characters {page.offset} to {end} of {page.total}{rest}.\n{text}"
 

@@ -31,8 +31,8 @@ STOPPED_ALONE = Failure(
     steps=("Do not run it again unless the user asks for it.",),
 )
 STAY = (
-    "A background command ends when its first process ends: do not start others with `&`, or have the "
-    "command wait for them."
+    "A background command ends when its first process ends. Start no others with `&`, unless the command "
+    "waits for them (`wait`)."
 )
 PLACEHOLDER = Failure(
     code=Code.BAD_ARGUMENTS,
@@ -280,9 +280,9 @@ TOOL = call.Tool(
                 "type": "array",
                 "items": {"type": "string"},
                 "description": (
-                    "Access beyond the sandbox: `network`, `repository` (to change .git), a path (outside, "
-                    "or read-only), or `machine` (no sandbox). Only after the command failed without it. "
-                    "The user is asked."
+                    "Access beyond the sandbox: `network`, `repository` (to change .git), a path (outside "
+                    "the workspace, or read-only), or `machine` (no sandbox). Only after the command failed "
+                    "without it. The user is asked."
                 ),
             },
             "why": {"type": "string", "description": "Why it needs that; the user sees this."},

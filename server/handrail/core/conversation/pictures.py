@@ -8,7 +8,10 @@ from dataclasses import replace
 from handrail.core.conversation.message import Message, ToolMessage, ToolResult, UserMessage
 
 MAKES_ROOM = "(The picture was removed to make room; request it again if you need it.)"
-CANNOT_SEE = "(A picture was here. handrail does not show you pictures; see its setting handrail.pictures.)"
+CANNOT_SEE = (
+    "(A picture was here. handrail does not show you pictures; the user can change the setting "
+    "handrail.pictures.)"
+)
 
 
 def describe_pictures(messages: Sequence[Message]) -> Sequence[Message]:

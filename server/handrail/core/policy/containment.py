@@ -55,10 +55,11 @@ UNCONTAINED = (
 )
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
-        "The command gets network access, including to every server on this machine. Packages that it "
-        "installs (in node_modules, .venv) stay: checkpoints do not cover those folders."
+        "The command gets network access, including to every server on this machine. To undo "
+        "the turn does not remove packages that it installs (in node_modules, .venv): checkpoints do not "
+        "cover those folders."
     ),
-    Need.REPOSITORY: "The command may change the repository itself (.git) or create one; checkpoints cannot "
+    Need.REPOSITORY: "The command can change the repository itself (.git) or create one; checkpoints cannot "
     "restore that.",
     Need.MACHINE: "The command runs with all your permissions and without restrictions, and not everything "
     "that it does can be undone.",

@@ -46,7 +46,7 @@ def openings(request: Request, held: Grant, needs: frozenset[Need]) -> Iterator[
         return
     yield from (Opening(grant=grant_of(need), detail=OPENS[need]) for need in Need if need in needs)
     for place in request.opened:
-        detail = f"The command may read and write {place.path}."
+        detail = f"The command can read and write {place.path}."
         yield Opening(grant=grant_of(place.identity), detail=detail, place=place)
 
 

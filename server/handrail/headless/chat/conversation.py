@@ -322,7 +322,7 @@ class Conversation:
             self._queue(lambda: self._take_turn(text), "The turn has ended, so this message is sent next.")
         else:
             turn.was_steered = True
-            self.show.line("  The model reads this at its next step.", DIM)
+            self.show.line("  The model reads this before its next answer.", DIM)
 
     async def _cancel(self, turn: "_Turn") -> None:
         params = {"turn": turn.id}

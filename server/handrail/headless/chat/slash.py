@@ -31,11 +31,13 @@ NAMES = tuple(name for name, _, _ in COMMANDS)
 
 MENTIONS = (
     '@path, @path:10-20, @"a path with spaces"',
-    "@diff, @problems, @session, @session:ID",
+    "@problems: the problems that handrail shows",
+    "@diff: the pending changes or, if there are none, the uncommitted ones",
+    "@session: the latest other conversation; @session:ID names another one",
 )
 
 KEYS: tuple[tuple[str, str], ...] = (
-    ("Enter", "send; while a turn runs, the model reads your message at its next step"),
+    ("Enter", "send; while a turn runs, the model reads your message before its next answer"),
     ("Alt-Enter", "start a new line"),
     ("Ctrl-C", "stop the turn, or clear the line; twice on an empty line: quit"),
     ("Ctrl-D", "quit"),

@@ -39,10 +39,13 @@ async def _remove_rules(options: Options, rules: list[str], stage: Stage) -> int
     async with client_of(options, stage) as client:
         for rule in rules:
             await stage.interrupts.guard(_rules(client, "remove", {"rule": rule}))
+            if not options.as_json:
+                stage.show.line(f"removed    {rule}")
         json = await stage.interrupts.guard(_rules(client, "list", {}))
-    stage.show.rules(values.rules(json))
     if options.as_json:
         stage.show.json(json)
+    else:
+        stage.show.rules(values.rules(json), title="These rules are left:")
     return ALL_LANDED
 
 

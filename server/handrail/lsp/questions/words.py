@@ -89,7 +89,7 @@ def document(question: Question) -> str:
     parts = [f"# {heading(question)}", _how(question)]
     if _is_about_tool(question):
         parts.append(
-            f"Tool: {surfaces.markdown(question.tool)}. The text below has {_size(question.subject)}:"
+            f"Tool: {surfaces.markdown(question.tool)}. It wants this, in full ({_size(question.subject)}):"
         )
     parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
     if question.folder:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import get_args
 
-from handrail.agent.chat import slash
+from handrail.agent.chat import mentions, slash
 from handrail.agent.chat.slash import Command
 from handrail.agent.chat.view import Answer
 from handrail.core import surfaces
@@ -29,8 +29,8 @@ HOW = Answer(
     in_view="The button at a line undoes what was changed then; your own changes stay.",
 )
 CHOOSE = (
-    "The code action at a line selects that model from the next turn on; `/model PROVIDER:NAME` selects any "
-    "other one."
+    "Below are other models of its server: the code action at a line selects the model of that line from the "
+    "next turn on. `/model PROVIDER:NAME` selects any other one."
 )
 CHOOSE_IN_VIEW = (
     "To use one of these models, or another one, from the next turn on, send `/model PROVIDER:NAME`."
@@ -68,7 +68,8 @@ async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
     names = [f"- `/{name}`: {does}" for name, does in (*slash.NAMES.items(), *own[:LIMIT_OWN])]
     return [
         *names,
-        "- `@path`, `@path:10-20`, `@selection`, `@problems`, `@diff`, `@session`: show that to the model",
+        "- `@path`, `@path:10-20`: shows a file, or lines of it, to the model",
+        *(f"- `@{name}`: shows {what}" for name, what in mentions.NAMES.items()),
     ]
 
 
