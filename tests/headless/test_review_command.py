@@ -89,7 +89,7 @@ def test_what_was_typed_in_a_change_is_a_conflict_with_both_texts(shell: Shell) 
     (shell.root / "a.txt").write_text(EDITED.replace("TWO", "TWO, typed"))
     said = shell.handrail("review", "undo", "--all", code=1)
     assert "You edited lines that the agent wrote" in said
-    assert "-TWO, typed\n+two\n" in said
+    assert "\nTo undo it, handrail would have made this change:\n-TWO, typed\n+two\n" in said
     assert "give --typed" in said
     assert shell.text == "one\nTWO, typed\nthree\nfour\nfive\n"
     (left,) = shell.listed()

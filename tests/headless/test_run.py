@@ -432,6 +432,7 @@ def test_a_checkpoint_is_restored_and_conflicts_end_with_1(stage: Stage) -> None
     ended = stage.run([INITIALIZE, restored], checkpoint="t-1")
     assert ended.code == 1
     assert "in part    a.txt: only 1 of 2" in ended.out
+    assert "\nThis part of the restore was not made:\n    --- a\n" in ended.out
     assert "    +four" in ended.out
     assert "undo this with" in ended.out
     nothing = {"restored": [], "unchanged": [], "deleted": [], "conflicts": [], "checkpoint": None}

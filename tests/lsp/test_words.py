@@ -32,7 +32,7 @@ def question(kind: Kind, tool: str, *rules: str) -> Question:
             Kind.COMMAND,
             "terminal",
             "May this command run? terminal: a.py",
-            "\nTool: terminal. It wants this, in full (4 characters):\n",
+            "\nTool: terminal. The question is about this (4 characters):\n",
         ),
         (Kind.SAVING, "save", "May this document be saved? a.py", ""),
         (Kind.QUESTION, "ask_user", "The model asks: a.py", ""),
@@ -42,7 +42,7 @@ def question(kind: Kind, tool: str, *rules: str) -> Question:
 def test_only_what_a_tool_would_do_names_it(kind: Kind, tool: str, short: str, size: str) -> None:
     asked = question(kind, tool)
     assert words.short(asked) == short
-    assert ("It wants this, in full" in words.document(asked)) == bool(size)
+    assert ("The question is about this" in words.document(asked)) == bool(size)
     assert size in words.document(asked)
 
 
@@ -77,7 +77,7 @@ def test_files_that_appeared_are_one_or_several(subject: str, files: str, whose:
 )
 def test_the_size_of_a_subject_is_that_of_the_text_below(subject: str, size: str) -> None:
     asked = replace(question(Kind.COMMAND, "terminal"), subject=subject)
-    assert f"\nTool: terminal. It wants this, in full ({size}):\n" in words.document(asked)
+    assert f"\nTool: terminal. The question is about this ({size}):\n" in words.document(asked)
 
 
 @pytest.mark.parametrize(("count", "said"), [(1, "adds this rule:\n"), (2, "adds these rules:\n")])

@@ -78,8 +78,8 @@ class Code(StrEnum):
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "The file, the folder, or the stored output of an earlier call that the model wants to read, does "
-        "not exist, or the name is too long for the system. Check the path.",
+        "The file or folder does not exist, its name is too long for the system, or the model requested the "
+        "output of an earlier call that is not stored (any longer). Check the path or the id.",
     )
     UNREADABLE = (
         "unreadable-file",
@@ -124,9 +124,9 @@ class Code(StrEnum):
         "For a search text or a number of changes, send a shorter search text or fewer changes. If a text to "
         "replace occurs too often, send a longer search text, or write the whole file. For a picture, make a "
         "smaller copy. handrail cannot edit a file that is too large: change it by hand, or let the model "
-        "run a command. In the sandbox, a command cannot change files over 20 MB, or ignored files over "
-        "1 MB. It cannot change files in most ignored folders either: it can change only a separate copy of "
-        "them (a layer), if this machine has layers. If the model then asks to write to the file, handrail "
+        "run a command. In the sandbox, files over 20 MB and ignored files over 1 MB are read-only if they "
+        "are outside ignored folders. In most ignored folders, a command can change only a separate copy (a "
+        "layer), if this machine has layers. If the model then asks to write to the file, handrail "
         "asks you. No checkpoint has such a file, so you cannot undo that change.",
     )
     # The editor.
@@ -188,8 +188,9 @@ class Code(StrEnum):
     CUT_SHORT = (
         "cut-short",
         "The turn or the command was stopped before this call finished, handrail ended, or the model made "
-        "more calls at once than are allowed; then the turn continues. If the turn has ended, check what the "
-        "call has changed, then send your message again.",
+        "more calls at once than are allowed. If only a command was stopped, or there were too many calls, "
+        "the turn continues, and there is nothing to do. If the turn has ended, check what the call has "
+        "changed, then send your message again.",
     )
     TOOL_FAILED = (
         "tool-failed",

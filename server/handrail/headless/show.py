@@ -24,7 +24,6 @@ from handrail.headless.terminal import Stream, hang, one_line, visible, wants_co
 from handrail.headless.values import Failure, Json, Outcome, RestoreReport, TurnReport
 from handrail.headless.workspace import Unsaved
 
-NOT_MADE = "The change below was not made:"
 BOLD, DIM, RED, GREEN, YELLOW, CYAN = "1", "2", "31", "32", "33", "36"
 DIFF_COLOURS = {"+": GREEN, "-": RED, "@": CYAN}
 MESSAGE_KINDS = {
@@ -171,10 +170,10 @@ class Show:
             self.line(f"unchanged  {self.name(uri)}", DIM)
         for uri, reason, diff in report.partial:
             self.line(f"in part    {self.name(uri)}: {hang(reason)}", YELLOW)
-            self._diff(diff, "The change below is missing:")
+            self._diff(diff, "This part of the restore was not made:")
         for uri, reason, diff in report.conflicts:
             self.line(f"conflict   {self.name(uri)}: {hang(reason)}", YELLOW)
-            self._diff(diff, NOT_MADE)
+            self._diff(diff, "The change below was not made:")
         undo: tuple[str, ...] = ()
         if report.conversation is not None:
             session, turns = report.conversation
@@ -187,8 +186,10 @@ class Show:
             command = self.command("checkpoint", "restore", report.checkpoint, *undo)
             self.line(f"  undo this{where} with: {command}", DIM)
 
-    def diff(self, diff: str) -> None:
-        """Show a unified diff, as `patch` reads it."""
+    def diff(self, diff: str, title: str = "") -> None:
+        """Show a unified diff, as `patch` reads it, below a *title*."""
+        if diff and title:
+            self.line(title)
         for line in diff.removesuffix("\n").split("\n") if diff else ():
             is_header = line.startswith(("--- ", "+++ "))
             self.line(line, BOLD if is_header else DIFF_COLOURS.get(line[:1], ""))

@@ -143,7 +143,7 @@ async def test_a_model_that_comes_later_and_does_not_see_is_shown_none(bench: Be
         (
             False,
             100,
-            "a.png is an image (PNG). handrail does not show you pictures; the user",
+            "a.png is an image (PNG). handrail does not show you pictures: the",
         ),
         (True, LIMIT_PICTURE_BYTES, "the limit for pictures is 3,500,000"),
     ],

@@ -95,7 +95,7 @@ async def test_what_is_left_out_is_told_once(bench: Bench) -> None:
         "AGENTS.md, which leads to .env, is neither read nor sent to the model. Such files may hold secrets "
         "such as passwords, which programs read when they start in this folder. handrail asks you before it "
         "reads such a file, but it never asks about instructions: it leaves them out. To have instructions "
-        "sent, put them in AGENTS.md itself, or let it link to a file that may be read without a question."
+        "sent, put them in an AGENTS.md that is not such a file, and does not lead to one."
     )
 
 

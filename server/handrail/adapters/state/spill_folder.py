@@ -109,5 +109,5 @@ def _unknown(spill: str) -> Failure:
     return Failure(
         code=Code.NO_SUCH_FILE,
         message=f"The output {spill!r} does not exist, or is no longer stored.",
-        steps=("Use an id that a result gives.", "Or make the call that printed it once more."),
+        steps=("Use an id that a result gives.", "Or repeat the call that printed it."),
     )

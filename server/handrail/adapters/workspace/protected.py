@@ -118,7 +118,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         """,
     ),
     Protection(
-        reason="Shells and programs that start in this folder read settings or commands from such files.",
+        reason="Shells and other programs read settings or commands from such files when they start.",
         patterns="""
             .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zshenv .zprofile
             .zlogin .zlogout .kshrc .cshrc .tcshrc .login .logout .inputrc config.fish .tmux.conf

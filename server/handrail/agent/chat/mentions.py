@@ -14,7 +14,7 @@ from handrail.values import dataclass
 SELECTION, PROBLEMS, DIFF, SESSION = "selection", "problems", "diff", "session"
 NAMES = {
     SELECTION: "the latest selection in the editor",
-    PROBLEMS: "the problems that handrail shows",
+    PROBLEMS: "the edits that did not land",
     DIFF: "the pending changes or, if there are none, the uncommitted ones",
     SESSION: 'the latest other conversation; @session:ID or @"session:TITLE" names another one',
 }

@@ -27,7 +27,9 @@ def parse(arguments: call.Arguments) -> call.UserQuestion | Failure:
     if len(good) != len(choices) or not 2 <= len(set(good)) <= LIMIT_CHOICES:
         return call.bad("choices", f"2 to {LIMIT_CHOICES} different answers of 1 to {LIMIT_CHARS} characters")
     if DENY in good:
-        return call.bad("choices", f"answers other than {DENY!r}: the user can always give no answer")
+        return call.bad(
+            "choices", f"answers other than {DENY!r}, which handrail uses itself: use other words"
+        )
     return call.UserQuestion(question=question.strip(), choices=tuple(dict.fromkeys(good)))
 
 

@@ -99,8 +99,8 @@ async def _picture(place: Place, ports: Ports) -> call.Seen | Failure | None:
             code=Code.TOOL_FAILED,
             uri=place.uri,
             message=(
-                f"{place.path} is {binary.kind_of(raw)}. handrail does not show you pictures; the "
-                "user can change the setting handrail.pictures."
+                f"{place.path} is {binary.kind_of(raw)}. handrail does not show you pictures: the "
+                "setting handrail.pictures or the provider does not allow it."
             ),
             steps=("Continue without it. If you need it, tell the user.",),
         )

@@ -155,8 +155,7 @@ BLOCKED = {
 NEVER = "never asks about instructions: it leaves them out."
 TO_SEND = "To have the file sent, add this rule at the end of handrail.approvals: {}."
 TO_SEND_OTHERS = (
-    "To have instructions sent, put them in AGENTS.md itself, or let it link to a file that may be read "
-    "without a question."
+    "To have instructions sent, put them in an AGENTS.md that is not such a file, and does not lead to one."
 )
 WAYS_ON = {
     Code.BAD_ENCODING: " Save it as text in UTF-8 or, if an .editorconfig names another encoding for it, in "

@@ -9,8 +9,8 @@ from handrail.core.conversation.message import Message, ToolMessage, ToolResult,
 
 MAKES_ROOM = "(The picture was removed to make room; request it again if you need it.)"
 CANNOT_SEE = (
-    "(A picture was here. handrail does not show you pictures; the user can change the setting "
-    "handrail.pictures.)"
+    "(A picture was here. handrail does not show you pictures: the setting handrail.pictures or the "
+    "provider does not allow it.)"
 )
 
 

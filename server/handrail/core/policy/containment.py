@@ -55,9 +55,9 @@ UNCONTAINED = (
 )
 OPENS: Mapping[Need, str] = {
     Need.NETWORK: (
-        "The command gets network access, including to every server on this machine. To undo "
-        "the turn does not remove packages that it installs (in node_modules, .venv): checkpoints do not "
-        "cover those folders."
+        "The command gets network access, including to every server on this machine. If the "
+        "command installs packages in folders that git ignores (such as node_modules or .venv), undoing the "
+        "turn does not remove them: checkpoints do not cover those folders."
     ),
     Need.REPOSITORY: "The command can change the repository itself (.git) or create one; checkpoints cannot "
     "restore that.",

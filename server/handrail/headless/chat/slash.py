@@ -31,7 +31,7 @@ NAMES = tuple(name for name, _, _ in COMMANDS)
 
 MENTIONS = (
     '@path, @path:10-20, @"a path with spaces"',
-    "@problems: the problems that handrail shows",
+    "@problems: the edits that did not land",
     "@diff: the pending changes or, if there are none, the uncommitted ones",
     "@session: the latest other conversation; @session:ID names another one",
 )

@@ -16,7 +16,7 @@ from handrail.headless.commands.stage import (
     client_of,
     on_stage,
 )
-from handrail.headless.show import NOT_MADE, Show
+from handrail.headless.show import Show
 from handrail.values import dataclass
 
 LINE_END = re.compile("\r\n|\n|\r")
@@ -118,8 +118,7 @@ def tell_undone(show: Show, json: Any) -> None:
     _tell(show, "undone", values.texts("ReviewUndone", json, "hunks"), conflicts)
     for each in conflicts:
         show.line(f"conflict   {each['hunk']}  {show.name(each['uri'])}: {each['reason']}")
-        show.line(NOT_MADE)
-        show.diff(_diff(each["now"], each["before"]))
+        show.diff(_diff(each["now"], each["before"]), "To undo it, handrail would have made this change:")
 
 
 def _tell(show: Show, what: str, hunks: Sequence[str], conflicts: Sequence[Any] = ()) -> None:

@@ -88,9 +88,8 @@ def document(question: Question) -> str:
     """All of a question, as Markdown."""
     parts = [f"# {heading(question)}", _how(question)]
     if _is_about_tool(question):
-        parts.append(
-            f"Tool: {surfaces.markdown(question.tool)}. It wants this, in full ({_size(question.subject)}):"
-        )
+        tool, size = surfaces.markdown(question.tool), _size(question.subject)
+        parts.append(f"Tool: {tool}. The question is about this ({size}):")
     parts.append(surfaces.block(question.subject, "sh" if question.kind is Kind.COMMAND else "text"))
     if question.folder:
         parts += ["It runs in this folder:", surfaces.block(question.folder, "text")]

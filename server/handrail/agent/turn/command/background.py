@@ -79,8 +79,8 @@ class Background:
         """Returns the command with that id. Raises UnknownCommandError."""
         if name not in self._known:
             known = self.list_commands()
-            ids = f"There is {names_of(known)}" if known else "There is none that handrail remembers"
-            raise UnknownCommandError(f"There is no background command {name!r}. {ids}.")
+            ids = f"Known: {names_of(known)}." if known else "None are known."
+            raise UnknownCommandError(f"There is no background command {name!r}. {ids}")
         return self._known[name]
 
     def refuse_restore(self, checkpoint: str, *, following: bool) -> None:

@@ -68,8 +68,8 @@ async def _help(state: State, page: ChatPage, argument: str) -> list[str]:
     names = [f"- `/{name}`: {does}" for name, does in (*slash.NAMES.items(), *own[:LIMIT_OWN])]
     return [
         *names,
-        "- `@path`, `@path:10-20`: shows a file, or lines of it, to the model",
-        *(f"- `@{name}`: shows {what}" for name, what in mentions.NAMES.items()),
+        "- `@path`, `@path:10-20`: shows the model a file, or lines of it",
+        *(f"- `@{name}`: shows the model {what}" for name, what in mentions.NAMES.items()),
     ]
 
 
