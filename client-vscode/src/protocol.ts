@@ -544,7 +544,7 @@ export interface CheckpointText {
 
 /** Selects the checkpoints to remove. */
 export interface CheckpointPruneParams {
-  /** Ids of the checkpoints to remove, even if they are within the limits; null removes those that exceed the limits. */
+  /** Ids of the checkpoints to remove, even if they are within the limits; an empty list removes nothing, and null removes those that exceed the limits. */
   checkpoints?: string[];
 }
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, unquote, urlsplit
 
 import pytest
 
+from adapters.kit import shadow, step, targets
 from e2e.client import Editor, expect_error
 from e2e.conftest import Stage
 from e2e.habits import NEOVIM, VSCODE, Habits
@@ -104,6 +106,20 @@ async def test_checkpoints_are_checked_and_removed(stage: Stage, habits: Habits)
     assert [each["id"] for each in await editor.request("checkpoint.list")] == [second["checkpoint"]]
     with expect_error(-32803, "no checkpoint"):
         await editor.request("checkpoint.diff", checkpoint=first["checkpoint"])
+
+
+@pytest.mark.parametrize("habits", [VSCODE], ids=["vscode"])
+async def test_an_empty_list_removes_nothing_and_no_list_what_is_too_old(
+    stage: Stage, habits: Habits
+) -> None:
+    stage.put("a.txt", "one\n")
+    long_ago = shadow(stage.state, stage.root, clock=lambda: datetime.now(UTC) - timedelta(days=31))
+    await long_ago.ensure(step(turn="t-1"), targets(stage.root / "a.txt"))
+    editor = await stage.start(habits)
+    pruned = await editor.request("checkpoint.prune", checkpoints=[])
+    assert pruned["removed"] == []
+    assert pruned["bytesUsed"] > 0
+    assert (await editor.request("checkpoint.prune"))["removed"] == ["t-1"]
 
 
 @pytest.mark.parametrize("habits", [NEOVIM], ids=["neovim"])

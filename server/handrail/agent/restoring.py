@@ -144,11 +144,11 @@ def _newest_restore(known: Sequence[Checkpoint]) -> Checkpoint:
     raise CheckpointError("This workspace has no restore to undo.")
 
 
-async def prune(host: Host, checkpoints: Sequence[str]) -> Pruned:
+async def prune(host: Host, checkpoints: Sequence[str] | None) -> Pruned:
     """
     Removes checkpoints, see the port. Raises CheckpointError if the turn of one is running, in any process.
     """
-    for name in checkpoints:
+    for name in checkpoints or ():
         session = await host.archive.journals.of_turn(name)
         if session is not None and _is_running(host, session, name):
             raise CheckpointError(

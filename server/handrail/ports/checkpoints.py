@@ -107,12 +107,12 @@ class Checkpoints(Protocol):
         """Enforces the limits, removes what crashes left, and packs objects, while nothing is running."""
         ...
 
-    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+    async def prune(self, checkpoints: Sequence[str] | None) -> Pruned:
         """
         Removes checkpoints.
 
         Args:
-            checkpoints: Ids of turns, pinned or not; none: all those beyond the limits.
+            checkpoints: Ids of turns, pinned or not; None: all those beyond the limits.
 
         Raises:
             CheckpointError: An id is unknown; nothing was removed.

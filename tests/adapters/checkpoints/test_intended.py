@@ -101,7 +101,7 @@ async def test_it_is_packed_verified_and_not_swept_up(
         await repo.ensure(step(turn=f"t-{number}"), intending(root / "a", intended))
     before = [await plan(repo, f"t-{number}") for number in range(2)]
     await repo.tidy()
-    await repo.prune(())
+    await repo.prune(None)
     again = shadow(repo.folder.parents[2], root)
     assert [await plan(again, f"t-{number}") for number in range(2)] == before
     assert (await again.verify()).problems == ()

@@ -71,7 +71,7 @@ async def test_what_else_is_kept_of_a_workspace_does_not_count(repo: ShadowRepo,
     for number in (1, 2):
         await keep(repo, root, step(turn=f"t-{number}"), 100_000)
     assert await ids(repo) == ["t-2", "t-1"]
-    assert (await repo.prune([])).bytes_used < 1_000_000
+    assert (await repo.prune(None)).bytes_used < 1_000_000
 
 
 async def test_a_limit_makes_room_in_packs_too(repo: ShadowRepo, root: Path) -> None:
@@ -103,7 +103,7 @@ async def test_what_cannot_fit_is_refused_and_nothing_pinned_is_lost(repo: Shado
     with pytest.raises(
         CheckpointError, match=r"^The checkpoints take up 0\.\d MB, but the limit is 0\.4 MB\."
     ):
-        await repo.prune([])  # as `handrail checkpoint prune` without an ID
+        await repo.prune(None)  # as `handrail checkpoint prune` without an ID
     assert await ids(repo) == ["r-1"]
     repo.set_limits(Limits())
     await keep(repo, root, step(turn="t-1"), 1000)
@@ -193,7 +193,7 @@ async def test_housekeeping_removes_nothing_below_the_limit(repo: ShadowRepo, ro
         await keep(repo, root, step(turn=f"t-{number}"), 100_000)
     repo.set_limits(Limits(max_bytes=1_000_000))
     assert 900_000 < used(repo) < 1_000_000
-    await repo.prune([])
+    await repo.prune(None)
     assert len(await ids(repo)) == 9
 
 
@@ -252,6 +252,13 @@ async def test_chosen_checkpoints_are_removed_with_all_that_only_they_held(
     assert await ids(repo) == ["t-2"]
     await repo.prune(["t-2"])
     assert await ids(repo) == []
+
+
+async def test_no_checkpoint_of_a_list_without_any_is_removed(state: Path, root: Path) -> None:
+    await keep(shadow(state, root), root, step(turn="t-1"), 100)
+    later = shadow(state, root, clock=lambda: NOON + timedelta(days=31))
+    assert (await later.prune([])).removed == ()
+    assert (await later.prune(None)).removed == ("t-1",)
 
 
 # ---- Housekeeping -----------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ async def test_packing_for_room_leaves_no_graph_of_what_went(repo: ShadowRepo, r
     git(repo, "gc", "-q", "--prune=now")
     assert (repo.folder / "objects" / "info" / "commit-graph").exists()
     repo.set_limits(Limits(max_bytes=1_500_000))
-    assert (await repo.prune(())).removed
+    assert (await repo.prune(None)).removed
     assert (await repo.verify()).problems == ()
 
 

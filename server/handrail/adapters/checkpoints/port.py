@@ -129,7 +129,7 @@ class ShadowRepo:
         """From now on, no more than this is kept."""
         self._limits = limits
 
-    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+    async def prune(self, checkpoints: Sequence[str] | None) -> Pruned:
         """Removes checkpoints, see the port."""
         async with self._one_at_a_time:
             return await files.in_thread(self._repository().prune, checkpoints)

@@ -267,8 +267,8 @@ class CheckpointRepository:
             turns.remove([turn] if turn.steps and is_empty else [])
             return is_empty
 
-    def prune(self, names: Sequence[str]) -> Pruned:
-        """Removes turns by their ids, or what the limits do not allow."""
+    def prune(self, names: Sequence[str] | None) -> Pruned:
+        """Removes turns by their ids, or, if *names* is None, what the limits do not allow."""
         if not self.home.exists():
             if names:
                 raise unknown((), names[0])
@@ -276,14 +276,15 @@ class CheckpointRepository:
         with self._open() as store, lock.hold(self.home / LOCK, writes=True):
             turns = Turns(store, self.memory.known)
             known = {turn.name: turn for turn in turns.read_all()}
-            for name in names:
+            for name in names or ():
                 if name not in known:
                     raise unknown(tuple(known), name)
-            gone = [known[name] for name in names] or old_turns(known.values(), self.limits, self.clock())
+            chosen = [known[name] for name in names or ()]
+            gone = old_turns(known.values(), self.limits, self.clock()) if names is None else chosen
             turns.remove(gone)
             housekeeping.drop_unnamed(store)
             removed = [turn.name for turn in gone]
-            if not names:
+            if names is None:
                 removed += make_room(turns, self.limits, self.memory.room, Need())
             return Pruned(removed=tuple(removed), bytes_used=self.memory.room.measure())
 
@@ -298,7 +299,7 @@ class CheckpointRepository:
         with self._open() as store:
             if not housekeeping.is_due(store):
                 return
-        self.prune(())
+        self.prune(None)
         with self._open() as store, lock.hold(self.home / TIDYING, writes=True, wait_s=0):
             packing = housekeeping.pack(store)
         with self._open() as store, self._locked_turns(store) as turns:

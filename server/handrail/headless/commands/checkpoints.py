@@ -99,7 +99,7 @@ async def _prune(options: Options, checkpoints: list[str], stage: Stage) -> int:
             answer = await read_line(question, stage) if terminal.can_ask() else None
             if answer is None or answer.strip().lower() not in ("y", "yes"):
                 raise HeadlessError("Nothing was removed. To remove, answer y or give --yes.")
-        json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints}))
+        json = await stage.interrupts.guard(_ask(client, "prune", {"checkpoints": checkpoints or None}))
     stage.show.pruned_checkpoints(*values.pruned_checkpoints(json))
     if options.as_json:
         stage.show.json(json)

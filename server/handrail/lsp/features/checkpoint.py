@@ -83,7 +83,7 @@ async def diff(state: State, params: protocol.CheckpointDiffParams) -> protocol.
 
 async def prune(state: State, params: protocol.CheckpointPruneParams) -> protocol.CheckpointPruned:
     """Remove checkpoints."""
-    checkpoints = await restoring.prune(state.host, params.checkpoints or [])
+    checkpoints = await restoring.prune(state.host, params.checkpoints)
     return protocol.CheckpointPruned(removed=list(checkpoints.removed), bytes_used=checkpoints.bytes_used)
 
 

@@ -137,8 +137,8 @@ class CheckpointPruneParams:
     Selects the checkpoints to remove.
 
     Attributes:
-        checkpoints: Ids of the checkpoints to remove, even if they are within the limits; null removes those
-            that exceed the limits.
+        checkpoints: Ids of the checkpoints to remove, even if they are within the limits; an empty list
+            removes nothing, and null removes those that exceed the limits.
     """
 
     checkpoints: list[str] | None = None

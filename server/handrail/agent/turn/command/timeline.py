@@ -257,7 +257,7 @@ class Checkpoints:
         """Enforces the limits, see the port."""
         await self.beneath.tidy()
 
-    async def prune(self, checkpoints: Sequence[str]) -> Pruned:
+    async def prune(self, checkpoints: Sequence[str] | None) -> Pruned:
         """Removes checkpoints, see the port."""
         return await self.beneath.prune(checkpoints)
 
