@@ -55,7 +55,7 @@ from handrail.lsp.protocol import (  # noqa: E402  # as above
     values,
     view,
 )
-from handrail.lsp.server import capabilities, register  # noqa: E402  # as above
+from handrail.lsp.server import EDITING, capabilities, register  # noqa: E402  # as above
 from handrail.lsp.wire import camel  # noqa: E402  # as above
 
 NOTE = "made by scripts/generate.py from server/handrail/lsp; do not edit"
@@ -322,10 +322,12 @@ def protocol_md() -> str:
         f"# The protocol between handrail and its clients, version {protocol.VERSION}",
     ]
     out += ["", *PROTOCOL_INTRODUCTION.strip().splitlines(), ""]
-    out += ["## Client to server", "", "| command | params | result | what it does |", "|---|---|---|---|"]
+    out += ["## Client to server", "", *COMMANDS_INTRODUCTION.strip().splitlines(), ""]
+    out += ["| command | params | result | what it does |", "|---|---|---|---|"]
     for request in protocol.REQUESTS:
+        early = r" \*" if request in EDITING else ""
         result = "`null`" if request.result is None else _linked(request.result)
-        out += [f"| `{request.command}` | {_linked(request.params)} | {result} | {request.does} |"]
+        out += [f"| `{request.command}`{early} | {_linked(request.params)} | {result} | {request.does} |"]
     out += ["", "## Server to client, only to clients that opted in", ""]
     out += ["| method | params | result | without opting in |", "|---|---|---|---|"]
     for method, asked, result, otherwise in protocol.SERVER_MESSAGES:
@@ -342,7 +344,8 @@ def protocol_md() -> str:
         out += [""] if notes else []
     out += ["### Named alternatives", ""]
     for name, alias in aliases().items():
-        out += [f"- `{name}`: " + ", ".join(f"`{choice}`" for choice in typing.get_args(alias))]
+        choices = ", ".join(f"`{choice}`" for choice in typing.get_args(alias))
+        out += [f"- `{name}`: {choices}{ALTERNATIVES_ELSEWHERE.get(name, '')}"]
     out += [
         "- `FailureCode`: see [failures.md](failures.md)",
         "- `TurnEvent`: one of the events above; its `kind` says which",
@@ -351,9 +354,12 @@ def protocol_md() -> str:
     return "\n".join(out) + "\n"
 
 
-PROTOCOL_INTRODUCTION = """
+PROTOCOL_INTRODUCTION = r"""
 Everything works through standard LSP. This page is for clients that want more, such as a view of their own;
 [Writing a client](writing-a-client.md) says where to start.
+
+A *turn* is one request to the agent and everything that it does in response. A *session* is a conversation: a
+sequence of turns.
 
 Each message from client to server exists twice, with the same params and result: as a command
 (`workspace/executeCommand` with one object as its only argument) and as a custom request. The command
@@ -365,12 +371,14 @@ messages.
 Unknown fields are ignored. A missing optional field has its default: `null`, `false`, 0 or an empty text,
 unless its description names another one. Wrong params are answered with `InvalidParams` (−32602) and the name
 of the field; unknown ids, and requests that cannot be carried out now, with `RequestFailed` (−32803) and a
-sentence for the user.
+sentence for the user. There is one exception: if an earlier message of the conversation was changed, the
+command `handrail.chat.send` is answered with `null`, and `window/showMessageRequest` offers what to do.
 
 ## Discovery
 
-The server announces `capabilities.experimental.handrail = {protocolVersion, requests}`. A client states what
-it accepts in `capabilities.experimental.handrail` or, if it cannot set that, in
+The server announces `capabilities.experimental.handrail = {protocolVersion, requests}`. `requests` has the
+methods that the server answers, such as `handrail/turn/start`: check for a method there rather than for a
+version. A client states what it accepts in `capabilities.experimental.handrail` or, if it cannot set that, in
 `initializationOptions.handrail`: see [`ClientOptions`](#clientoptions). The server sends no custom message to
 a client that did not opt in.
 
@@ -389,17 +397,18 @@ time in the setting `handrail.questions.timeout`, a request for permission count
 the model's own as not answered. A question also ends when its turn or the connection ends. Several questions
 can be open at once.
 
-## Commands that edit
+## Commands that are answered early
 
-`handrail.failure.apply`, `handrail.checkpoint.restore`, `handrail.chat.send` and the other commands that
-change documents, except `handrail.turn.apply`, answer within half a second: with their result, or with `null`
-if they are not done yet, because some editors block until a command is answered. As custom requests they
-always answer with their result.
+Some editors block until a command is answered. So the commands that are marked with \* in the table
+[Client to server](#client-to-server), most of which change or show documents, are answered within half a
+second: with their result, or with `null` if they are not done yet. If such a command fails later, a message
+says so. As custom requests they always answer with their result.
 
 ## Cancelling
 
 `turn.cancel` stops a turn; so does cancelling its work done progress, whose token is the turn's id.
-Cancelling `turn.wait` does not stop the turn. Commands that the turn started in the background keep running.
+Cancelling `turn.wait` does not stop the turn. When a turn is stopped, the commands that it started in the
+background keep running.
 
 ## Commands in the background
 
@@ -421,18 +430,20 @@ HTML, no `command:` links, no remote pictures.
 
 ## Checkpoints
 
-A checkpoint has the id of its turn. Each of its steps has an id of its own, and can be restored too. Quick
-fixes, restores and undos in a review have checkpoints of their own. `checkpoint.restore` with `dryRun`
-returns the report that a restore would have, and changes nothing: show its conflicts before the user decides.
+A checkpoint has the id of its turn. A step is one answer of the model, with the tool calls in it. Each step
+that changed something has an id of its own, and can be restored too. Quick fixes, restores and undos in a
+review have checkpoints of their own. `checkpoint.restore` with `dryRun` returns the report that a restore
+would have, and changes nothing: show its conflicts before the user decides.
 
 `checkpoint.redo` brings back what a restore undid: the turn's changes and, if the conversation was rewound,
 the part of it that was removed. Without an id it redoes the newest restore that was not redone yet. A redo is
-a restore too, so its own `checkpoint` undoes it.
+a restore too: to undo it, pass the `checkpoint` of its report to `checkpoint.redo`.
 
 ## Files on disk
 
-Several processes may change the files of one workspace: the server of each editor, and
-`handrail run` and `apply`. Each of them replaces, creates, moves or deletes a file under a lock:
+Several processes may change the files of one workspace: the server of each editor, and commands in a
+terminal, such as `handrail run`, `chat`, `apply` and `checkpoint restore`. Each of them replaces, creates,
+moves or deletes a file under a lock:
 
 1. Resolve every link. Open the folder that holds the file and lock it with `flock(LOCK_EX)`. If its path
    then names another folder, start again. Lock the folders of one change in the order of their device and
@@ -440,13 +451,14 @@ Several processes may change the files of one workspace: the server of each edit
    that is enough, because a file is created only if its name is still free.
 2. If the file has several names (hard links), open and lock the file too.
 3. If the folder cannot be opened for lack of permission, or cannot be locked (some network file systems,
-   Windows), create and lock a *lock file* instead. It is in `locks/` in the state folder
-   (`$XDG_STATE_HOME/handrail`, or the system's usual place). Its name is the SHA-256, in hexadecimal, of the
-   resolved path of the file that you are about to change. On macOS and Windows, first normalise the path to
-   NFC and fold its case (Unicode case folding), because the system may ignore case. On Windows, lock byte
-   2^30 of the lock file. Once you have the lock, check that the name still belongs to the file that you
-   locked (the same device and inode); if not, start again. Delete the lock file before you release the lock.
-   A lock file works only between processes of the same user on the same machine.
+   Windows), create and lock a *lock file* instead. It is in `locks/` in the state folder:
+   `$XDG_STATE_HOME/handrail` or, if this variable is not set, `~/.local/state/handrail` on Linux,
+   `~/Library/Application Support/handrail` on macOS, and `%LOCALAPPDATA%\handrail` on Windows. Its name is
+   the SHA-256, in hexadecimal, of the resolved path of the file that you are about to change. On macOS and
+   Windows, first normalise the path to NFC and fold its case (Unicode case folding), because the system may
+   ignore case. On Windows, lock byte 2^30 of the lock file. Once you have the lock, check that the name still
+   belongs to the file that you locked (the same device and inode); if not, start again. Delete the lock file
+   before you release the lock. A lock file works only between processes of the same user on the same machine.
 4. Wait at most two seconds for all of these locks together, then give up and say why: never write without a
    lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
@@ -456,6 +468,16 @@ Several processes may change the files of one workspace: the server of each edit
 A client that saves for the server (`handrail/client/save`) should do the same. If an editor's own way of
 saving cannot take the lock, it must refuse to overwrite a file that changed since it was read.
 """
+
+COMMANDS_INTRODUCTION = r"""
+A command that is marked with \* [may be answered early](#commands-that-are-answered-early), with `null`.
+"""
+
+# Where alternatives are explained that the fields of their type do not explain.
+ALTERNATIVES_ELSEWHERE = {
+    "Mode": "; see the setting `handrail.mode` in [settings.md](settings.md)",
+    "Tier": "; see [engine.md](engine.md)",
+}
 
 
 def capabilities_json() -> str:

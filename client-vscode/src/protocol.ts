@@ -152,7 +152,7 @@ export interface TurnReport {
   reason?: string;
   /** Ids of the turn's changes that are neither kept nor undone yet; see `review.list`. */
   pending?: string[];
-  /** True if nothing of the session could be stored: it ends with the server. Otherwise null. */
+  /** True if nothing of the session could be stored, so that it is lost when the server ends; otherwise null. */
   unstored?: boolean;
 }
 
@@ -188,7 +188,7 @@ export interface Checkpoint {
   kind: CheckpointKind;
   /** The checkpoint's id, which is the id of its turn. */
   id: string;
-  /** The session's id; empty for a quick fix and for changes undone in a review. */
+  /** The session's id; empty for a quick fix, for changes undone in a review, and for a restore or a redo of one of these. */
   session: string;
   /** Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their own. */
   turn: string;
@@ -262,7 +262,7 @@ export interface RestoreReport {
   conflicts: RestoreConflict[];
   /** Documents of which only a part was restored, so that they match neither their state before the restore nor the checkpoint. */
   partial: RestorePart[];
-  /** Id of a checkpoint taken just before, which undoes this restore; null if there was nothing to restore. */
+  /** Id of a checkpoint taken just before, which undoes this restore; null if there was nothing to restore, and in the report of a dry run. */
   checkpoint: string | null;
   /** The session whose conversation was rewound too, with its remaining turns; null if only documents were restored. */
   conversation?: SessionResumeResult;
@@ -466,7 +466,7 @@ export interface FailureDiffParams {
 
 /** The changes that a failed edit would make. */
 export interface FailureDiff {
-  /** URI of a document that shows the diff: a virtual document, or a file if the client does not support those. */
+  /** URI of a document that shows the diff: a virtual document (scheme `handrail`, to be read with `workspace/textDocumentContent`), or a file if the client does not declare that capability. */
   uri: string;
   /** The unified diff. */
   text: string;
@@ -492,7 +492,7 @@ export interface CheckpointDiffParams {
 
 /** The differences. */
 export interface CheckpointDiff {
-  /** URI of a document that shows the diff: a virtual document, or a file if the client does not support those. */
+  /** URI of a document that shows the diff: a virtual document (scheme `handrail`, to be read with `workspace/textDocumentContent`), or a file if the client does not declare that capability. */
   uri: string;
   /** The unified diff. */
   text: string;
@@ -569,7 +569,7 @@ export interface CheckpointSoundness {
 
 /** An open question. Its texts may come from a model, a file or a command: show them, never interpret them. */
 export interface Approval {
-  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
@@ -577,9 +577,9 @@ export interface Approval {
   session: string;
   /** Id of the turn that waits for the answer. */
   turn: string;
-  /** Id of the tool call that asks. */
+  /** Id of the tool call that asks; empty for the kinds `saving` and `appeared`, and if the tool is `handrail`. */
   call: string;
-  /** Name of the tool that was called. */
+  /** Name of the tool that was called; `handrail` if the question is whether the turn may continue. */
   tool: string;
   /** What the question is about, in full: the command line, the paths, or the model's question. */
   subject: string;
@@ -805,7 +805,7 @@ export interface ReviewConflict {
 
 /** The result of an undo. */
 export interface ReviewUndone {
-  /** Ids of the changes that were undone; with `turn`, only that turn's part of them was. */
+  /** Ids of the changes that were undone. With `turn`, only the part of each change that this turn made was undone. */
   hunks: string[];
   /** The changes that could not be undone. */
   conflicts: ReviewConflict[];
@@ -1474,7 +1474,7 @@ export interface SupersededEvent {
 export interface ApprovalEvent {
   /** Always `approval`. */
   kind: "approval";
-  /** Id of the tool call that asks. */
+  /** Id of the tool call that asks; empty if no tool call asks, as in `Approval`. */
   call: string;
   /** What the question is about. */
   subject: string;
@@ -1550,7 +1550,7 @@ export interface TurnUpdate {
 
 /** A question that was just asked. Give the user time: null and errors are not answers and leave the question open. If it ends in another way, this request is cancelled and `approval/ended` is sent. */
 export interface ApprovalRequestParams {
-  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
@@ -1558,9 +1558,9 @@ export interface ApprovalRequestParams {
   session: string;
   /** Id of the turn that waits for the answer. */
   turn: string;
-  /** Id of the tool call that asks. */
+  /** Id of the tool call that asks; empty for the kinds `saving` and `appeared`, and if the tool is `handrail`. */
   call: string;
-  /** Name of the tool that was called. */
+  /** Name of the tool that was called; `handrail` if the question is whether the turn may continue. */
   tool: string;
   /** What the question is about, in full: the command line, the paths, or the model's question. */
   subject: string;
@@ -1771,7 +1771,7 @@ export type ChatItem =
 /** Starts a turn and answers at once. As in conversations, the model is shown what the prompt mentions with an `@`; a message reports names that cannot be found. If the prompt begins with a command of the project, such as `/fix 12`, the model is also shown the text of the command's file; other commands are refused. */
 export const TURN_START = "handrail/turn/start";
 
-/** Starts a turn as soon as the earlier turns of its session have finished. If the turn before it is stopped or fails, this turn does not start, and is reported as cancelled. */
+/** Starts a turn as soon as the earlier turns of its session have finished. If the turn before it ends in any state but `finished`, this turn does not start, and its state is `cancelled`. */
 export const TURN_QUEUE = "handrail/turn/queue";
 
 /** Waits for the end of a turn and returns its report. */
@@ -1783,7 +1783,7 @@ export const TURN_APPLY = "handrail/turn/apply";
 /** Sends a message to a running turn; the model reads it at its next step, with what the message names with an `@`. */
 export const TURN_STEER = "handrail/turn/steer";
 
-/** Stops a turn; it edits nothing after the answer. */
+/** Stops a turn (its state is then `cancelled`); it edits nothing after the answer. */
 export const TURN_CANCEL = "handrail/turn/cancel";
 
 /** Lists the models of the chosen model's server; fails if that server does not answer. */
@@ -1858,7 +1858,7 @@ export const OUTPUT_SHOW = "handrail/output/show";
 /** Lists the commands that are running, or ran, in the background. */
 export const COMMAND_LIST = "handrail/command/list";
 
-/** Stops a background command and answers when it has ended. */
+/** Stops a background command. The custom request answers when it has ended. */
 export const COMMAND_STOP = "handrail/command/stop";
 
 /** Stops a command that a turn is waiting for. The model is told, and the turn continues. */
@@ -1939,10 +1939,10 @@ export const CHAT_CHOOSE = "handrail/chat/choose";
 /** Completes an `@name` or a `/command` in a message that the user is writing. */
 export const CHAT_COMPLETE = "handrail/chat/complete";
 
-/** Sends a comment that begins with `handrail:` as a turn of the latest session, after the turns that are running. The turn's first edit of the document removes the comment. */
+/** Sends a comment that begins with `handrail:` as a turn of the latest session that this server knows, or else of a new one, after the turns that are running. The turn's first edit of the document removes the comment. */
 export const PROMPT_SEND = "handrail/prompt/send";
 
-/** Asks the model to fix problems that other programs report, as a turn of the latest session. */
+/** Asks the model to fix problems that other programs report, as a turn of the latest session that this server knows, or else of a new one. */
 export const PROMPT_FIX = "handrail/prompt/fix";
 
 /** Tells the server that the user now trusts the workspace. Its settings apply from the next turn on. */

@@ -46,8 +46,8 @@ class CheckpointDiff:
     The differences.
 
     Attributes:
-        uri: URI of a document that shows the diff: a virtual document, or a file if the client does not
-            support those.
+        uri: URI of a document that shows the diff: a virtual document (scheme `handrail`, to be read with
+            `workspace/textDocumentContent`), or a file if the client does not declare that capability.
         text: The unified diff.
     """
 

@@ -148,7 +148,7 @@ class ApprovalEvent:
     A question was asked or has ended.
 
     Attributes:
-        call: Id of the tool call that asks.
+        call: Id of the tool call that asks; empty if no tool call asks, as in `Approval`.
         subject: What the question is about.
         approval: The question's id.
         asks_permission: Whether it asks for permission; otherwise it is a question by the model.

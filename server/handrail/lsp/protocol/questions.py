@@ -16,13 +16,14 @@ class Approval:
         id: Identifies the question in `approval.answer` and `approval.show`.
         session: The session's id.
         turn: Id of the turn that waits for the answer.
-        call: Id of the tool call that asks.
-        tool: Name of the tool that was called.
+        call: Id of the tool call that asks; empty for the kinds `saving` and `appeared`, and if the tool is
+            `handrail`.
+        tool: Name of the tool that was called; `handrail` if the question is whether the turn may continue.
         kind: What is asked. `command`: whether this command line may run. `file`: whether the tool may use
             these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be
-            used. `question`: something that the model wants to know. `saving`: whether these documents may be
-            saved. `appeared`: whether these files, which appeared while a command ran and were moved away,
-            may be put back.
+            used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the
+            model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these
+            files, which appeared while a command ran and were moved away, may be put back.
         subject: What the question is about, in full: the command line, the paths, or the model's question.
         detail: Why handrail asks.
         choices: The possible answers. The first is `deny`: no, or no answer to the model's question. The
@@ -255,7 +256,7 @@ COMMAND_STOP = Request(
     name="command.stop",
     params=CommandStopParams,
     result=BackgroundCommand,
-    does="Stops a background command and answers when it has ended.",
+    does="Stops a background command. The custom request answers when it has ended.",
 )
 
 COMMAND_INTERRUPT = Request(

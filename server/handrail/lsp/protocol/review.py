@@ -182,7 +182,8 @@ class ReviewUndone:
     The result of an undo.
 
     Attributes:
-        hunks: Ids of the changes that were undone; with `turn`, only that turn's part of them was.
+        hunks: Ids of the changes that were undone. With `turn`, only the part of each change that this turn
+            made was undone.
         conflicts: The changes that could not be undone.
         checkpoint: Id of a checkpoint taken just before, which brings the changes back; null if nothing was
             changed.

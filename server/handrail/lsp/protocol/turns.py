@@ -192,8 +192,8 @@ TURN_QUEUE = Request(
     params=TurnStartParams,
     result=TurnStartResult,
     does=(
-        "Starts a turn as soon as the earlier turns of its session have finished. If the turn before it is "
-        "stopped or fails, this turn does not start, and is reported as cancelled."
+        "Starts a turn as soon as the earlier turns of its session have finished. If the turn before it ends "
+        "in any state but `finished`, this turn does not start, and its state is `cancelled`."
     ),
 )
 
@@ -229,7 +229,7 @@ TURN_CANCEL = Request(
     name="turn.cancel",
     params=TurnCancelParams,
     result=None,
-    does="Stops a turn; it edits nothing after the answer.",
+    does="Stops a turn (its state is then `cancelled`); it edits nothing after the answer.",
 )
 
 PROMPT_SEND = Request(
@@ -237,8 +237,9 @@ PROMPT_SEND = Request(
     params=PromptSendParams,
     result=TurnStartResult,
     does=(
-        "Sends a comment that begins with `handrail:` as a turn of the latest session, after the turns "
-        "that are running. The turn's first edit of the document removes the comment."
+        "Sends a comment that begins with `handrail:` as a turn of the latest session that this server "
+        "knows, or else of a new one, after the turns that are running. The turn's first edit of the "
+        "document removes the comment."
     ),
 )
 
@@ -246,5 +247,8 @@ PROMPT_FIX = Request(
     name="prompt.fix",
     params=PromptFixParams,
     result=TurnStartResult,
-    does="Asks the model to fix problems that other programs report, as a turn of the latest session.",
+    does=(
+        "Asks the model to fix problems that other programs report, as a turn of the latest session that "
+        "this server knows, or else of a new one."
+    ),
 )

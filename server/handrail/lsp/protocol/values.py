@@ -163,7 +163,8 @@ class TurnReport:
         session_usage: What all turns of the session have used so far, this one included.
         reason: Why the turn did not finish. null if it finished, or if it was cancelled while it was running.
         pending: Ids of the turn's changes that are neither kept nor undone yet; see `review.list`.
-        unstored: True if nothing of the session could be stored: it ends with the server. Otherwise null.
+        unstored: True if nothing of the session could be stored, so that it is lost when the server ends;
+            otherwise null.
     """
 
     session: str
@@ -232,7 +233,8 @@ class Checkpoint:
 
     Attributes:
         id: The checkpoint's id, which is the id of its turn.
-        session: The session's id; empty for a quick fix and for changes undone in a review.
+        session: The session's id; empty for a quick fix, for changes undone in a review, and for a restore or
+            a redo of one of these.
         turn: Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their
             own.
         kind: The kind of change before which it was taken: a `turn` (of a model, or of edits given by another
@@ -346,7 +348,7 @@ class RestoreReport:
         partial: Documents of which only a part was restored, so that they match neither their state before
             the restore nor the checkpoint.
         checkpoint: Id of a checkpoint taken just before, which undoes this restore; null if there was nothing
-            to restore.
+            to restore, and in the report of a dry run.
         conversation: The session whose conversation was rewound too, with its remaining turns; null if only
             documents were restored.
     """
