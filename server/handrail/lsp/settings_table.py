@@ -183,12 +183,12 @@ TERMINAL_SAVE = Setting(
     scope=Scope.WINDOW,
     choices=("ask", "always", "never"),
     does=(
-        "Only VS Code, and Emacs with `handrail.el`, can save documents for handrail; in all other editors, "
-        "nothing is saved, and the model is told. This setting decides whether handrail saves documents "
-        "with your unsaved changes before a command that may change files, even if the agent has changed "
-        "them too. `ask`: it asks you first. `always`: it saves them. `never`: it does not save them, and "
-        "tells the model which documents are not saved. Documents in which all unsaved changes are the "
-        "agent's are always saved. Before a read-only command it saves nothing."
+        "This setting needs an editor that can save documents for handrail, such as VS Code, or Emacs with "
+        "`handrail.el`; in other editors, nothing is saved, and the model is told. It decides whether "
+        "handrail saves documents with your unsaved changes before a command that may change files, even if "
+        "the agent has changed them too. `ask`: it asks you first. `always`: it saves them. `never`: it does "
+        "not save them, and tells the model which documents are not saved. Documents in which all unsaved "
+        "changes are the agent's are always saved. Before a read-only command it saves nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -286,15 +286,15 @@ CHECKS = Setting(
     does=(
         "Commands that check the documents that a turn edits, such as "
         f"`{checks.EXAMPLE}`. "
-        "They are for a terminal, and for editors that do not share the diagnostics of their language "
-        "servers. The model is told about problems that did not exist before its edits. `{files}` stands for "
-        "the paths of the documents. `format` says what the command prints: `lines` (`FILE:LINE:COLUMN: "
-        "message` and the like) or `sarif`. `files` has patterns, such as `*.py` or `src/**`, for the paths "
-        "of the documents to check. `stdin` is optional: a command that reads the text of one document from "
-        "its standard input, so that unsaved text can be checked without bubblewrap too; `{file}` in it "
-        "stands for the path of the document. A check runs in the sandbox, where it cannot write, not even a "
-        "cache; without a sandbox, a rule of `handrail.approvals` must allow its command. The page *Models* "
-        "of the documentation says more about checks."
+        "They are for a terminal, and for editors that do not share their diagnostics with handrail: no "
+        "check runs in VS Code, or in Neovim and Emacs with handrail's plugin. The model is told about "
+        "problems that did not exist before its edits. `{files}` stands for the paths of the documents. "
+        "`format` says what the command prints: `lines` (`FILE:LINE:COLUMN: message` and the like) or "
+        "`sarif`. `files` has patterns, such as `*.py` or `src/**`, for the paths of the documents to check. "
+        "Without the sandbox bubblewrap, unsaved text is checked only with the optional `stdin`: a command "
+        "that reads one document from its standard input; `{file}` in it stands for the document's path. A "
+        "check runs in the sandbox, where it cannot write, not even a cache; without a sandbox, a rule of "
+        "`handrail.approvals` must allow its command. The page *Models* of the documentation says more."
     ),
 )
 
