@@ -1993,7 +1993,8 @@ This is nil if that is not to be had at once."
       (pcase (plist-get question :kind)
         ("question" "handrail: the model asks")
         ("appeared" (if (handrail--is-of-several question)
-                        "handrail: may these new files stay?" "handrail: may this new file stay?"))
+                        "handrail: may these new files be put back?"
+                      "handrail: may this new file be put back?"))
         ("saving" (if (handrail--is-of-several question)
                       "handrail: may these documents be saved?" "handrail: may this document be saved?"))
         (_ (format "handrail: may the agent use %s?" (handrail--visible tool t)))))))

@@ -870,11 +870,11 @@ local MEANING = {
 }
 local HEADINGS = {
   question = "The model asks",
-  appeared = "May this new file stay?",
+  appeared = "May this new file be put back?",
   saving = "May this document be saved?",
 }
 local HEADINGS_OF_SEVERAL = {
-  appeared = "May these new files stay?",
+  appeared = "May these new files be put back?",
   saving = "May these documents be saved?",
 }
 

@@ -68,7 +68,7 @@ def test_it_says_whether_files_would_be_read_or_changed(
 )
 def test_files_that_appeared_are_one_or_several(subject: str, files: str, whose: str) -> None:
     asked = replace(question(Kind.APPEARED, "terminal"), subject=subject, diff="+one")
-    assert words.heading(asked) == f"May {files} stay?"
+    assert words.heading(asked) == f"May {files} be put back?"
     assert f"\n{whose} contents:\n" in words.document(asked)
 
 

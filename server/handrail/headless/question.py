@@ -71,7 +71,7 @@ class Question:
             files = (
                 "these new files" if ", " in self.subject or self.subject.endswith("/") else "this new file"
             )
-            return f"May {files} stay: {subject}? {detail}".strip()
+            return f"May {files} be put back: {subject}? {detail}".strip()
         if self.kind == "saving":
             documents = "these documents" if ", " in self.subject else "this document"
             return f"May {documents} be saved: {subject}? {detail}".strip()

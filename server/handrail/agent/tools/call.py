@@ -134,7 +134,8 @@ class Console:
         named: The paths of which the user has been told that no snapshot covers them, or not all of them.
         script: What runs in place of a shell; None for a shell.
         contained: What the command sees and may change.
-        keeps: Asks the user whether files that have appeared may stay: their paths, why, and what is in them.
+        keeps: Asks the user whether files that have appeared may be put back: their paths, why, and what is
+            in them.
         name: The id of a command that runs in the background; empty for one that does not.
     """
 

@@ -158,7 +158,7 @@ class Approvals:
         return answer in YES
 
     async def keeps(self, paths: str, why: str, content: str) -> bool:
-        """Asks whether files that appeared while a command ran may stay."""
+        """Asks whether files that appeared while a command ran may be put back."""
         question = Question(
             id=self.new_id("q"),
             session=self.session,
