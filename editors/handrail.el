@@ -1565,8 +1565,9 @@ It returns the place for the server."
 
 ;;;###autoload
 (defun handrail (&optional about)
-  "Open the conversation; with a region, or if ABOUT is non-nil, ask about it.
-Without a region, ABOUT asks about the whole file."
+  "Open the conversation.
+With a region, quote it there for your question.  With ABOUT (a prefix
+argument) and no region, mention the file there."
   (interactive "P")
   (let ((buffer (current-buffer))
         (about (or about (use-region-p))))
@@ -1858,7 +1859,7 @@ Returns whether the answer is yes."
     (handrail-review-visit)))
 
 (defun handrail-review-visit ()
-  "Visit the change of this line."
+  "Visit the change that this line lists."
   (interactive)
   (let ((hunk (or (get-text-property (line-beginning-position) 'handrail-hunk) (user-error "There is no change here"))))
     (handrail--show handrail--lists (handrail--path (plist-get hunk :uri)) (plist-get (plist-get hunk :range) :start))))
@@ -1889,7 +1890,7 @@ Returns whether the answer is yes."
   (handrail--hunks
    (lambda (server ids)
      (handrail--request server :handrail/review/keep (list :hunks ids)
-                        (lambda (kept) (handrail--reviewed server "%d kept" kept))))))
+                        (lambda (kept) (handrail--reviewed server "kept" kept))))))
 
 (defun handrail-undo ()
   "Undo the change at point, or those in the region."
@@ -1897,12 +1898,12 @@ Returns whether the answer is yes."
   (handrail--hunks
    (lambda (server ids)
      (handrail--request server :handrail/review/undo (list :hunks ids)
-                        (lambda (undone) (handrail--reviewed server "%d undone" undone))))))
+                        (lambda (undone) (handrail--reviewed server "undone" undone))))))
 
-(defun handrail--reviewed (server said result)
-  "Say by SAID what came of a review by SERVER, whose RESULT it is.
+(defun handrail--reviewed (server done result)
+  "Say that SERVER has DONE, in the review, what its RESULT says.
 What is left is listed anew."
-  (handrail--say "handrail: %s%s" (format said (length (plist-get result :hunks)))
+  (handrail--say "handrail: %s %s%s" (handrail--number (length (plist-get result :hunks)) "change") done
                  (mapconcat (lambda (each)
                               (format "\nA change in %s was not undone: %s%s" (handrail--file-name each)
                                       (plist-get each :reason)
@@ -1958,15 +1959,14 @@ An empty answer leaves it open."
                                   #'ignore))))))
 
 (defun handrail--answers (question)
-  "What can be typed to answer QUESTION: (WORD . CHOICE)."
+  "What can be typed to answer QUESTION: (WORD . CHOICE), in order.
+The first of its choices is \"deny\"."
   (let ((choices (append (plist-get question :choices) nil))
         (number 0))
-    (mapcar (lambda (choice)
-              (cons (if (equal (plist-get question :kind) "question")
-                        (if (equal choice "deny") "none" (format "answer %d" (cl-incf number)))
-                      (or (cdr (assoc choice handrail--words)) choice))
-                    choice))
-            choices)))
+    (if (equal (plist-get question :kind) "question")
+        (append (mapcar (lambda (choice) (cons (format "answer %d" (cl-incf number)) choice)) (cdr choices))
+                '(("no answer" . "deny")))
+      (mapcar (lambda (choice) (cons (or (cdr (assoc choice handrail--words)) choice) choice)) choices))))
 
 (defun handrail--minutes-left (open)
   "For how many minutes the question OPEN still waits, as its server counts them.
@@ -2015,13 +2015,15 @@ This is nil if that is not to be had at once."
       (funcall part (format "Rules that the answer '%s' adds" (string-join adding "' or '"))
                (string-join (append (plist-get question :rules) nil) "\n"))
       (when adding
-        (insert (mapconcat (lambda (word)
+        (insert "yes: allow it once; "
+                (mapconcat (lambda (word)
                              (format "%s: allow it in this %s" word (if (equal word "always") "workspace" word)))
                            adding "; ")
                 "\n\n")))
     (when (equal (plist-get question :kind) "question")
       (dolist (each (handrail--answers question))
-        (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each)))))
+        (unless (equal (cdr each) "deny") (funcall part (car each) (cdr each))))
+      (insert "no answer: the turn continues without an answer\n\n"))
     (let ((after (if (equal (plist-get question :kind) "question")
                      "; without an answer within %s, the turn continues"
                    "; without an answer within %s, the answer is no")))

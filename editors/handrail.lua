@@ -532,7 +532,13 @@ vim.api.nvim_create_user_command("Handrail", function(given)
       end)
     end
   end)
-end, { nargs = "*", bang = true, range = true, desc = "Open the conversation, or send a message in it" })
+end, {
+  nargs = "*",
+  bang = true,
+  range = true,
+  desc = "Open the conversation, or send a message in it; with a range, about these lines; "
+    .. "with ! apply the edits of a copied reply",
+})
 
 local function command(name, does, description, options)
   vim.api.nvim_create_user_command(name, does, vim.tbl_extend("force", { desc = description }, options or {}))
@@ -840,16 +846,19 @@ local function note(client, question)
   draw_banner()
 end
 
--- What can be typed to answer a question, in order, and the choice that each stands for.
+-- What can be typed to answer a question, in order, and the choice that each stands for. The first choice is "deny".
 local function answers(question)
   local typed, choices = {}, {}
   for number, choice in ipairs(question.choices) do
     local word = words[choice] or choice
     if question.kind == "question" then
-      word = choice == "deny" and "none" or ("answer %d"):format(number - 1)
+      word = choice == "deny" and "no answer" or ("answer %d"):format(number - 1)
     end
     table.insert(typed, word)
     choices[word] = choice
+  end
+  if question.kind == "question" then
+    table.insert(typed, table.remove(typed, 1))
   end
   return typed, choices
 end
@@ -865,6 +874,7 @@ local function minutes_left(client, question)
 end
 
 local MEANING = {
+  yes = "yes: allow it once",
   conversation = "conversation: allow it in this conversation",
   always = "always: allow it in this workspace",
 }
@@ -897,10 +907,14 @@ local function show_question(client, question)
   local adding = vim.tbl_filter(function(word) return word == "conversation" or word == "always" end, typed)
   part(("Rules that the answer '%s' adds"):format(table.concat(adding, "' or '")), table.concat(question.rules or {}, "\n"))
   if #adding > 0 then
-    vim.list_extend(lines, { table.concat(vim.tbl_map(function(word) return MEANING[word] end, adding), "; "), "" })
+    local told = vim.tbl_filter(function(word) return MEANING[word] end, typed)
+    vim.list_extend(lines, { table.concat(vim.tbl_map(function(word) return MEANING[word] end, told), "; "), "" })
   end
   for _, word in ipairs(is_own and typed or {}) do
     part(word, choices[word] ~= "deny" and choices[word] or nil)
+  end
+  if is_own then
+    vim.list_extend(lines, { "no answer: the turn continues without an answer", "" })
   end
   local after = is_own and "; without an answer within %s, the turn continues" or "; without an answer within %s, the answer is no"
   table.insert(lines, "Answer with :HandrailAnswer" .. (left and after:format(counted(left, "minute")) or ""))

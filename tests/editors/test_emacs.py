@@ -119,9 +119,9 @@ def test_an_undo_and_a_restore_say_what_they_left_and_why(emacs: Emacs) -> None:
     steps = [{"calls": [replace("poem.txt", "three\n", "THREE\n"), made]}, {"text": "Done."}]
     seen = emacs.run("conflict", steps)
     assert (
-        "handrail: 0 undone\nA change in poem.txt was not undone: You edited lines that the agent wrote, so "
-        "handrail cannot separate your text from the agent's. M-x handrail-actions offers “Undo all of it, "
-        "including what you typed” there."
+        "handrail: 0 changes undone\nA change in poem.txt was not undone: You edited lines that the agent "
+        "wrote, so handrail cannot separate your text from the agent's. M-x handrail-actions offers “Undo "
+        "all of it, including what you typed” there."
     ) in seen["shown"]
     assert "handrail: 1 document deleted\npoem.txt was not restored: " in seen["shown"]
     assert files(seen["after"], "disk") == {"poem.txt": POEM}
@@ -207,7 +207,8 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(emacs: Emacs) -> None
 def test_a_question_of_the_model_takes_other_words_too(emacs: Emacs) -> None:
     emacs.workspace.mkdir()
     (emacs.workspace / "poem.txt").write_bytes(b"one\n")
-    emacs.run("own-words", [*map(waiting.choosing, range(1, 5)), {"text": "Done."}])
+    seen = emacs.run("own-words", [*map(waiting.choosing, range(1, 5)), {"text": "Done."}])
+    assert "\nno answer: the turn continues without an answer\n" in seen["question"]
     assert waiting.chosen(emacs.folder) == [
         "The user answered in their own words: Neither of them",
         "The user chose: Spaces",
@@ -268,6 +269,7 @@ def test_two_servers_do_not_answer_each_others_questions(emacs: Emacs) -> None:
 
 def test_a_rule_is_removed(emacs: Emacs) -> None:
     seen = asking(emacs, "rules", "ran.txt")
+    assert "\nyes: allow it once; conversation: allow it in this conversation; always: " in seen["question"]
     (rule,) = seen["rules"]
     assert rule["text"] in seen["offered"][0]
     assert not seen["left"]

@@ -377,7 +377,9 @@ def test_a_question_takes_nothing_but_a_word_typed_in_full(neovim: Neovim) -> No
 def test_a_question_of_the_model_takes_other_words_too(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
     turns = [(waiting.choosing(number), {"text": f"Done {number}."}) for number in range(1, 5)]
-    neovim.run("own_words", messages=[step for turn in turns for step in turn], values={"screen": True})
+    messages = [step for turn in turns for step in turn]
+    seen = neovim.run("own_words", messages=messages, values={"screen": True})
+    assert "\nno answer: the turn continues without an answer\n" in seen["question"]
     assert waiting.chosen(neovim.folder) == [
         "The user answered in their own words: Neither of them",
         "The user chose: Spaces",
@@ -452,6 +454,7 @@ def test_two_servers_do_not_answer_each_others_questions(neovim: Neovim) -> None
 def test_a_rule_is_removed(neovim: Neovim) -> None:
     neovim.write("poem.txt", POEM)
     seen = neovim.run("rules", messages=touching("ran.txt") * 2, values={"screen": True})
+    assert "\nyes: allow it once; conversation: allow it in this conversation; always: " in seen["question"]
     assert [each["text"] for each in seen["rules"]] == seen["offered"]
     assert len(seen["rules"]) == 1
     assert not seen["left"]

@@ -6,7 +6,7 @@
     (drive-connect)
     (drive-await "the server" (with-current-buffer poem (drive-managed-p)))
     (handrail-ask "go")
-    (dolist (keys '("N e i t h e r SPC o f SPC t h e m RET" "2 RET" "a n s w e r SPC 1 RET" "n o n e RET"))
+    (dolist (keys '("N e i t h e r SPC o f SPC t h e m RET" "2 RET" "a n s w e r SPC 1 RET" "n o SPC a n s w e r RET"))
       (cl-incf number)
       (drive-await "the question" (equal (plist-get (cdar handrail--questions) :subject) (format "Which, %d?" number)))
       (when (= number 1)
@@ -15,6 +15,7 @@
       (drive-keys "M-x handrail-answer RET")
       (drive-await "the place for an answer" (and (> (minibuffer-depth) 0)
                                                   (string-prefix-p "Type" (minibuffer-prompt))))
+      (drive-note 'question (drive-text (get-buffer "*handrail question*")))
       (drive-keys keys))
     (drive-await "the report" (drive-said "handrail: finished"))))
 

@@ -68,13 +68,13 @@
     (goto-char (point-min))
     (search-forward "TWO")
     (drive-keys "u")
-    (drive-await "one to be undone" (drive-said "handrail: 1 undone"))
+    (drive-await "one to be undone" (drive-said "handrail: 1 change undone"))
     (drive-await "one less" (not (string-search "TWO" (drive-text (get-buffer "*handrail review*")))))
     (switch-to-buffer poem)
     (goto-char (point-min))
     (search-forward "FOUR")
     (drive-keys "M-x handrail-keep RET")
-    (drive-await "one to be kept" (drive-said "handrail: 1 kept"))
+    (drive-await "one to be kept" (drive-said "handrail: 1 change kept"))
     (drive-snapshot 'reviewed)
 
     ;; A document with another name and another mode is the same document.

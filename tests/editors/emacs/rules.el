@@ -9,6 +9,8 @@
     (handrail-ask "go")
     (drive-await "the question" (string-search "is waiting for you (1)" (drive-waits)))
     (drive-keys "M-x handrail-answer RET")
+    (drive-await "the place for an answer" (and (get-buffer "*handrail question*") (> (minibuffer-depth) 0)))
+    (drive-note 'question (drive-text (get-buffer "*handrail question*")))
     (drive-type "conversation\r")
     (drive-await "the report" (drive-said "handrail: finished"))
     (drive-note 'rules (drive-list (drive-server) :handrail/rules/list))
