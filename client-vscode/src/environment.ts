@@ -19,7 +19,7 @@ import { findPython } from "./python";
 const MARKER = "installed.json";
 const AGAIN = l10n.t("When that is fixed, run “Handrail: Restart Server”.");
 const OFFLINE = l10n.t(
-  "The usual cause is the network or the configuration of pip, such as a proxy or an index. Without a network, install handrail in another way and set handrail.serverPath to its program.",
+  "The usual cause is the network or the configuration of pip, such as a proxy or an index. Without a network, install handrail yourself from packages that were downloaded on another computer, and set handrail.serverPath to the path of its program.",
 );
 /** In a remote window, settings of the machine are those of the remote one. */
 const openSettings = (query: string) =>
@@ -63,7 +63,7 @@ async function findWheel(folder: string): Promise<string> {
   const name = names.find((entry) => entry.endsWith(".whl"));
   if (name === undefined) {
     throw new UserError(
-      l10n.t("This build of the extension does not include the server. Install handrail yourself and name it in the setting handrail.serverPath."),
+      l10n.t("This build of the extension does not include the server. Install handrail yourself, and set handrail.serverPath to the path of its program."),
     );
   }
   return path.join(folder, name);

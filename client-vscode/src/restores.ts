@@ -96,7 +96,7 @@ export class Restores implements Disposable {
 function summary({ restored, deleted, partial, conflicts, conversation }: RestoreReport): string {
   const parts: string[] = [];
   if (restored.length > 0) parts.push(counted(restored.length, l10n.t("1 document restored."), l10n.t("{0} documents restored.", restored.length)));
-  if (deleted.length > 0) parts.push(counted(deleted.length, l10n.t("1 document removed."), l10n.t("{0} documents removed.", deleted.length)));
+  if (deleted.length > 0) parts.push(counted(deleted.length, l10n.t("1 document deleted."), l10n.t("{0} documents deleted.", deleted.length)));
   if (conversation !== undefined) {
     const turns = conversation.turns.reduce((sum, { copied }) => sum + (copied ?? 1), 0);
     parts.push(
