@@ -46,7 +46,7 @@ module.exports = {
     await restart();
     const { text, buttons } = await message("The server could not be installed", "offline", "Set Server Path");
     assert.match(text, /pip says: No matching distribution found for \S+.*\. The usual cause is the network or the configuration of pip/);
-    assert.match(text, /set handrail\.serverPath to its program\.$/);
+    assert.match(text, /set handrail\.serverPath to the path of its program\.$/);
     assert.deepEqual(buttons, ["Set Server Path", "Restart Server", "Show Log"]);
     await user({ sees: "Empty: the extension installs its own copy", picture: "setting" });
   },
