@@ -371,8 +371,9 @@ messages.
 Unknown fields are ignored. A missing optional field has its default: `null`, `false`, 0 or an empty text,
 unless its description names another one. Wrong params are answered with `InvalidParams` (−32602) and the name
 of the field; unknown ids, and requests that cannot be carried out now, with `RequestFailed` (−32803) and a
-sentence for the user. There is one exception: if an earlier message of the conversation was changed, the
-command `handrail.chat.send` is answered with `null`, and `window/showMessageRequest` offers what to do.
+sentence for the user. There is one exception: if the user has changed an earlier message in the
+document of a conversation, `chat.send` sends nothing. The command is then answered with `null`, and
+`window/showMessageRequest` offers what to do; the custom request fails with `RequestFailed`.
 
 ## Discovery
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from handrail.core.policy.grants import Grant
 from handrail.ports import Grants, HandrailError
+from handrail.ports.errors import SEE_LOG
 from handrail.values import dataclass
 
 
@@ -53,9 +54,7 @@ async def remove_grant(granted: Mapping[str, set[Grant]], grants: Grants, rule: 
     for of_session in granted.values():
         of_session.discard(found.grant)
     if found.grant in await grants.load():
-        raise UnknownGrantError(
-            f"Rule {rule!r} could not be removed: the file that stores it could not be written."
-        )
+        raise UnknownGrantError(f"Rule {rule!r} could not be removed from the file that stores it. {SEE_LOG}")
 
 
 def _sort(grants: set[Grant] | frozenset[Grant]) -> list[Grant]:

@@ -79,7 +79,8 @@ class Code(StrEnum):
     NO_SUCH_FILE = (
         "no-such-file",
         "The file or folder does not exist, its name is too long for the system, or the model requested the "
-        "output of an earlier call that is not stored (any longer). Check the path or the id.",
+        "output of an earlier call, and that output is not stored, or no longer. Check the path, or the id "
+        "of the output.",
     )
     UNREADABLE = (
         "unreadable-file",
@@ -126,8 +127,8 @@ class Code(StrEnum):
         "smaller copy. handrail cannot edit a file that is too large: change it by hand, or let the model "
         "run a command. In the sandbox, files over 20 MB and ignored files over 1 MB are read-only if they "
         "are outside ignored folders. In most ignored folders, a command can change only a separate copy (a "
-        "layer), if this machine has layers. If the model then asks to write to the file, handrail "
-        "asks you. No checkpoint has such a file, so you cannot undo that change.",
+        "layer) or, on a machine without layers, nothing. If the model asks to write to the file itself, "
+        "handrail asks you. No checkpoint has such a file, so you cannot undo that change.",
     )
     # The editor.
     EDIT_REJECTED = (

@@ -68,7 +68,7 @@ def tell_layers(printed: CommandReport, ports: Ports, console: Console) -> tuple
                 f"The command did not change {path}, because checkpoints do not include it. What the "
                 "command wrote there is in a separate copy, a layer, which only later commands see: "
                 f"{layer}. Copy from there what you want to keep (in a terminal, `handrail layer list` shows "
-                "a command that does this). It is deleted a week after this handrail server has ended."
+                "a command that does this). The layer is deleted a week after handrail has ended."
             )
             console.notice(said, False)
     return tuple(paths)
