@@ -386,10 +386,11 @@ a client that did not opt in.
 ## Questions
 
 The server asks with `handrail/approval/request`. If a client did not opt in to this, the server asks with
-`window/showMessageRequest`, which offers only *No* and *Show*, so that a key pressed by accident, such as a
-digit or Return, can never say yes. *Show* opens a document with the whole question, and the document's code
-actions answer it. While a question is open, the code actions of every open document can show it and say no,
-`approval.list` lists it, and `approval.answer` answers it.
+`window/showMessageRequest`, which offers only *No* (*No answer* for a question of the model's own) and
+*Show*, so that a key pressed by accident, such as a digit or Return, can never say yes. *Show* opens a
+document with the whole question, and the document's code actions answer it. While a question is open, the
+code actions of every open document can show it and say no, `approval.list` lists it, and `approval.answer`
+answers it.
 
 All these ways lead to the same question: the first valid answer counts and ends it everywhere. An answer is
 one of the offered choices, spelled exactly, or, if the question takes text, any text. `null`, an error and an
@@ -415,10 +416,12 @@ background keep running.
 
 The user is asked about every background command, and can allow it for this call only. The command has its own
 id (such as `b1`) and keeps running after its tool call has a result. It runs until it ends by itself, the
-model stops it, `command.stop` does, its session is deleted, or the server ends. While its turn is running,
+model or `command.stop` stops it, the time limit that the model has set is over (by default there is none), it
+leaves too little disk space or has too many processes, its session is deleted, or the server ends. While its
+turn is running,
 the command's output is reported with the id of its tool call. Its changes are part of its turn's checkpoint.
-Outcomes that become known only after the end of the turn are sent then, in another `turn/update`. The turn
-cannot be undone while the command is running.
+Outcomes that become known only after the turn has ended are sent as soon as they are known, in further
+`turn/update` notifications. The turn cannot be undone while the command is running.
 
 ## Conversations
 

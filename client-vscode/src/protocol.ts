@@ -136,7 +136,7 @@ export interface TurnReport {
   session: string;
   /** The turn's id. */
   turn: string;
-  /** `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or because the model repeated itself, refused, or gave no usable answer. `cancelled`: the user ended it. `failed`: the model or the editor could not be reached or used, or an error in handrail or its storage ended the turn; `reason` says which. */
+  /** `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or because the model repeated itself, refused, or gave no usable answer. `cancelled`: the user ended it, or it was queued and did not start. `failed`: the model or the editor could not be reached or used, or an error in handrail or its storage ended the turn; `reason` says which. */
   state: TurnState;
   /** The model's own text, with nothing added. */
   answer: string;
@@ -190,7 +190,7 @@ export interface Checkpoint {
   id: string;
   /** The session's id; empty for a quick fix, for changes undone in a review, and for a restore or a redo of one of these. */
   session: string;
-  /** Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their own. */
+  /** The same id as `id`. (A quick fix, an undo, a restore and a redo count as turns here: each has an id of its own.) */
   turn: string;
   /** A short title for people, such as the first line of the turn's prompt; for a restore, `Before restoring: …`; for a redo, `Before undoing a restore: …`. */
   label: string;
@@ -1290,13 +1290,13 @@ export interface DocumentDiagnostics {
   uri: string;
   /** Its diagnostics. A report with more than 1,000 on a requested document is ignored. */
   diagnostics: ClientDiagnostic[];
-  /** The version on which they were reported. For a requested document, the report counts only if this is still its version when the answer arrives. */
+  /** The version on which they were reported. For a requested document, and in `others`, the report counts only if this is still its version when the answer arrives. */
   version?: number;
 }
 
 /** The reports of other language servers. */
 export interface DiagnosticsResult {
-  /** The documents on which there is a report. */
+  /** The documents on which there is a report; only the first 200 are read. */
   documents: DocumentDiagnostics[];
   /** URIs of the requested documents on which no language server reports. */
   unwatched?: string[];
@@ -1807,7 +1807,7 @@ export const SESSION_COMPACT = "handrail/session/compact";
 /** Gives a session a new title. */
 export const SESSION_RENAME = "handrail/session/rename";
 
-/** Deletes a session permanently, and its document, unless the document is open in the editor; the checkpoints of its turns stay. */
+/** Deletes a session permanently. Its document is deleted too, unless it is open in the editor. The checkpoints of its turns stay. */
 export const SESSION_DELETE = "handrail/session/delete";
 
 /** Lists the open failures. */

@@ -79,8 +79,8 @@ class Code(StrEnum):
     NO_SUCH_FILE = (
         "no-such-file",
         "The file or folder does not exist, its name is too long for the system, or the model requested the "
-        "output of an earlier call, and that output is not stored, or no longer. Check the path, or the id "
-        "of the output.",
+        "output of an earlier call, and that output was never stored, or is no longer stored. Check the "
+        "path, or the id of the output.",
     )
     UNREADABLE = (
         "unreadable-file",
@@ -99,8 +99,9 @@ class Code(StrEnum):
         "question about it got no answer: handrail could not ask you, or the question timed out. Or no "
         "folder is open in the editor, or the path's workspace folder was removed just before the call was "
         "to run. In all these cases, nothing was read or changed. Use a path inside the workspace, add the "
-        "folder to the workspace (in a terminal, `--workspace` can name a folder that contains both), or "
-        "allow the absolute path in the setting `handrail.approvals`, such as `/home/me/notes/**`.",
+        "folder to the workspace (in a terminal, `--workspace` can name a folder that contains the workspace "
+        "and the path), or allow the absolute path in the setting `handrail.approvals`, such as "
+        "`/home/me/notes/**`.",
     )
     STALE_DOCUMENT = (
         "stale-document",
@@ -114,10 +115,10 @@ class Code(StrEnum):
     )
     BAD_ENCODING = (
         "bad-encoding",
-        "The file is neither UTF-8 nor UTF-16 with a byte order mark, and no `.editorconfig` names "
-        "its encoding; or the new text has a character that the file's encoding does not have. Set the "
-        "encoding (`charset = latin1`), or convert the file. A file that is not text, such as an image, "
-        "cannot be edited at all.",
+        "The file is neither UTF-8 nor UTF-16 with a byte order mark, and no `.editorconfig` names its "
+        "encoding; or the new text has a character that the file's encoding does not have. Set the encoding "
+        "in `.editorconfig` (`charset = latin1`), or convert the file. A file that is not text, such as an "
+        "image, cannot be edited at all.",
     )
     TOO_LARGE = (
         "too-large",

@@ -140,7 +140,7 @@ PROTECTIONS: tuple[Protection, ...] = (
         reason="Such files run in place of a program, or each time a program starts.",
         patterns="""
             .venv/bin venv/bin .venv/scripts venv/scripts pyvenv.cfg sitecustomize.py usercustomize.py
-            *.pth node_modules/.bin .local/bin .direnv
+            *.pth node_modules/.bin .local/bin
         """,
     ),
 )

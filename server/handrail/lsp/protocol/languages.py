@@ -69,8 +69,8 @@ class DocumentDiagnostics:
     Attributes:
         uri: URI of the document.
         diagnostics: Its diagnostics. A report with more than 1,000 on a requested document is ignored.
-        version: The version on which they were reported. For a requested document, the report counts only if
-            this is still its version when the answer arrives.
+        version: The version on which they were reported. For a requested document, and in `others`, the
+            report counts only if this is still its version when the answer arrives.
     """
 
     uri: str
@@ -84,7 +84,7 @@ class DiagnosticsResult:
     The reports of other language servers.
 
     Attributes:
-        documents: The documents on which there is a report.
+        documents: The documents on which there is a report; only the first 200 are read.
         unwatched: URIs of the requested documents on which no language server reports.
         others: The errors and warnings that you know of in the request's `others`, for each document with a
             report on its current version; an empty list of diagnostics says that there are none. A report

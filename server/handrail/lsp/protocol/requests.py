@@ -117,7 +117,7 @@ SERVER_MESSAGES: tuple[tuple[str, type, object, str], ...] = (
         APPROVAL_REQUEST,
         ApprovalRequestParams,
         ApprovalRequestResult,
-        "window/showMessageRequest offers *No* and *Show*.",
+        "window/showMessageRequest offers *No* (or *No answer*) and *Show*.",
     ),
     (APPROVAL_ENDED, ApprovalEndedParams, None, "The request that asked is cancelled."),
     (REVIEW_CHANGED, ReviewChanged, None, "Code lenses and inlay hints are refreshed."),

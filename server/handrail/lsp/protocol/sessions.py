@@ -166,6 +166,6 @@ SESSION_DELETE = Request(
     name="session.delete",
     params=SessionDeleteParams,
     result=None,
-    does="Deletes a session permanently, and its document, unless the document is open in the editor; the "
+    does="Deletes a session permanently. Its document is deleted too, unless it is open in the editor. The "
     "checkpoints of its turns stay.",
 )

@@ -154,8 +154,8 @@ class TurnReport:
         turn: The turn's id.
         state: `finished`: the model gave its answer. `stopped`: handrail ended the turn, at a limit or
             because the model repeated itself, refused, or gave no usable answer. `cancelled`: the user ended
-            it. `failed`: the model or the editor could not be reached or used, or an error in handrail or
-            its storage ended the turn; `reason` says which.
+            it, or it was queued and did not start. `failed`: the model or the editor could not be reached or
+            used, or an error in handrail or its storage ended the turn; `reason` says which.
         answer: The model's own text, with nothing added.
         outcomes: Every change that was tried, in order.
         checkpoint: Id of the turn's checkpoint; null if nothing was changed.
@@ -235,8 +235,8 @@ class Checkpoint:
         id: The checkpoint's id, which is the id of its turn.
         session: The session's id; empty for a quick fix, for changes undone in a review, and for a restore or
             a redo of one of these.
-        turn: Id of the turn that made the changes; a quick fix, an undo and a restore have an id of their
-            own.
+        turn: The same id as `id`. (A quick fix, an undo, a restore and a redo count as turns here: each has
+            an id of its own.)
         kind: The kind of change before which it was taken: a `turn` (of a model, or of edits given by another
             program), a `quickFix`, an `undo` in a review, a `restore`, or the `redo` of a restore.
         label: A short title for people, such as the first line of the turn's prompt; for a restore,
