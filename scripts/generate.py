@@ -372,7 +372,7 @@ Unknown fields are ignored. A missing optional field has its default: `null`, `f
 unless its description names another one. Wrong params are answered with `InvalidParams` (−32602) and the name
 of the field; unknown ids, and requests that cannot be carried out now, with `RequestFailed` (−32803) and a
 sentence for the user. There is one exception: if the user has changed an earlier message in the
-document of a conversation, `chat.send` sends nothing. The command is then answered with `null`, and
+document of a conversation, `chat.send` sends no message. The command is then answered with `null`, and
 `window/showMessageRequest` offers what to do; the custom request fails with `RequestFailed`.
 
 ## Discovery
@@ -417,11 +417,11 @@ background keep running.
 The user is asked about every background command, and can allow it for this call only. The command has its own
 id (such as `b1`) and keeps running after its tool call has a result. It runs until it ends by itself, the
 model or `command.stop` stops it, the time limit that the model has set is over (by default there is none), it
-leaves too little disk space or has too many processes, its session is deleted, or the server ends. While its
-turn is running,
-the command's output is reported with the id of its tool call. Its changes are part of its turn's checkpoint.
-Outcomes that become known only after the turn has ended are sent as soon as they are known, in further
-`turn/update` notifications. The turn cannot be undone while the command is running.
+leaves too little disk space or (if handrail runs as root) has too many processes, its session is deleted, or
+the server ends. While its turn is running, the command's output is reported with the id of its tool call. Its
+changes are part of its turn's checkpoint. Outcomes that become known only after the turn has ended are sent
+as soon as they are known, in further `turn/update` notifications. The turn cannot be undone while the command
+is running.
 
 ## Conversations
 

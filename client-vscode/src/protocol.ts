@@ -1296,7 +1296,7 @@ export interface DocumentDiagnostics {
 
 /** The reports of other language servers. */
 export interface DiagnosticsResult {
-  /** The documents on which there is a report; only the first 200 are read. */
+  /** The documents on which there is a report. Only 200 are read, here and in `others`. */
   documents: DocumentDiagnostics[];
   /** URIs of the requested documents on which no language server reports. */
   unwatched?: string[];

@@ -127,7 +127,7 @@ function stepItem({ id, number, paths }: Extract<Row, { kind: "step" }>): TreeIt
   item.id = id;
   item.iconPath = new ThemeIcon("debug-step-over");
   item.description = documents(paths.length);
-  item.tooltip = l10n.t("The changes of step {0} and of all later steps. A step is one answer of the model, with the tool calls in it. Steps that only read are not counted.", number);
+  item.tooltip = l10n.t("The changes of step {0} and of all later steps. A step is one answer of the model, with the tool calls in it. Steps that changed nothing are not counted.", number);
   item.contextValue = "step";
   return item;
 }

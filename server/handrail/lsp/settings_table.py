@@ -73,9 +73,9 @@ BASE_URL = Setting(
         "the provider that was chosen when you set it. If you choose a model of another provider, handrail "
         "ignores `handrail.baseUrl` and `handrail.keyName`, and uses the new provider's own address and key; "
         "in VS Code, a message offers to use both settings for the new provider too. There is one exception: "
-        "if your settings are in a file (Neovim, Emacs, a terminal), handrail assumes at its start that both "
-        "in the file are meant for the model in the file. A message tells you if they were set for another "
-        "provider before."
+        "if your settings are in a file (Neovim, Emacs, a terminal), handrail assumes at its start that the "
+        "values of both settings in it are meant for the model in it. A message tells you if one of them was "
+        "set for another provider before."
     ),
 )
 KEY_NAME = Setting(

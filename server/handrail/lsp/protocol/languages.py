@@ -84,7 +84,7 @@ class DiagnosticsResult:
     The reports of other language servers.
 
     Attributes:
-        documents: The documents on which there is a report; only the first 200 are read.
+        documents: The documents on which there is a report. Only 200 are read, here and in `others`.
         unwatched: URIs of the requested documents on which no language server reports.
         others: The errors and warnings that you know of in the request's `others`, for each document with a
             report on its current version; an empty list of diagnostics says that there are none. A report
