@@ -371,9 +371,9 @@ messages.
 Unknown fields are ignored. A missing optional field has its default: `null`, `false`, 0 or an empty text,
 unless its description names another one. Wrong params are answered with `InvalidParams` (−32602) and the name
 of the field; unknown ids, and requests that cannot be carried out now, with `RequestFailed` (−32803) and a
-sentence for the user. There is one exception: if the user has changed an earlier message in the
-document of a conversation, `chat.send` sends no message. The command is then answered with `null`, and
-`window/showMessageRequest` offers what to do; the custom request fails with `RequestFailed`.
+sentence for the user. Only the command `handrail.chat.send` can be answered with `null` in place of an error:
+if the user has changed an earlier message in the document of the conversation, it sends no message, and
+`window/showMessageRequest` offers what to do. (The custom request fails with `RequestFailed`.)
 
 ## Discovery
 
@@ -460,9 +460,10 @@ moves or deletes a file under a lock:
    `~/Library/Application Support/handrail` on macOS, and `%LOCALAPPDATA%\handrail` on Windows. Its name is
    the SHA-256, in hexadecimal, of the resolved path of the file that you are about to change. On macOS and
    Windows, first normalise the path to NFC and fold its case (Unicode case folding), because the system may
-   ignore case. On Windows, lock byte 2^30 of the lock file. Once you have the lock, check that the name still
-   belongs to the file that you locked (the same device and inode); if not, start again. Delete the lock file
-   before you release the lock. A lock file works only between processes of the same user on the same machine.
+   ignore case. On Windows, lock byte 2^30 of the lock file. On all systems, once you have the lock, check
+   that the lock file's name still belongs to the file that you locked (the same device and inode); if not,
+   start again. Delete the lock file before you release the lock. A lock file works only between processes of
+   the same user on the same machine.
 4. Wait at most two seconds for all of these locks together, then give up and say why: never write without a
    lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the

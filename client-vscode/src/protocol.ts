@@ -206,11 +206,11 @@ export interface Checkpoint {
   paths: CheckpointPath[];
 }
 
-/** A turn of a session, or all turns that were copied from another session. */
+/** A turn of a session. All turns that were copied from another session are one entry. */
 export interface SessionTurn {
   /** The turn's id. For copied turns: the id of the last one, which is a turn of the other session; a restore with this id undoes the turn of that session. */
   turn: string;
-  /** What the user asked for, in the last one of copied turns. */
+  /** What the user asked for. For copied turns: in the last one of them. */
   prompt: string;
   /** How the turn ended, as in `TurnReport`; null if it did not reach its end, for example because the server was killed. */
   state?: string;
@@ -484,7 +484,7 @@ export interface CheckpointListParams {
 export interface CheckpointDiffParams {
   /** Id of a turn or a step; the diff starts from the state before it. */
   checkpoint: string;
-  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. Without it, the diff leaves out what others changed between the turn's steps, except in a document that the turn created or deleted, or in which they changed the same lines as the turn. */
+  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. Without it, what others changed between the turn's steps is not in the diff, with two exceptions: documents that the turn created or deleted, and documents in which others changed the same lines as the turn. */
   against?: string;
   /** Compare only this document. */
   uri?: string;
@@ -938,7 +938,7 @@ export interface ChatAskParams {
   session?: string;
   /** URI of the document that it is about. */
   uri?: string;
-  /** The part to quote, as the editor holds it. Without a part, or if it is longer than 20,000 characters, the document is only named. */
+  /** The part to quote, of the text in the editor. Without a part, or if it is longer than 20,000 characters, the document is only named. */
   range?: Range;
   /** Whether the user wants that part changed. */
   change?: boolean;
@@ -1146,7 +1146,7 @@ export interface ChatQuestion {
   turn: string;
   /** What the question is about. */
   subject: string;
-  /** The whole question, while it is open. Its `secondsLeft` counts from when the client was first told. */
+  /** The whole question, while it is open. Its `secondsLeft` is as it was when the client was first told about the question; `until` is exact. */
   approval?: Approval;
   /** When the time to answer the open question is over, as an RFC 3339 time. */
   until?: string;
@@ -1266,7 +1266,7 @@ export interface DiagnosticsParams {
   documents: VersionedDocument[] | null;
   /** How many milliseconds to wait for reports on these versions or later ones. After that, leave out the documents without such a report. */
   waitMs: number;
-  /** Other open documents, in which a change of the requested ones may have caused problems. When servers have reported on the requested documents, keep waiting until no server has reported anything for a moment, but no longer than `waitMs` in all. Then answer with `others`. */
+  /** Other open documents, in which a change of the requested ones may have caused problems. When servers have reported on the requested documents, keep waiting until no server has reported anything for a moment (such as 200 ms), but no longer than `waitMs` in all. Then answer with `others`. */
   others?: VersionedDocument[];
 }
 
@@ -1638,7 +1638,7 @@ export interface ClientOptions {
   untrusted?: boolean;
   /** What the client does for the server: `save` saves documents, `reload` loads them again when a command has changed their files, `model` answers with its own model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`, `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what other language servers report, `definition`, `references` and `symbols` ask them for names. */
   services?: string[];
-  /** Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are allowed too. */
+  /** Settings without the prefix `handrail.`, dotted or nested; all are allowed here, also those of scope `machine` (see settings.md). */
   settings?: Record<string, unknown>;
 }
 
@@ -1656,7 +1656,7 @@ export interface SaveResult {
 
 /** Tells the client that a command has changed the files of open documents. */
 export interface ReloadParams {
-  /** URIs of the open documents that do not have the text of their files. */
+  /** URIs of the open documents whose text differs from that of their files. */
   uris: string[];
 }
 

@@ -126,10 +126,10 @@ class Code(StrEnum):
         "For a search text or a number of changes, send a shorter search text or fewer changes. If a text to "
         "replace occurs too often, send a longer search text, or write the whole file. For a picture, make a "
         "smaller copy. handrail cannot edit a file that is too large: change it by hand, or let the model "
-        "run a command. In the sandbox, files over 20 MB and ignored files over 1 MB are read-only if they "
-        "are outside ignored folders. In most ignored folders, a command can change only a separate copy (a "
-        "layer) or, on a machine without layers, nothing. If the model asks to write to the file itself, "
-        "handrail asks you. No checkpoint has such a file, so you cannot undo that change.",
+        "run a command. In the sandbox, files over 20 MB are read-only, and so are files over 1 MB that git "
+        "ignores, if they are not in an ignored folder. In most ignored folders, a command can change only a "
+        "separate copy (a layer) or, on a machine without layers, nothing. If the model asks to write to the "
+        "file itself, handrail asks you. No checkpoint has such a file, so you cannot undo that change.",
     )
     # The editor.
     EDIT_REJECTED = (

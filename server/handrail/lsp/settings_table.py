@@ -73,9 +73,9 @@ BASE_URL = Setting(
         "the provider that was chosen when you set it. If you choose a model of another provider, handrail "
         "ignores `handrail.baseUrl` and `handrail.keyName`, and uses the new provider's own address and key; "
         "in VS Code, a message offers to use both settings for the new provider too. There is one exception: "
-        "if your settings are in a file (Neovim, Emacs, a terminal), handrail assumes at its start that the "
-        "values of both settings in it are meant for the model in it. A message tells you if one of them was "
-        "set for another provider before."
+        "if your settings are in a file (Neovim, Emacs, a terminal), handrail assumes when it starts that "
+        "the address and the name of the key in this file are for the model in this file. A message tells "
+        "you if one of them was set for another provider before."
     ),
 )
 KEY_NAME = Setting(
@@ -185,10 +185,10 @@ TERMINAL_SAVE = Setting(
     does=(
         "This setting needs an editor that can save documents for handrail, such as VS Code, or Emacs with "
         "`handrail.el`; in other editors, nothing is saved, and the model is told. It decides whether "
-        "handrail saves documents with your unsaved changes before a command that may change files, even if "
-        "the agent has changed them too. `ask`: it asks you first. `always`: it saves them. `never`: it does "
-        "not save them, and tells the model which documents are not saved. Documents in which all unsaved "
-        "changes are the agent's are always saved. Before a read-only command it saves nothing."
+        "handrail saves documents with your unsaved changes (alone, or together with the agent's) before "
+        "a command that may change files. `ask`: it asks you first. `always`: it saves them. `never`: it "
+        "does not save them, and tells the model which documents are not saved. Documents in which all "
+        "unsaved changes are the agent's are always saved. Before a read-only command it saves nothing."
     ),
 )
 CONTEXT_WINDOW = Setting(
@@ -291,8 +291,8 @@ CHECKS = Setting(
         "problems that did not exist before its edits. `{files}` stands for the paths of the documents. "
         "`format` says what the command prints: `lines` (`FILE:LINE:COLUMN: message` and the like) or "
         "`sarif`. `files` has patterns, such as `*.py` or `src/**`, for the paths of the documents to check. "
-        "Without the sandbox bubblewrap, unsaved text is checked only with the optional `stdin`: a command "
-        "that reads one document from its standard input; `{file}` in it stands for the document's path. A "
+        "Without the sandbox bubblewrap, unsaved text is checked only if there is also a field `stdin`: a "
+        "command that reads one document from its standard input; `{file}` is the document's path. A "
         "check runs in the sandbox, where it cannot write, not even a cache; without a sandbox, a rule of "
         "`handrail.approvals` must allow its command. The page *Models* of the documentation says more."
     ),

@@ -81,7 +81,7 @@ class ChatAskParams:
     Attributes:
         session: The session's id; by default the latest session that this server knows, or else a new one.
         uri: URI of the document that it is about.
-        range: The part to quote, as the editor holds it. Without a part, or if it is longer than 20,000
+        range: The part to quote, of the text in the editor. Without a part, or if it is longer than 20,000
             characters, the document is only named.
         change: Whether the user wants that part changed.
         text: What the user says.

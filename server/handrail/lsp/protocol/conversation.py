@@ -221,8 +221,8 @@ class ChatQuestion:
         id: The item's id, unique in its conversation.
         turn: Id of the turn that it belongs to.
         subject: What the question is about.
-        approval: The whole question, while it is open. Its `secondsLeft` counts from when the client was
-            first told.
+        approval: The whole question, while it is open. Its `secondsLeft` is as it was when the
+            client was first told about the question; `until` is exact.
         until: When the time to answer the open question is over, as an RFC 3339 time.
         end: How it ended, in words that follow the subject, such as `was answered: No`; empty while it is
             open.

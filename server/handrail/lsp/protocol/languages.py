@@ -33,7 +33,8 @@ class DiagnosticsParams:
             out the documents without such a report.
         others: Other open documents, in which a change of the requested ones may have caused problems. When
             servers have reported on the requested documents, keep waiting until no server has reported
-            anything for a moment, but no longer than `waitMs` in all. Then answer with `others`.
+            anything for a moment (such as 200 ms), but no longer than `waitMs` in all. Then answer with
+            `others`.
     """
 
     documents: list[VersionedDocument] | None

@@ -72,8 +72,8 @@ class ClientOptions:
             model, `secret` keeps keys, `review` shows pending changes and receives `handrail/review/changed`,
             `chat` shows conversations and receives `handrail/chat/changed`, `diagnostics` passes on what
             other language servers report, `definition`, `references` and `symbols` ask them for names.
-        settings: Settings without the prefix `handrail.`, dotted or nested; settings of scope `machine` are
-            allowed too.
+        settings: Settings without the prefix `handrail.`, dotted or nested; all are allowed here, also those
+            of scope `machine` (see settings.md).
     """
 
     turn_updates: bool = False
@@ -114,7 +114,7 @@ class ReloadParams:
     Tells the client that a command has changed the files of open documents.
 
     Attributes:
-        uris: URIs of the open documents that do not have the text of their files.
+        uris: URIs of the open documents whose text differs from that of their files.
     """
 
     uris: list[str]

@@ -264,12 +264,12 @@ class Checkpoint:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionTurn:
     """
-    A turn of a session, or all turns that were copied from another session.
+    A turn of a session. All turns that were copied from another session are one entry.
 
     Attributes:
         turn: The turn's id. For copied turns: the id of the last one, which is a turn of the other session;
             a restore with this id undoes the turn of that session.
-        prompt: What the user asked for, in the last one of copied turns.
+        prompt: What the user asked for. For copied turns: in the last one of them.
         state: How the turn ended, as in `TurnReport`; null if it did not reach its end, for example because
             the server was killed.
         copied: How many turns were copied; null for a turn of this session.
