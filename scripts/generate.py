@@ -573,8 +573,8 @@ How you change a setting depends on where you use handrail:
   settings in `workspace/didChangeConfiguration`, by name without the prefix `handrail.`, dotted or nested.
 
 **Scope**: handrail takes *machine* settings only from your own settings, so that a cloned folder cannot
-choose the model. (In LSP, these are the answer to `workspace/configuration` without a `scopeUri`, and
-`initializationOptions`; from a client without `workspace/configuration`, also
+choose the model. (In LSP, your own settings are the answer to `workspace/configuration` without a `scopeUri`,
+and `initializationOptions`; from a client without `workspace/configuration`, also
 `workspace/didChangeConfiguration`.) *Window* settings can differ between workspaces. In a workspace that you
 have not trusted (VS Code), handrail ignores the settings of the folder.
 """

@@ -73,7 +73,7 @@ class Code(StrEnum):
         "omission",
         "The new text leaves out lines: it has a remark such as `... existing code ...` that the document "
         "does not have. Send the lines in full. Or it has `[key removed by handrail]`, and it is not "
-        "certain which value of the document that stands for. Leave such lines unchanged.",
+        "certain in place of which value of the document this mark is. Leave such lines unchanged.",
     )
     # The document.
     NO_SUCH_FILE = (
@@ -123,8 +123,8 @@ class Code(StrEnum):
     TOO_LARGE = (
         "too-large",
         "The file, the search text or the number of changes is larger than the limit that the message names. "
-        "For a search text or a number of changes, send a shorter search text or fewer changes. If a text to "
-        "replace occurs too often, send a longer search text, or write the whole file. For a picture, make a "
+        "If the search text is too long, send a shorter one; if there are too many changes, send fewer. If a "
+        "text to replace occurs in too many places, write the whole file. For a picture, make a "
         "smaller copy. handrail cannot edit a file that is too large: change it by hand, or let the model "
         "run a command. In the sandbox, files over 20 MB are read-only, and so are files over 1 MB that git "
         "ignores, if they are not in an ignored folder. In most ignored folders, a command can change only a "

@@ -291,8 +291,8 @@ CHECKS = Setting(
         "problems that did not exist before its edits. `{files}` stands for the paths of the documents. "
         "`format` says what the command prints: `lines` (`FILE:LINE:COLUMN: message` and the like) or "
         "`sarif`. `files` has patterns, such as `*.py` or `src/**`, for the paths of the documents to check. "
-        "Without the sandbox bubblewrap, unsaved text is checked only if there is also a field `stdin`: a "
-        "command that reads one document from its standard input; `{file}` is the document's path. A "
+        "Without the sandbox bubblewrap, unsaved text is checked only if there is also a field `stdin`. Its "
+        "value is a command that reads one document from its standard input; `{file}` is its path. A "
         "check runs in the sandbox, where it cannot write, not even a cache; without a sandbox, a rule of "
         "`handrail.approvals` must allow its command. The page *Models* of the documentation says more."
     ),
