@@ -37,7 +37,7 @@ SEARCHES = {
     "HANDRAIL_SCENARIOS_S": "15",
 }
 CORE = ("tests/core", "tests/test_standard_streams.py")
-GIVES_WAY = 5  # what runs in the background is nicer by this
+GIVING_WAY = ("nice", "-n", "5") if os.name == "posix" else ()  # before what runs in the background
 
 Command = tuple[str, ...]
 Step = Callable[[str, Command], int]
@@ -137,14 +137,12 @@ class _Background:
             if self._is_stopped:
                 return 1
             self._process = process = subprocess.Popen(
-                command,
+                (*GIVING_WAY, *command),
                 cwd=environment.ROOT,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 process_group=0,  # with all else that it starts, so that `stop` ends these too
             )
-            if hasattr(os, "setpriority"):
-                os.setpriority(os.PRIO_PROCESS, process.pid, GIVES_WAY)
         output, _ = process.communicate()
         if not self._is_stopped:
             _tell_all(output, name, process.returncode, time.monotonic() - began)
