@@ -171,12 +171,14 @@ export class Diagnostics implements Disposable {
       // What the window has to tell by then comes before its answers: with the second, at the latest.
       for (const each of [1, 2]) await commands.executeCommand("setContext", "handrail.settled", each);
       await delay();
+    } catch {
+      // VS Code ends: it tells nothing more
     } finally {
       count(this.untold, name, -1);
     }
   }
 
-  /** Waits for reports of others on a document; meanwhile ours are held back. */
+  /** Waits for reports of others on a document, and holds ours back meanwhile. */
   private async holdingBack<T>(name: string, wait: () => Promise<T>): Promise<T> {
     count(this.awaited, name, 1);
     try {

@@ -70,7 +70,7 @@ async def test_the_user_sees_it_and_ends_it(stage: Stage) -> None:
     assert await editor.request("command.list", session="s-other") == []
     with expect_error(REQUEST_FAILED, "b1", "Stop it first"):
         await editor.request("checkpoint.restore", checkpoint=report["turn"])
-    with expect_error(REQUEST_FAILED, "There is no background command 'b2'", "b1"):
+    with expect_error(REQUEST_FAILED, "Background command 'b2' does not exist", "b1"):
         await editor.request("command.stop", command="b2")
     for _ in range(2):
         stopped = await editor.request("command.stop", command="b1")

@@ -78,9 +78,8 @@ class Code(StrEnum):
     # The document.
     NO_SUCH_FILE = (
         "no-such-file",
-        "The file or folder does not exist, its name is too long for the system, or the model requested the "
-        "output of an earlier call, and that output was never stored, or is no longer stored. Check the "
-        "path, or the id of the output.",
+        "The file or folder does not exist, its name is too long for the system, or handrail does not have "
+        "the output of an earlier call that the model requested. Check the path, or the id of the output.",
     )
     UNREADABLE = (
         "unreadable-file",

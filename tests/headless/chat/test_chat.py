@@ -135,7 +135,7 @@ async def test_a_command_in_the_background_is_listed_and_ended(place: Place) -> 
         await talk.say("y", "It is running.")
         await talk.say("/stop", "b1  echo up; exec sleep 60")
         await talk.say("/undo", "still running in the background")
-        await talk.say("/stop b2", "There is no background command 'b2'. Known: b1")
+        await talk.say("/stop b2", "Background command 'b2' does not exist. handrail knows b1")
         await talk.say("/stop b1", "It was stopped")
         await talk.say("/undo", "Undone: start it")
         assert await talk.leave() == 0

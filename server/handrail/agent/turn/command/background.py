@@ -79,8 +79,8 @@ class Background:
         """Returns the command with that id. Raises UnknownCommandError."""
         if name not in self._known:
             known = self.list_commands()
-            ids = f"Known: {names_of(known)}." if known else "None are known."
-            raise UnknownCommandError(f"There is no background command {name!r}. {ids}")
+            ids = f"handrail knows {names_of(known) or 'none'}."
+            raise UnknownCommandError(f"Background command {name!r} does not exist. {ids}")
         return self._known[name]
 
     def refuse_restore(self, checkpoint: str, *, following: bool) -> None:
