@@ -96,7 +96,8 @@ def images_of(spots: Sequence[ResolvedTarget]) -> list[tuple[ResolvedTarget, Ima
     for spot in spots:
         try:
             image = _unfollowed_image(spot) if spot.target.is_unfollowed else _image(spot)
-            images.append((spot, replace(image, encoding=_encoding(spot.real, image.raw))))
+            encoding = _encoding(spot.real, image.raw)
+            images.append((spot, image if encoding == image.encoding else replace(image, encoding=encoding)))
         except OSError as error:
             words = (
                 f"it has {error.size:,} bytes, and the limit is {files.LIMIT_KEPT_BYTES:,}"

@@ -32,7 +32,8 @@ HEADER, TRAILER_BYTES, NAME_BYTES = struct.Struct(">4sLL"), 20, 20
 INDEX_MAGIC, FAN_OUT = b"\xfftOc\0\0\0\x02", struct.Struct(">256L")
 LARGE = 1 << 31  # an offset from here on stands in a table of its own
 CACHED_BYTES = 200_000  # of an index that is read once for as long as it stays the same
-WHOLE = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}  # the kinds of entries that are no deltas
+COMMIT, TREE, BLOB = 1, 2, 3
+WHOLE = {COMMIT: "commit", TREE: "tree", BLOB: "blob", 4: "tag"}  # the kinds of entries that are no deltas
 
 # What reading may raise that someone else has written to.
 DAMAGE = (
@@ -83,15 +84,30 @@ class Pack:
 
 
 def entry_of(each: ShaFile) -> Entry:
-    """An object as it is put into a pack: its kind and size in few bytes, then the content, deflated."""
-    content = each.as_raw_string()
-    rest, size = each.type_num << 4 | len(content) & 15, len(content) >> 4
+    """An object as it is put into a pack."""
+    return _entry(each.id, each.type_num, each.as_raw_string())
+
+
+def make_entry(kind: int, content: bytes) -> Entry:
+    """A new object as it is put into a pack, from its *kind*, as in `WHOLE`, and its content."""
+    digest = hashlib.sha1(_header(kind, content), usedforsecurity=False)
+    digest.update(content)
+    return _entry(ObjectID(digest.hexdigest().encode()), kind, content)
+
+
+def _header(kind: int, content: bytes) -> bytes:
+    return f"{WHOLE[kind]} {len(content)}\0".encode()
+
+
+def _entry(name: ObjectID, kind: int, content: bytes) -> Entry:
+    """The kind and size in few bytes, then the content, deflated."""
+    rest, size = kind << 4 | len(content) & 15, len(content) >> 4
     head = bytearray()
     while size:
         head.append(rest | 0x80)
         rest, size = size & 0x7F, size >> 7
     head.append(rest)
-    return Entry(name=each.id, raw=bytes(head) + _deflate(content))
+    return Entry(name=name, raw=bytes(head) + _deflate(content))
 
 
 def _deflate(content: bytes) -> bytes:
@@ -233,7 +249,7 @@ def content(pack: Path | str, name: ObjectID, start: int, end: int) -> tuple[int
 
 def genuine(name: ObjectID, kind: int, raw: bytes) -> tuple[int, bytes]:
     """The kind and content of an object, if that is its *name*. Raises ValueError if it is not."""
-    digest = hashlib.sha1(f"{WHOLE[kind]} {len(raw)}\0".encode(), usedforsecurity=False)
+    digest = hashlib.sha1(_header(kind, raw), usedforsecurity=False)
     digest.update(raw)
     if digest.hexdigest().encode() != name:
         raise ValueError(f"The content of {name.decode('ascii', 'replace')} is damaged.")

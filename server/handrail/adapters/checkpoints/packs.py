@@ -64,7 +64,7 @@ def remove_caches(objects: Path) -> None:
 class Packs:
     """The packs in *folder*, which need not be there."""
 
-    def __init__(self, folder: Path, written: dict[str, Held] | None = None) -> None:
+    def __init__(self, folder: Path | str, written: dict[str, Held] | None = None) -> None:
         """
         Opens nothing yet.
 
@@ -148,7 +148,7 @@ class Packs:
         """Yields the size of each pack that can be read, and its path."""
         for name in names:
             with suppress(OSError):
-                path = os.path.join(self._folder, name)
+                path = f"{self._folder}{os.sep}{name}"
                 yield _size_of(path), path
 
     def packs_without(self, names: Set[ObjectID]) -> Iterator[tuple[Path, list[Entry]]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -78,8 +79,33 @@ def write(path: Path, raw: bytes) -> None:
 
 
 @contextmanager
-def create(path: Path | str, raw: bytes, *, is_there: bool = False) -> Iterator[int]:
-    """A new file, open and not yet on the disk; *is_there* if it has been created beforehand, empty."""
+def new_files() -> Iterator[list[int]]:
+    """A list for open files, which are closed at the end."""
+    handles: list[int] = []
+    try:
+        yield handles
+    finally:
+        for handle in handles:
+            os.close(handle)
+
+
+@contextmanager
+def create(path: Path | str, raw: bytes) -> Iterator[int]:
+    """A new file, open and not yet on the disk."""
+    with new_files() as handles:
+        handles.append(open_new(path, raw))
+        yield handles[0]
+
+
+def open_new(path: Path | str, raw: bytes, *, is_there: bool = False) -> int:
+    """
+    Opens a new file and writes to it; its content is on its way to the disk.
+
+    Args:
+        path: Where it is.
+        raw: All of its content.
+        is_there: Whether it has been created beforehand, empty.
+    """
     handle = os.open(path, os.O_WRONLY | BINARY | NO_FOLLOW if is_there else NEW, 0o600)
     try:
         if stat.S_IMODE(os.fstat(handle).st_mode) != 0o600:
@@ -87,9 +113,18 @@ def create(path: Path | str, raw: bytes, *, is_there: bool = False) -> Iterator[
         view = memoryview(raw)
         while view:
             view = view[os.write(handle, view) :]
-        yield handle
-    finally:
+        _start_writing(handle)
+    except BaseException:
         os.close(handle)
+        raise
+    return handle
+
+
+def _start_writing(handle: int) -> None:
+    """Has the system begin to write a file to the disk: each of several files, before one is waited for."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # it is only advice: that the content will not be read soon
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def is_spare(path: str) -> bool:

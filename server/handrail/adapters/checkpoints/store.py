@@ -18,7 +18,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
@@ -64,6 +64,7 @@ SPARES = ("spare-0", "spare-1", "spare-2")  # empty files there, which the next 
 
 
 BLOCK_BYTES = 4096  # of a file system: what a small file takes
+LINKS_BARE = 4  # of the folder of objects without loose ones, where links are counted: two folders and itself
 
 OBJECT_ID = re.compile(rb"[0-9a-f]{40}")
 REF = re.compile(OBJECT_ID.pattern + rb"\n")
@@ -84,7 +85,7 @@ class Store:
 
     def __init__(self, folder: Path, written: dict[str, Held] | None = None) -> None:
         self.folder, self._base = folder, os.fspath(folder)
-        self._packs = Packs(folder / "objects" / "pack", written)
+        self._packs = Packs(self._path("objects/pack"), written)
 
     @cached_property
     def _objects(self) -> DiskObjectStore:
@@ -142,16 +143,16 @@ class Store:
             os.makedirs(state, mode=0o700, exist_ok=True)
         private.make_folders(state, self.folder.parent)
 
-    def write(self, objects: Iterable[ShaFile], change: RefChange, gone: Set[ObjectID]) -> None:
+    def write(self, new: Iterable[pack.Entry], change: RefChange, gone: Set[ObjectID]) -> None:
         """
         Brings objects to the disk, and then has a ref name one of them.
 
         Args:
-            objects: All that the commit needs and that is not known to be there.
+            new: All that the commit needs and that is not known to be there.
             change: What names the commit, from when on all is on the disk.
             gone: The objects that nothing refers to from then on.
         """
-        entries = {entry.name: entry for entry in map(pack.entry_of, objects)}
+        entries = {entry.name: entry for entry in new}
         loose = gone | entries.keys()  # what is written again may have been damaged
         joined = self._packs.packs_to_join(sum(len(entry.raw) for entry in entries.values()), gone)
         for entry in (entry for each in joined.values() for entry in each):
@@ -173,7 +174,7 @@ class Store:
         self._write_files({self._path(NEWEST): commit + b"\n"})
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._base, name)
+        return f"{self._base}{os.sep}{name}"
 
     def _write_files(self, wanted: dict[str, bytes]) -> None:
         """Writes files, by path, atomically, in this order; when it returns, the last one is on the disk."""
@@ -181,15 +182,13 @@ class Store:
         spares = iter([self._path(name) for name in SPARES])
         newest, start = self._path(NEWEST), self._path(f"{TEMPORARY}{secrets.token_hex(8)}-")
         try:
-            with ExitStack() as opened:
-                handles = []
+            with private.new_files() as handles:
                 for path, raw in wanted.items():
                     if path != newest:
                         name = next(spares, "")
                         is_there = private.is_spare(name)
                         temporary[path] = name if is_there else f"{start}{len(temporary)}"
-                        new = private.create(temporary[path], raw, is_there=is_there)
-                        handles.append(opened.enter_context(new))
+                        handles.append(private.open_new(temporary[path], raw, is_there=is_there))
                 private.sync_together(handles)
             for path, raw in wanted.items():
                 # What is newest can be found out again, see `housekeeping`: it need not be on the disk.
@@ -204,7 +203,7 @@ class Store:
                 with suppress(OSError):
                     os.unlink(written)
             raise
-        files.sync_folder(Path(path).parent)
+        files.sync_folder(Path(os.path.dirname(path)))
         private.prepare([self._path(name) for name in SPARES])
 
     def remove_ref(self, ref: str) -> None:
@@ -222,6 +221,8 @@ class Store:
     def _unlink(self, names: Iterable[ObjectID]) -> None:
         base = self._path("objects")
         try:
+            if os.stat(base).st_nlink == LINKS_BARE and os.path.isdir(self._path("objects/info")):
+                return
             there = frozenset(os.listdir(base))  # we make no loose objects, so there are hardly ever some
         except FileNotFoundError:
             return

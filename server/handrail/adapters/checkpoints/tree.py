@@ -18,8 +18,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
+from dulwich.objects import ObjectID, format_timezone, serialize_tree, sorted_tree_items
 
+from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.record import Step, to_json
 from handrail.adapters.files.paths import inside
 from handrail.core.checkpoint import LINK
@@ -82,17 +83,17 @@ class StepCommit:
     Attributes:
         name: Its id.
         own: Its tree and its record, which no other step can have.
-        objects: All that it is made of, but for the documents' own blobs.
+        entries: All that it is made of, but for the documents' own blobs.
     """
 
     name: ObjectID
     own: tuple[ObjectID, ...]
-    objects: tuple[ShaFile, ...]
+    entries: tuple[pack.Entry, ...]
 
 
 def commit(step: Step, parent: ObjectID | None) -> StepCommit:
     """The commit of *step* on that of the step before."""
-    record = Blob.from_string(to_json(step))
+    record = pack.make_entry(pack.BLOB, to_json(step))
     areas: dict[str, Folder] = {}
     for entry in step.entries:
         for kept, of_disk, of_editor in (
@@ -105,13 +106,11 @@ def commit(step: Step, parent: ObjectID | None) -> StepCommit:
                 _put(areas.setdefault(of_disk, {}), entry.stored, (mode, kept.blob))
             if kept is not None and kept.unsaved is not None:
                 _put(areas.setdefault(of_editor, {}), entry.stored, (PLAIN, kept.unsaved.blob))
-    trees: list[ShaFile] = []
-    root = _tree({**areas, RECORD: (PLAIN, record.id.decode())}, trees)
-    made = Commit()
-    made.tree = root
-    made.parents = [] if parent is None else [parent]
-    _sign(made, step)
-    return StepCommit(name=made.id, own=(root, record.id), objects=(record, *trees, made))
+    trees: list[pack.Entry] = []
+    root = _tree({**areas, RECORD: (PLAIN, record.name.decode())}, trees)
+    parents = b"" if parent is None else b"parent %s\n" % parent
+    made = pack.make_entry(pack.COMMIT, b"tree %s\n%s%s" % (root, parents, _authorship(step)))
+    return StepCommit(name=made.name, own=(root, record.name), entries=(record, *trees, made))
 
 
 def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:
@@ -128,24 +127,26 @@ def _put(folder: Folder, path: str, leaf: tuple[int, str]) -> None:
         folder[f"{CLASH}-{leaf[1]}"] = leaf
 
 
-def _tree(folder: Folder, trees: list[ShaFile]) -> ObjectID:
-    tree = Tree()
-    for name, below in folder.items():
-        if isinstance(below, dict):
-            tree.add(name.encode(), FOLDER, _tree(below, trees))
-        else:
-            tree.add(name.encode(), below[0], ObjectID(below[1].encode()))
-    trees.append(tree)
-    return tree.id
+def _tree(folder: Folder, trees: list[pack.Entry]) -> ObjectID:
+    """Adds the tree of a folder to *trees*, after those of the folders in it; returns its id."""
+    rows = {
+        name.encode(): (FOLDER, _tree(below, trees))
+        if isinstance(below, dict)
+        else (below[0], ObjectID(below[1].encode()))
+        for name, below in folder.items()
+    }
+    content = b"".join(serialize_tree(sorted_tree_items(rows, name_order=False)))
+    trees.append(pack.make_entry(pack.TREE, content))
+    return trees[-1].name
 
 
-def _sign(made: Commit, step: Step) -> None:
-    """Fills in a commit's author, time and message: the label, then whose step it is."""
+def _authorship(step: Step) -> bytes:
+    """The author, time and message of a commit: the label, then whose step it is."""
     time = datetime.fromisoformat(step.time)
     offset = time.utcoffset()
-    made.author = made.committer = AUTHOR
-    made.author_time = made.commit_time = max(0, int(time.timestamp()))
-    made.author_timezone = made.commit_timezone = int(offset.total_seconds()) // 60 * 60 if offset else 0
+    zone = format_timezone(int(offset.total_seconds()) // 60 * 60 if offset else 0)
+    who = b"%s %d %s" % (AUTHOR, max(0, int(time.timestamp())), zone)
     label = step.id.label.strip() or "Untitled step"
     whose = f"Session: {step.id.session}\nTurn: {step.id.turn}\nStep: {step.id.number}\n"
-    made.message = re.sub(r"[\0\r]", "", f"{label}\n\n{whose}").encode("utf-8", "replace")
+    message = re.sub(r"[\0\r]", "", f"{label}\n\n{whose}").encode("utf-8", "replace")
+    return b"author %s\ncommitter %s\n\n%s" % (who, who, message)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 
+from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.packs import SMALL_BYTES
 from handrail.adapters.checkpoints.record import Step, change, from_json, join_steps
 from handrail.adapters.checkpoints.store import NEWEST, RefChange, Store
@@ -169,18 +170,18 @@ class Turns:
         number = changed.id.number
         before = tuple(step for step in turn.steps if step.id.number < number)
         after = tuple(step for step in turn.steps if step.id.number > number)
-        commits, own, objects = list(turn.commits[: len(before)]), list(turn.own[: len(before)]), list(blobs)
+        commits, own = list(turn.commits[: len(before)]), list(turn.own[: len(before)])
+        there = self._blobs_to_keep(blobs, turn)
+        entries = [pack.entry_of(each) for each in blobs if each.id not in there]
         for step in (changed, *after):
             made = commit(step, commits[-1] if commits else None)
             commits.append(made.name)
             own.append(made.own)
-            objects += made.objects
+            entries += made.entries
         now = Turn(steps=(*before, changed, *after), commits=tuple(commits), own=tuple(own))
         is_newest = not turn.steps or self.is_newest(turn)
         ref = RefChange(ref=_ref(changed.id.turn), commit=commits[-1], is_newest=is_newest)
-        there = self._blobs_to_keep(blobs, turn)
-        wanted = [each for each in objects if each.id not in there] if there else objects
-        self.store.write(wanted, ref, _objects(turn) - _objects(now))
+        self.store.write(entries, ref, _objects(turn) - _objects(now))
         self._know(now)
 
     def _blobs_to_keep(self, blobs: Sequence[ShaFile], turn: Turn) -> set[ObjectID]:
