@@ -36,7 +36,7 @@ from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.lsp import protocol, server, settings
 from handrail.lsp.features import turn
-from handrail.lsp.settings import Scope, Setting
+from handrail.lsp.settings.setting import Scope, Setting
 from handrail.ports import ModelChoice, ProviderError, Terms
 from handrail.testing import answer, call, lay_out
 
@@ -216,7 +216,7 @@ async def test_a_new_provider_without_a_key_names_its_key(monkeypatch: pytest.Mo
 def test_the_documentation_names_each_provider(kind: str) -> None:
     page = (Path(__file__).parents[1] / "docs" / "models.md").read_text(encoding="utf-8")
     assert f"| `{kind}:NAME` |" in page, f"docs/models.md: add a row for {kind}"
-    assert f"`{kind}:NAME`" in settings.MODEL.does, f"settings_table.MODEL: name {kind}"
+    assert f"`{kind}:NAME`" in settings.MODEL.does, f"settings/table.py: MODEL: name {kind}"
 
 
 def test_a_failure_code_is_one_entry(

@@ -13,7 +13,8 @@ from handrail.adapters.state.config_file import ConfigError, change, config_file
 from handrail.cli.settings import check, setting_named, value_of
 from handrail.headless import client
 from handrail.headless.terminal import visible
-from handrail.lsp.settings import MODEL, SETTINGS, Setting
+from handrail.lsp.settings import MODEL, SETTINGS
+from handrail.lsp.settings.setting import Setting
 
 
 def config(options: argparse.Namespace) -> int:

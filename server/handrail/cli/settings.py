@@ -19,7 +19,8 @@ from handrail.adapters.state.config_file import ConfigError, read
 from handrail.core.policy.environment import LOGIN
 from handrail.core.results.key_names import KEY_NAME
 from handrail.lsp import settings
-from handrail.lsp.settings import APPROVALS, BASE_URL, LIKE, MODEL, SETTINGS, Setting, Wrong
+from handrail.lsp.settings import APPROVALS, BASE_URL, LIKE, MODEL, SETTINGS, Wrong
+from handrail.lsp.settings.setting import Setting
 from handrail.ports import provider_of
 
 OPTIONS: Mapping[str, str] = {

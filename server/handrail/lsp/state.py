@@ -49,7 +49,7 @@ from handrail.lsp.questions.documents import QuestionDocuments
 from handrail.lsp.questions.surface import ClientSurface
 from handrail.lsp.review.page import ReviewPage
 from handrail.lsp.review.surface import ReviewSurface
-from handrail.lsp.settings_table import REVIEW_MODE
+from handrail.lsp.settings.table import REVIEW_MODE
 from handrail.lsp.terms import limits, terms
 from handrail.ports import Ports, Provider
 from handrail.ports.errors import SEE_LOG

@@ -1,51 +1,10 @@
-"""
-The table of all settings; `docs/settings.md` and the extension's manifest are made from it.
-
-A machine setting is read only at global scope or from `initializationOptions`, so that a cloned folder cannot
-choose the model.
-"""
+"""The table of all settings; `docs/settings.md` and the extension's manifest are made from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from enum import StrEnum
-
 from handrail.core.policy import checks, environment, rules
-from handrail.core.policy.checks import Check
-from handrail.core.policy.rules import Rule
 from handrail.core.results import truncate
-from handrail.values import dataclass
-
-Listed = tuple[Rule, ...] | tuple[str, ...] | tuple[Check, ...]
-Value = str | bool | int | Listed
-
-
-class Scope(StrEnum):
-    """The sources from which a setting is accepted."""
-
-    MACHINE = "machine"
-    WINDOW = "window"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
-    """
-    One setting.
-
-    Attributes:
-        choices: The allowed strings; empty if any string is allowed.
-        bounds: The smallest and the largest number allowed.
-        reads: Parses a list, or returns a message that says what is wrong with it.
-    """
-
-    name: str
-    default: Value
-    scope: Scope
-    does: str
-    choices: tuple[str, ...] = ()
-    bounds: tuple[int, int] | None = None
-    reads: Callable[[object], Listed | str] | None = None
-
+from handrail.lsp.settings.setting import Scope, Setting
 
 MODEL = Setting(
     name="model",

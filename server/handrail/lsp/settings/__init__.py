@@ -1,5 +1,5 @@
 """
-The settings in force, from what a client sends; `settings_table` lists all settings.
+The settings in force, from what a client sends; `table` lists all settings.
 
 A value of the wrong type is reported and skipped: a valid one of another source applies, or the default.
 """
@@ -13,8 +13,9 @@ from collections.abc import Mapping
 from handrail.core.policy.checks import Check
 from handrail.core.policy.rules import Rule
 from handrail.core.policy.tool_kind import RULE_GROUPS
-from handrail.lsp.settings_table import *  # noqa: F403  # settings are asked for by name
-from handrail.lsp.settings_table import SETTINGS, Scope, Setting, Value
+from handrail.lsp.settings.setting import Scope, Setting, Value
+from handrail.lsp.settings.table import *  # noqa: F403  # settings are asked for by name
+from handrail.lsp.settings.table import SETTINGS
 from handrail.lsp.wire import flat, half_pair
 from handrail.values import dataclass, field
 
