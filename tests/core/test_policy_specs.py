@@ -119,7 +119,7 @@ def test_rules(case: Case) -> None:
     said = ""
     for path in case["paths"].splitlines():
         tool = case.get("paths", "tool", "patch")
-        decision = rules.decision_for_path(found, tool, TOOLS[tool].kind, path)
+        decision = rules.decision_for_path(found, tool, TOOLS[tool].kind, [path])
         said += f"{path}: {decision or 'nothing'}\n"
     case.check(says=said)
 

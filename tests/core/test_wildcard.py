@@ -57,7 +57,7 @@ def test_no_pattern_takes_long(pattern: str, text: str) -> None:
     began = time.process_time()
     assert (
         decision_for_path(
-            [Rule(tool="*", match=pattern, decision=Decision.BLOCK)], "read_file", ToolKind.READ, text
+            [Rule(tool="*", match=pattern, decision=Decision.BLOCK)], "read_file", ToolKind.READ, [text]
         )
         is None
     )

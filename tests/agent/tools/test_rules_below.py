@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
 import pytest
 
 from bench import Bench
+from handrail.core.policy.place import Place
 from handrail.core.policy.rules import read
 from handrail.ports import ALLOW, DENY, Terms
 from handrail.testing import answer, call, lay_out
@@ -121,3 +123,96 @@ async def test_a_search_that_was_asked_about_shows_it(ground: Bench) -> None:
     assert "private" in await found(ground, path="src/deep")
     ground.terms = terms(("read_file", "src/deep/**", "block"))
     assert "private" not in await found(ground, path="src/deep")
+
+
+# ---- Several folders, and links ---------------------------------------------------------------------
+
+
+async def judged(bench: Bench, tool: str, **arguments: object) -> str:
+    """What became of a call: it ran, was asked about, or was blocked."""
+    bench.approver.asked.clear()
+    bench.says(answer("", call(tool, **arguments)), answer("Done."))
+    report = await bench.turn()
+    return "asked" if bench.approver.asked else bench.results(report.session)[-1][1] or "ran"
+
+
+def open_folders(bench: Bench, names: Sequence[str]) -> None:
+    """Opens folders below the first one in place of it, and without one the first alone."""
+    bench.folders.replace([bench.root / name for name in names] or [bench.root])
+
+
+@pytest.mark.parametrize("folders", [["src"], ["src", "docs"], ["docs", "src"], ["src", "src/deep"]], ids=str)
+@pytest.mark.parametrize("match", ["deep/**", "deep/private.py", "deep/", "private.py", "**/private.py"])
+async def test_a_rule_holds_whatever_other_folders_are_open(
+    ground: Bench, folders: list[str], match: str
+) -> None:
+    open_folders(ground, folders)
+    file = os.fspath(ground.root / "src/deep/private.py")
+    edit = {"path": file, "content": "x\n"}
+    ground.terms = terms(("*", match, "block"))
+    assert await judged(ground, "write_file", **edit) == "blocked"
+    assert await judged(ground, "read_file", path=file) == "blocked"
+    assert await judged(ground, "terminal", command=f"cat {file}") == "blocked"
+    assert await judged(ground, "terminal", command=f"grep -r needle {os.path.dirname(file)}") == "blocked"
+    assert "private" not in await found(ground)
+    ground.terms = terms(("*", match, "ask"))
+    assert await judged(ground, "read_file", path=file) == "asked"
+    ground.terms = terms(("*", match, "ask"), ("*", match, "allow"))
+    assert await judged(ground, "read_file", path=file) == "ran"
+
+
+async def test_a_rule_can_be_for_one_of_several_folders(ground: Bench) -> None:
+    open_folders(ground, ["src", "docs"])
+    ground.terms = terms(("read", "src/**", "block"))
+    assert await judged(ground, "read_file", path="main.py") == "blocked"
+    assert await judged(ground, "read_file", path="a.md") == "ran"
+
+
+@pytest.mark.parametrize("folders", [[], ["src", "docs"]], ids=["one folder", "two folders"])
+@pytest.mark.parametrize("match", ["linked/**", "linked/private.py", "linked/"])
+async def test_a_rule_holds_for_the_path_through_a_link(
+    ground: Bench, folders: list[str], match: str
+) -> None:
+    open_folders(ground, folders)
+    top = ground.root / folders[0] if folders else ground.root
+    (top / "linked").symlink_to(ground.root / "src" / "deep")
+    ground.terms = terms(("*", match, "block"))
+    assert await judged(ground, "read_file", path="linked/private.py") == "blocked"
+    assert await judged(ground, "terminal", command=f"cat {top}/linked/private.py") == "blocked"
+    assert await judged(ground, "write_file", path="linked/private.py", content="x\n") == "blocked"
+    assert await judged(ground, "read_file", path=os.fspath(ground.root / "src/deep/private.py")) == "ran"
+
+
+@pytest.mark.parametrize("folders", [[], ["src", "docs"]], ids=["one folder", "two folders"])
+@pytest.mark.parametrize("match", ["linked/**", "linked/private.py", "linked/"])
+async def test_a_rule_holds_for_what_is_below_a_link(ground: Bench, folders: list[str], match: str) -> None:
+    open_folders(ground, folders)
+    top = ground.root / folders[0] if folders else ground.root
+    (top / "linked").symlink_to(ground.root / "src" / "deep")
+    ground.terms = terms(("*", match, "block"))
+    for command in (f"grep -r needle {top}/linked/", f"cd {top}/linked && grep -r needle"):
+        assert await judged(ground, "terminal", command=command) == "blocked"
+    assert "private" not in await found(ground, path="linked")
+    ground.terms = terms(("*", match, "ask"))
+    assert await judged(ground, "terminal", command=f"grep -r needle {top}/linked/") == "asked"
+
+
+async def test_no_link_widens_what_a_rule_allows(ground: Bench) -> None:
+    (ground.root / "linked").symlink_to(ground.root / "src" / "deep")
+    ground.terms = terms(("*", "**", "ask"), ("*", "linked/**", "allow"))
+    assert await judged(ground, "read_file", path="linked/private.py") == "asked"
+
+
+async def test_a_rule_holds_for_a_name_that_is_no_text(ground: Bench) -> None:
+    name = os.fsdecode(b"deep/\xff.py")
+    (ground.root / "src" / name).write_bytes(b"needle\n")
+    ground.terms = terms(("*", "src/deep/**", "block"))
+    place = ground.folders.resolve(os.fspath(ground.root / "src" / name))
+    assert isinstance(place, Place)
+    assert await judged(ground, "read_file", path=place.path) == "blocked"
+
+
+async def test_a_rule_holds_for_a_document_that_will_be_saved_there(ground: Bench) -> None:
+    ground.terms = terms(("*", "src/deep/**", "block"))
+    uri = f"untitled:{ground.root}/src/deep/new.py"
+    assert await judged(ground, "write_file", path=uri, content="x\n") == "blocked"

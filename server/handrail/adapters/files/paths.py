@@ -23,12 +23,17 @@ FOLDS_CASE = sys.platform in ("darwin", "win32")
 
 def inside(path: str, roots: Sequence[Path]) -> tuple[int, Path] | None:
     """The number of the innermost of *roots* that has *path* in it, and the path relative to it."""
+    return _inside(path, tuple(map(os.fspath, roots)))
+
+
+@lru_cache(maxsize=256)
+def _inside(path: str, roots: tuple[str, ...]) -> tuple[int, Path] | None:
     parts, folded = Path(path).parts, fold_case(path)
     names = parts if folded == path else Path(folded).parts
     best: tuple[int, Path] | None = None
     depth = -1
     for number, root in enumerate(roots):
-        above = _folded_parts(os.fspath(root))
+        above = _folded_parts(root)
         if len(above) > depth and names[: len(above)] == above:
             best, depth = (number, Path(*parts[len(above) :])), len(above)
     return best
@@ -62,6 +67,14 @@ def shown_path(real: str, roots: Sequence[Path], names: Sequence[str]) -> str:
     except UnicodeEncodeError:
         return uri_of(real)
     return path
+
+
+def paths_below(path: str, roots: Sequence[Path]) -> tuple[str, ...]:
+    """The path relative to each of *roots* that has it in it, with `/`."""
+    parts, folded = Path(path).parts, fold_case(path)
+    names = parts if folded == path else Path(folded).parts
+    tops = (_folded_parts(os.fspath(root)) for root in roots)
+    return tuple(Path(*parts[len(top) :]).as_posix() for top in tops if names[: len(top)] == top)
 
 
 def identity_of(path: Path | str) -> str:

@@ -21,6 +21,7 @@ from handrail.adapters.files.paths import (
     VERSION_CONTROL,
     identity_of,
     inside,
+    paths_below,
     root_names,
     shown_path,
 )
@@ -43,6 +44,7 @@ from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.search import Lines, Search
 from handrail.ports import Document
 from handrail.ports.heads import Heads
+from handrail.values import replace
 
 # In the user's home folder: what of it may have another name in a workspace.
 KEYS = (".ssh", ".gnupg", ".aws", ".netrc", ".npmrc", ".pypirc", ".git-credentials")
@@ -156,21 +158,24 @@ class Folders:
         keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
         ground = reached.ProtectedFiles(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
         said = [each for each in self._rules() if each.is_for(READING, ToolKind.READ)]
+        names, start = root_names(self._roots), os.path.join(real, "")
+
+        def decision(path: str) -> Decision | None:
+            paths = (shown_path(path, reals, names), *paths_below(path, reals))
+            named = place.names_below(path.removeprefix(start))
+            return rules.decision_for_path(said, READING, ToolKind.READ, paths, named)
+
         try:
             found = ground.reached_files(real, reals[home[0]], below)
             if any(each.decision is not Decision.ALLOW for each in said) and real.is_dir():
-                names = root_names(self._roots)
-                found += ground.ruled_files(
-                    real,
-                    reals[home[0]],
-                    below,
-                    lambda path: rules.decision_for_path(
-                        said, READING, ToolKind.READ, shown_path(path, reals, names)
-                    ),
-                )
+                found += ground.ruled_files(real, reals[home[0]], below, decision)
         except reached.TooManyError:
             return None
-        return tuple(self._place(os.fspath(each)) for each in dict.fromkeys(found))
+        places = ((os.fspath(each), self._place(os.fspath(each))) for each in dict.fromkeys(found))
+        return tuple(
+            replace(each, named=(*each.named, *place.names_below(path.removeprefix(start))))
+            for path, each in places
+        )
 
     @property
     def _search_scope(self) -> SearchScope:
@@ -180,15 +185,15 @@ class Folders:
         )
 
     def _untitled_place(self, uri: str) -> Place | Failure:
-        kind, why = PlaceKind.INSIDE, ""
+        kind, why, named = PlaceKind.INSIDE, "", tuple[str, ...]()
         if uri.startswith(UNTITLED + "/"):  # the editor will save it there without asking
             path = path_of("file://" + uri.removeprefix(UNTITLED))
             wrong = _unusable(uri if path is None else os.fspath(path))
             if path is None or wrong:
                 return wrong or _no_path("It is not the URI of a document.")
             place = self._place(os.fspath(path))
-            kind, why = place.kind, place.why
-        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, kind=kind, why=why)
+            kind, why, named = place.kind, place.why, (*place.paths, *place.named)
+        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, kind=kind, why=why, named=named)
 
     def _absolute(self, path: str) -> str | Failure:
         if path[:5].lower() == "file:":
@@ -228,9 +233,25 @@ class Folders:
         else:
             kind, why = _kind_of(home[1], written)
             uri = uri_of(self._roots[home[0]] / home[1])
-        shown = shown_path(real, reals, root_names(self._roots))
-        is_link = real != normal and os.path.islink(normal)
-        return Place(uri=uri, identity=identity_of(real), path=shown, kind=kind, why=why, is_link=is_link)
+        names = root_names(self._roots)
+        shown = shown_path(real, reals, names)
+        below = paths_below(real, reals)
+        named = [
+            path
+            for roots in (self._roots, reals)
+            for path in (shown_path(normal, roots, names), *paths_below(normal, roots))
+            if normal != real
+        ]
+        return Place(
+            uri=uri,
+            identity=identity_of(real),
+            path=shown,
+            kind=kind,
+            why=why,
+            is_link=real != normal and os.path.islink(normal),
+            below=tuple(each for each in below if each != shown),
+            named=tuple(dict.fromkeys(each for each in named if each not in (shown, *below))),
+        )
 
 
 def _kind_of(real: Path, written: Path) -> tuple[PlaceKind, str]:

@@ -56,7 +56,12 @@ class SearchScope:
 
     def is_closed(self, place: Place, within: Place | None) -> bool:
         """Whether the user's rules keep a file out of a search; they may have been asked about *within*."""
-        said = [rules.decision_for_path(self.rules, tool, ToolKind.READ, place.path) for tool in READERS]
+        named = place.named
+        if within is not None and place.path.startswith(f"{within.path}/"):
+            named += within.names_below(place.path.removeprefix(f"{within.path}/"))
+        said = [
+            rules.decision_for_path(self.rules, tool, ToolKind.READ, place.paths, named) for tool in READERS
+        ]
         return Decision.BLOCK in said or (Decision.ASK in said and not self._has_asked(within))
 
     def may_search(self, place: Place, within: Place | None) -> bool:
@@ -97,7 +102,7 @@ class SearchScope:
         """Whether a rule has asked about the search: a yes is one to all files about which rules ask."""
         if within is None:
             return False
-        said = rules.decision_for_path(self.rules, "search", ToolKind.READ, within.path)
+        said = rules.decision_for_path(self.rules, "search", ToolKind.READ, within.paths, within.named)
         return said is Decision.ASK
 
     def is_internal(self, name: str) -> bool:

@@ -27,7 +27,10 @@ class Place:
     Attributes:
         uri: What the document is called towards the editor.
         identity: The same for every spelling of the same document (invariant 11).
-        path: Relative to its root with `/`, for people and the model; absolute outside every root.
+        path: Relative to its folder with `/`, for people and the model, after the folder's name if there are
+            several; absolute outside all folders; the URI if the name is not text.
+        below: Its paths relative to the workspace folders that it is in, where that is not `path`.
+        named: The same of the path as it was named, where a link of it has been followed.
         kind: What kind of place it is.
         why: Why a protected place is asked about, where more is known than its kind.
         is_link: Whether the path itself is a symbolic link, which has been followed.
@@ -39,6 +42,17 @@ class Place:
     kind: PlaceKind
     why: str = ""
     is_link: bool = field(default=False, compare=False)
+    below: tuple[str, ...] = field(default=(), compare=False)
+    named: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths to which a user's rule may be written."""
+        return (self.path, *self.below)
+
+    def names_below(self, path: str) -> tuple[str, ...]:
+        """The same as `named`, of what has *path* in this folder."""
+        return tuple(f"{each}/{path}" for each in self.named)
 
 
 ASKED: dict[PlaceKind, str] = {

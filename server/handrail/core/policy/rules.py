@@ -92,12 +92,20 @@ def read(value: object) -> tuple[Rule, ...] | str:
     return tuple(rules)
 
 
-def decision_for_path(rules: Sequence[Rule], tool: str, kind: ToolKind, path: str) -> Decision | None:
+def decision_for_path(
+    rules: Sequence[Rule], tool: str, kind: ToolKind, paths: Sequence[str], named: Sequence[str] = ()
+) -> Decision | None:
     """
-    Returns the rules' decision on a tool's use of *path*: relative to its folder, or absolute outside all.
+    Returns the rules' decision on a tool's use of a file.
+
+    Args:
+        paths: The file's paths: relative to each workspace folder that it is in, and after the folder's name
+            if there are several; absolute outside all folders.
+        named: The same of a path with links that leads to it. No rule for such a path allows anything.
     """
     for rule in reversed(rules):
-        if rule.is_for(tool, kind) and _is_for_path(rule, path):
+        meant = paths if rule.decision is Decision.ALLOW else (*paths, *named)
+        if rule.is_for(tool, kind) and any(_is_for_path(rule, path) for path in meant):
             return rule.decision
     return None
 

@@ -96,7 +96,7 @@ def verdict(request: Request, rights: Rights) -> Verdict:
         return _of_command(request, request.command, rights)
     asked: list[Place] = []
     for place in request.places:
-        match rules.decision_for_path(rights.rules, request.tool, request.kind, place.path):
+        match rules.decision_for_path(rights.rules, request.tool, request.kind, place.paths, place.named):
             case Decision.BLOCK:
                 return Block(failure=blocks.blocked_by_settings(f"{request.tool} on {place.path}", place.uri))
             case None if is_asked(place, is_written=request.kind is not ToolKind.READ):
@@ -164,7 +164,7 @@ def _ask_about(request: Request, asked: Sequence[Place], rights: Rights) -> Verd
 
 def _of_nothing(request: Request, rights: Rights) -> Verdict:
     """A call that names no path: only a rule for the tool as a whole says something of it."""
-    match rules.decision_for_path(rights.rules, request.tool, request.kind, ""):
+    match rules.decision_for_path(rights.rules, request.tool, request.kind, ("",)):
         case Decision.BLOCK:
             return Block(failure=blocks.blocked_by_settings(request.tool, ""))
         case Decision.ASK:
@@ -261,6 +261,7 @@ def _of_script(request: Request, rights: Rights) -> Iterator[Decision]:
     if request.script.is_read_only:
         read = (*request.places, *request.beneath)
         decisions += [
-            rules.decision_for_path(rights.rules, "read_file", ToolKind.READ, place.path) for place in read
+            rules.decision_for_path(rights.rules, "read_file", ToolKind.READ, place.paths, place.named)
+            for place in read
         ]
     yield from (each for each in decisions if each in (Decision.ASK, Decision.BLOCK) and each is not None)
