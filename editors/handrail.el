@@ -79,7 +79,8 @@ Names are those of docs/settings.md without `handrail.' in front.  Values
 are strings, numbers, t, :json-false, or lists and alists of these.
 
 Set it before the server starts, or with \\[customize-option].  In a
-directory-local value, only settings of scope window count."
+directory-local value, only settings count whose scope is window in
+docs/settings.md."
   :type '(alist :key-type string :value-type sexp)
   :set (lambda (name value)
          (set-default name value)
@@ -1993,8 +1994,8 @@ This is nil if that is not to be had at once."
       (pcase (plist-get question :kind)
         ("question" "handrail: the model asks")
         ("appeared" (if (handrail--is-of-several question)
-                        "handrail: may these new files be put back?"
-                      "handrail: may this new file be put back?"))
+                        "handrail: may these new files, which were moved away, be put back?"
+                      "handrail: may this new file, which was moved away, be put back?"))
         ("saving" (if (handrail--is-of-several question)
                       "handrail: may these documents be saved?" "handrail: may this document be saved?"))
         (_ (format "handrail: may the agent use %s?" (handrail--visible tool t)))))))

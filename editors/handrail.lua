@@ -23,7 +23,7 @@
 --
 -- In a conversation, <localleader>s sends, <localleader>x stops, and <localleader>n begins another one. To turn these
 -- keys off: `vim.g.handrail_keys = false`. Lenses show what can be done at a line, and `vim.lsp.codelens.run()` does it.
--- To turn them off: `vim.g.handrail_lenses = false`. `gra` offers the same as code actions.
+-- To turn them off: `vim.g.handrail_lenses = false`. The same is offered by `gra` as code actions.
 --
 -- To show in the statusline what handrail is doing: `vim.o.statusline = "%f %=%{v:lua.HandrailStatus()}"`.
 
@@ -685,7 +685,7 @@ local function undone(found)
   for _, conflict in ipairs(found.conflicts) do
     told = ("%s; one in %s was not: %s"):format(told, path_of(conflict.uri), conflict.reason)
     if conflict.editedByUser then
-      told = told .. " The code action “Undo all of it, including what you typed” undoes both."
+      told = told .. " The code action “Undo all of it, including what you typed” undoes the agent's change and yours."
     end
   end
   say(told, #found.conflicts > 0 and vim.log.levels.WARN or nil)
@@ -880,11 +880,11 @@ local MEANING = {
 }
 local HEADINGS = {
   question = "The model asks",
-  appeared = "May this new file be put back?",
+  appeared = "May this new file, which was moved away, be put back?",
   saving = "May this document be saved?",
 }
 local HEADINGS_OF_SEVERAL = {
-  appeared = "May these new files be put back?",
+  appeared = "May these new files, which were moved away, be put back?",
   saving = "May these documents be saved?",
 }
 

@@ -467,7 +467,8 @@ moves or deletes a file under a lock:
 4. Wait at most two seconds for all of these locks together, then give up and say why: never write without a
    lock.
 5. Under the lock, compare what the file holds with what the edit was computed on. If it differs, compute the
-   edit again or refuse it. Replace the file by renaming, check what it holds, then release the lock. While
+   edit again or refuse it. Replace the file by renaming. Then read it again to check that it has
+   your text, and say so if it has not. Then release the lock. While
    you hold the lock, never wait for a person, a model or another process.
 
 A client that saves for the server (`handrail/client/save`) should do the same. If an editor's own way of

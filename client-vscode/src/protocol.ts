@@ -484,7 +484,7 @@ export interface CheckpointListParams {
 export interface CheckpointDiffParams {
   /** Id of a turn or a step; the diff starts from the state before it. */
   checkpoint: string;
-  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. Without it, what others changed between the turn's steps is not in the diff, with two exceptions: documents that the turn created or deleted, and documents in which others changed the same lines as the turn. */
+  /** What the diff ends with: the state before this other turn or step, or `now`; by default what the turn left. By default, the diff leaves out what the user or other programs changed between the turn's steps, with two exceptions: documents that the turn created or deleted, and documents in which they changed the same lines as the turn. */
   against?: string;
   /** Compare only this document. */
   uri?: string;
@@ -569,7 +569,7 @@ export interface CheckpointSoundness {
 
 /** An open question. Its texts may come from a model, a file or a command: show them, never interpret them. */
 export interface Approval {
-  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: new files appeared while a command ran, and handrail moved them away; whether they may be put back. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
@@ -1004,7 +1004,7 @@ export interface ChatStatus {
   contextPercent?: number;
   /** The price of all turns in US dollars; null if it is unknown. */
   costUsd?: number;
-  /** The message that tells the model to carry out the latest turn's plan; null if that turn made no plan. */
+  /** If the latest turn made a plan: the message that you can send to have the model carry it out; otherwise null. */
   plan?: string;
 }
 
@@ -1290,7 +1290,7 @@ export interface DocumentDiagnostics {
   uri: string;
   /** Its diagnostics. A report with more than 1,000 on a requested document is ignored. */
   diagnostics: ClientDiagnostic[];
-  /** The version on which they were reported. For a requested document, and in `others`, the report counts only if this is still its version when the answer arrives. */
+  /** The version on which they were reported. The report counts only if this is still the document's version when the answer arrives. (Only if the request named no documents is a report without a version read too.) */
   version?: number;
 }
 
@@ -1550,7 +1550,7 @@ export interface TurnUpdate {
 
 /** A question that was just asked. Give the user time: null and errors are not answers and leave the question open. If it ends in another way, this request is cancelled and `approval/ended` is sent. */
 export interface ApprovalRequestParams {
-  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these files, which appeared while a command ran and were moved away, may be put back. */
+  /** What is asked. `command`: whether this command line may run. `file`: whether the tool may use these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the model wants to know. `saving`: whether these documents may be saved. `appeared`: new files appeared while a command ran, and handrail moved them away; whether they may be put back. */
   kind: ApprovalKind;
   /** Identifies the question in `approval.answer` and `approval.show`. */
   id: string;
@@ -1939,7 +1939,7 @@ export const CHAT_CHOOSE = "handrail/chat/choose";
 /** Completes an `@name` or a `/command` in a message that the user is writing. */
 export const CHAT_COMPLETE = "handrail/chat/complete";
 
-/** Sends a comment that begins with `handrail:` as a turn of the latest session that this server knows, or else of a new one, after the turns that are running. The turn's first edit of the document removes the comment. */
+/** Sends a comment in the text of a document that begins with `handrail:` to the model. It becomes a turn of the latest session that this server knows, or else of a new one, and waits until the turns of the session that are running have ended. The turn's first edit of the document removes the comment. */
 export const PROMPT_SEND = "handrail/prompt/send";
 
 /** Asks the model to fix problems that other programs report, as a turn of the latest session that this server knows, or else of a new one. */

@@ -20,14 +20,14 @@ const HEADINGS: Partial<Record<string, string>> = {
   tool: l10n.t("May this tool be used?"),
   question: l10n.t("The model asks:"),
   saving: l10n.t("May this document be saved?"),
-  appeared: l10n.t("May this new file be put back?"),
+  appeared: l10n.t("May this new file, which was moved away, be put back?"),
 };
 const HEADINGS_OF_SEVERAL: typeof HEADINGS = {
   ...HEADINGS,
   file: l10n.t("May these files be used?"),
   outside: l10n.t("May these files outside the workspace be used?"),
   saving: l10n.t("May these documents be saved?"),
-  appeared: l10n.t("May these new files be put back?"),
+  appeared: l10n.t("May these new files, which were moved away, be put back?"),
 };
 
 // Older servers do not say whether a tool changes the files.

@@ -39,7 +39,7 @@ def _check_bases(make: Callable[[Any], Any], *, frozen: bool) -> Callable[[Any],
     def make_checked(plain: Any) -> Any:
         if any("_compared" in vars(base) for base in plain.__mro__[1:]):
             if frozen:
-                raise TypeError(f"{plain.__qualname__} has a base that is frozen without these options.")
+                raise TypeError(f"{plain.__qualname__} has a frozen base, so it cannot have these options.")
             raise TypeError("cannot inherit non-frozen dataclass from a frozen one")
         return make(plain)
 
@@ -53,7 +53,7 @@ def _freeze(plain: Any, options: dict[str, bool]) -> Any:
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(plain)
     fields: Fields = dataclasses.fields(made)
     if reason := _why_not(made, fields):
-        raise TypeError(f"{made.__qualname__} is frozen, so {reason}.")
+        raise TypeError(f"{made.__qualname__} cannot be frozen here: {reason}.")
     compared = [each.name for each in fields if each.compare]
     methods = {
         **SHARED,
@@ -70,23 +70,23 @@ def _freeze(plain: Any, options: dict[str, bool]) -> Any:
 def _why_not(made: Any, fields: Fields) -> str:
     """What a frozen class declares that is not provided for here; empty if nothing."""
     if hasattr(made, "__post_init__"):
-        return "it has no __post_init__"
+        return "it has a __post_init__"
     if any(not each.init for each in fields):
-        return "each of its fields must be given"
+        return "a field of it is not given to __init__"
     if any(each.hash is not None for each in fields):
-        return "what is compared is hashed"
+        return "a field of it says itself whether it is hashed"
     if any(
         isinstance(each.type, str) and "InitVar" in each.type for each in made.__dataclass_fields__.values()
     ):
-        return "it has no InitVar"
+        return "it has an InitVar"
     bases = [base for base in made.__mro__[1:] if dataclasses.is_dataclass(base)]
     if any("_compared" not in vars(base) for base in bases):
-        return "its bases must be frozen here too"
+        return "a base of it is not frozen here"
     required = [
         each.default is each.default_factory is dataclasses.MISSING for each in fields if not each.kw_only
     ]
     if required != sorted(required, reverse=True):
-        return "fields without a default come first"
+        return "a field without a default follows one with a default"
     return ""
 
 

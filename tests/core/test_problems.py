@@ -83,7 +83,7 @@ def test_what_the_model_reads_is_short_and_cannot_pass_for_anything_else() -> No
         for line in range(30)
     )
     text = problems.report_new([DocumentProblems(path="a.py", problems=many)], {})
-    assert text.startswith("Since your edits there are 30 new problems:\na.py:1: warning: xx")
+    assert text.startswith("After your edits, there are 30 new problems:\na.py:1: warning: xx")
     assert text.endswith("\n10 more are not shown; the problems tool lists them.")
     assert len(text) < 20 * 500
     text = problems.report_new([DocumentProblems(path="a.py", problems=many[:21])], {})

@@ -92,7 +92,7 @@ async def test_a_new_error_is_told_and_an_old_one_is_not(stage: Stage, is_open: 
     assert (editor.desk[uri] if is_open else file.read_text()) == "zero\none\nBAD old\nthree\ngood\n"
     first, second, third = results(stage)
     assert "problem" not in first, "two calls of one answer are told of once"
-    assert second.endswith(f"\nSince your edits there is a new problem:\npoem.txt:5: {NEW}")
+    assert second.endswith(f"\nAfter your edits, there is a new problem:\npoem.txt:5: {NEW}")
     assert "problem" not in third
     assert editor.questions == []
 
@@ -119,7 +119,7 @@ async def test_what_a_check_finds_in_another_version_does_not_count(stage: Stage
         "whether your edits caused problems in poem.txt. The check `python3` did not finish in time."
     )
     assert NEW not in first
-    assert third.endswith(f"\nSince your edits there is a new problem:\npoem.txt:4: {NEW}")
+    assert third.endswith(f"\nAfter your edits, there is a new problem:\npoem.txt:4: {NEW}")
     assert not running(stage), "what still runs is ended with the turn"
 
 
@@ -262,7 +262,7 @@ async def test_without_copies_unsaved_text_is_checked_on_standard_input_alone(
         )
         assert ["`stdin`" in each for each in notices(editor)] == [True]
     else:
-        assert told.endswith(f"\nSince your edits there is a new problem:\npoem.txt:3: {NEW}")
+        assert told.endswith(f"\nAfter your edits, there is a new problem:\npoem.txt:3: {NEW}")
 
 
 async def test_where_the_client_passes_diagnostics_on_no_check_runs(stage: Stage) -> None:
@@ -303,7 +303,7 @@ async def test_what_a_real_checker_prints_is_understood(stage: Stage, format_: t
     )
     await editor.turn("Write.")
     first, second = results(stage)
-    assert "Since your edits there is a new problem:\na.py:5: error: " in first
+    assert "After your edits, there is a new problem:\na.py:5: error: " in first
     assert "Undefined name `gone`" in first
     assert "problem" not in second
 
@@ -319,7 +319,7 @@ async def test_the_documented_check_works_where_nothing_can_be_written(stage: St
         stage, editing, answer("Done."), checks=(json.loads(EXAMPLE),), environment=AUTO | with_ruff
     )
     await editor.turn("Write.")
-    assert "Since your edits there is a new problem:\na.py:2: error: " in results(stage)[0]
+    assert "After your edits, there is a new problem:\na.py:2: error: " in results(stage)[0]
 
 
 @contained

@@ -114,7 +114,7 @@ async def test_a_new_error_is_told_and_mended_in_the_next_step(stage: Stage, hab
     first, second, third = results(stage)
     assert "BAD" not in first
     assert "problem" not in first, "two calls of one answer are told of once"
-    assert second.endswith(f"\nSince your edits there is a new problem:\npoem.txt:5: {NEW}")
+    assert second.endswith(f"\nAfter your edits, there is a new problem:\npoem.txt:5: {NEW}")
     assert "problem" not in third
 
 
@@ -381,7 +381,7 @@ async def test_a_problem_that_an_edit_causes_in_another_document_is_told(
     )
     await editor.turn("Write.")
     first, second = results(stage)
-    assert first.partition("Since your edits ")[2].splitlines() == [
+    assert first.partition("After your edits, ")[2].splitlines() == [
         "there are 4 new problems:",
         f"poem.txt:3: {NEW}",
         BROKEN.replace("caller.txt", "a.txt"),
@@ -415,7 +415,7 @@ async def test_what_is_reported_late_on_another_document_is_told_with_the_next_e
     await editor.turn("Write.")
     first, second = results(stage)
     assert "problem" not in first
-    assert second.endswith(f"Since your edits there is a new problem:\n{BROKEN}")
+    assert second.endswith(f"After your edits, there is a new problem:\n{BROKEN}")
 
 
 @one_editor

@@ -111,7 +111,7 @@ async def test_typing_in_a_change_is_a_conflict_until_the_user_wants_all_of_it_g
     actions = await at(editor, uri, 1)
     await editor.choose(actions["Undo this change (+1 −1)"])
     assert any("TWO, typed" in each.message and "two" in each.message for each in editor.messages)
-    way_on = "The code action “Undo all of it, including what you typed” undoes both."
+    way_on = "The code action “Undo all of it, including what you typed” undoes the agent's change and yours."
     assert any(f"from the agent's. {way_on}" in each.message for each in editor.messages)
     assert editor.desk[uri] == EDITED.replace("TWO", "TWO, typed")
     await editor.choose(actions["Undo all of it, including what you typed"])
@@ -135,7 +135,7 @@ async def test_of_a_made_document_only_a_later_change_is_undone_with_what_was_ty
     assert title not in await at(editor, uri, 1), "the document would be removed"
     actions = await at(editor, uri, 4)
     await editor.choose(actions["Undo this change (+1 −0)"])
-    assert any(f"“{title}” undoes both." in each.message for each in editor.messages)
+    assert any(f"“{title}” undoes " in each.message for each in editor.messages)
     await editor.choose(actions[title])
     await editor.until(lambda: "later" not in editor.desk[uri])
     assert editor.desk[uri] == "made\nhere, typed\nby it\nthe user's\n"

@@ -74,7 +74,7 @@ def take_turn(
 
 def problems(result: str) -> list[str]:
     """What a result says of problems after the edit."""
-    return result.partition("Since your edits ")[2].splitlines()
+    return result.partition("After your edits, ")[2].splitlines()
 
 
 def test_a_new_error_is_told_to_the_model_and_mended(emacs: Emacs) -> None:

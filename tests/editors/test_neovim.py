@@ -644,7 +644,7 @@ def test_a_restore_says_what_it_left_and_why(neovim: Neovim) -> None:
     assert seen["undo"].endswith(
         "0 changes undone; one in poem.txt was not: You edited lines that the agent wrote, so handrail "
         "cannot separate your text from the agent's. The code action “Undo all of it, including what you "
-        "typed” undoes both."
+        "typed” undoes the agent's change and yours."
     )
     assert seen["messages"][-1].startswith("handrail: 1 document deleted; poem.txt was not restored: ")
     reason = seen["window"].splitlines()[2]
@@ -778,7 +778,7 @@ def test_a_new_error_is_told_to_the_model_and_mended(neovim: Neovim) -> None:
     assert seen["before"] == ["F401"]
     (broke,) = told[1]
     *_, head, first, second, third = broke.splitlines()
-    assert head == "Since your edits there are 3 new problems:"
+    assert head == "After your edits, there are 3 new problems:"
     assert third == "desk.py:1: error: A name is missing. (other)"
     assert {first, second} == {
         "shop.py:5: error: This is bad. (other)",

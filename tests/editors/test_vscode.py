@@ -354,7 +354,7 @@ def test_a_new_problem_is_told_to_the_model_and_mended(code: VSCode) -> None:
     code.run("feedback", scenario={}, **code.own_server, **settings)
     told = results(code.folder / "state")
     new = (
-        "Since your edits there are 2 new problems:\npoem.txt:5: error: This is bad. (other bad-word)\n"
+        "After your edits, there are 2 new problems:\npoem.txt:5: error: This is bad. (other bad-word)\n"
         "beside.txt:1: error: New is not known. (other)"
     )
     assert "problem" not in told[0] + told[2]

@@ -61,9 +61,9 @@ def test_it_says_whether_files_would_be_read_or_changed(
 @pytest.mark.parametrize(
     ("subject", "files", "whose"),
     [
-        ("a.py", "this new file", "Its"),
-        ("a/", "these new files", "Their"),
-        ("a, b", "these new files", "Their"),
+        ("a.py", "this new file, which was moved away,", "Its"),
+        ("a/", "these new files, which were moved away,", "Their"),
+        ("a, b", "these new files, which were moved away,", "Their"),
     ],
 )
 def test_files_that_appeared_are_one_or_several(subject: str, files: str, whose: str) -> None:

@@ -379,7 +379,7 @@ class Host:
         """Makes an open failure's edit at a candidate, by its index. Raises UnknownId, CheckpointError."""
         known, ports = self.failure(failure), self.ports()
         if known.mutation.hunk is None or not 0 <= candidate < len(known.failure.near):
-            raise UnknownId(f"Failure {failure!r} has no candidate {candidate}.")
+            raise UnknownId(f"Failure {failure!r} has no candidate with the index {candidate}.")
         once = replace(known.mutation.hunk, replace_all=False)
         mutation = replace(known.mutation, id=self.new_id("o"), order=self._next_order(), step=0, hunk=once)
         document = await ports.editor.read(known.mutation.uri)

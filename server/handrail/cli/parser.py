@@ -120,7 +120,7 @@ def _serve_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "--clock",
         type=Path,
         metavar="FILE",
-        help="for tests: questions do not use the real time; FILE has the number of seconds that have passed",
+        help="for tests: the time limit of questions is measured by the seconds in FILE, not by the clock",
     )
 
 

@@ -59,11 +59,11 @@ class Code(StrEnum):
     )
     AMBIGUOUS_MATCH = (
         "ambiguous-match",
-        "The edit does not say which place it means: its search text, or the line below which it inserts, "
-        "occurs more than once; or the search text does not occur, but several places are similar, or one is "
-        "similar and the document already has the new text. Choose the place with a quick fix *Apply at line "
-        "N*, if there is one. Otherwise, send exact lines, and add a line of context or a line number; or "
-        "leave the edit out, if the document already has its text.",
+        "The edit does not say which place it means. Its search text, or the line after which it inserts new "
+        "lines, occurs more than once. Or the search text does not occur, and several places are similar to "
+        "it. Or one place is similar to it, but the document also has the new text already. Choose the place "
+        "with a quick fix *Apply at line N*, if there is one. Otherwise, send exact lines, and add a line of "
+        "context or a line number; or leave the edit out, if the document already has its text.",
     )
     NO_CHANGE = (
         "no-change",
@@ -72,8 +72,9 @@ class Code(StrEnum):
     OMISSION = (
         "omission",
         "The new text leaves out lines: it has a remark such as `... existing code ...` that the document "
-        "does not have. Send the lines in full. Or it has `[key removed by handrail]`, and it is not "
-        "certain in place of which value of the document this mark is. Leave such lines unchanged.",
+        "does not have. Send the lines in full. Or it has the mark `[key removed by handrail]`, and "
+        "handrail cannot tell which value of the document the mark stands for. Leave lines with such a mark "
+        "unchanged.",
     )
     # The document.
     NO_SUCH_FILE = (
@@ -138,7 +139,7 @@ class Code(StrEnum):
         "In an editor that has notebooks, handrail edits a notebook only while it is open as text. handrail "
         "does not edit a file whose line endings the editor would change: close it, so that handrail edits "
         "it on disk (unless `handrail.edits.closedDocuments` is `editor`), or convert its line endings. If "
-        "the editor accepts no edits at all, the quick fix *Make this edit* makes it.",
+        "the editor accepts no edits that a server sends, choose the quick fix *Make this edit*.",
     )
     NOT_AS_WRITTEN = (
         "not-as-written",

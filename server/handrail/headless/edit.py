@@ -139,7 +139,7 @@ def _text_edit(edit: Any, index: int) -> TextEdit:
     try:
         new_text.encode("utf-8")
     except UnicodeEncodeError:
-        _refuse("`newText` holds half of a surrogate pair, which no file can", index)
+        _refuse("`newText` has half of a surrogate pair, which cannot be in a file", index)
     return TextEdit(
         start=_position(span.get("start"), index), end=_position(span.get("end"), index), new_text=new_text
     )
@@ -150,7 +150,7 @@ def _position(position: Any, index: int) -> Position:
         _refuse("a range lacks `start` or `end`", index)
     line, character = position.get("line"), position.get("character")
     if not _is_number(line) or not _is_number(character) or min(line, character) < 0:
-        _refuse("a position is not two whole numbers from 0", index)
+        _refuse("a position needs `line` and `character`, whole numbers that are not negative", index)
     return Position(line, character)
 
 

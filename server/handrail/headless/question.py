@@ -68,10 +68,9 @@ class Question:
         if self.tool == "handrail":  # not for a tool, but whether the turn may continue
             return f"May the turn continue? {subject}. {detail}".strip()
         if self.kind == "appeared":
-            files = (
-                "these new files" if ", " in self.subject or self.subject.endswith("/") else "this new file"
-            )
-            return f"May {files} be put back: {subject}? {detail}".strip()
+            is_one = ", " not in self.subject and not self.subject.endswith("/")
+            were = "this new file, which was" if is_one else "these new files, which were"
+            return f"May {were} moved away, be put back: {subject}? {detail}".strip()
         if self.kind == "saving":
             documents = "these documents" if ", " in self.subject else "this document"
             return f"May {documents} be saved: {subject}? {detail}".strip()

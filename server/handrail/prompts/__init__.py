@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-VERSION = 26  # increase it with each change of what models are told here or by the tools; sessions record it
+VERSION = 27  # increase it with each change of what models are told here or by the tools; sessions record it
 
 
 def text(name: str) -> str:

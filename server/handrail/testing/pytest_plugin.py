@@ -29,14 +29,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--client-profiles",
         default="all",
-        help=f"The editors as which tests run, with commas between them: {', '.join(NAMES)}, or `all`.",
+        help=f"The editors that tests imitate, with commas between them: {', '.join(NAMES)}, or `all`.",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Check the names, and declare the marker."""
     config.addinivalue_line(
-        "markers", "client_profiles(*names): run this test only as these editors, not as all of them"
+        "markers", "client_profiles(*names): imitate only these editors in this test, not all of them"
     )
     _check_names(config.getoption("--client-profiles").split(","), "--client-profiles")
 

@@ -62,23 +62,21 @@ async def test_a_yes_for_a_folder_is_not_one_for_keys_below_it(ground: Bench) ->
     assert text == "1 line in 1 file.\n.vscode/settings.json\n  1|needle"
     text = await result(ground, "search", pattern="private", path=".vscode")
     assert text == (
-        "No lines match. Ignored files were not searched, nor files that are protected for a reason other "
-        "than lying in this folder."
+        "No lines match. Ignored files were not searched, and neither were files that would be protected in "
+        "any other folder too."
     )
 
 
-IGNORED = (
-    "This folder was searched although it is ignored. Files in it were not searched if they are protected"
-)
-MATCHED = "or if an ignore rule matches them as well as this folder."
+IGNORED = "This folder was searched although it is ignored. Files in it were not searched if they"
+MATCHED = "or if they would be ignored even if this folder were not."
 
 
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("build", f"{IGNORED}, {MATCHED}"),
-        ("build/deep", f"{IGNORED}, {MATCHED}"),
-        (".idea", f"{IGNORED} for a reason other than lying in this folder, {MATCHED}"),
+        ("build", f"{IGNORED} are protected, {MATCHED}"),
+        ("build/deep", f"{IGNORED} are protected, {MATCHED}"),
+        (".idea", f"{IGNORED} would be protected in any other folder too, {MATCHED}"),
         ("src", "Ignored and protected files were not searched."),
         ("src/deep", "Ignored and protected files were not searched."),
         (".", "Ignored and protected files were not searched."),

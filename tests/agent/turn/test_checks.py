@@ -85,7 +85,7 @@ async def test_a_contained_check_reads_the_new_text_and_nothing_else(
     bench.says(answer("", edit), answer("Done."))
     await bench.turn()
     (text,) = bench.texts()
-    assert text.endswith("\nSince your edits there is a new problem:\na.txt:1: error: New. (cat)")
+    assert text.endswith("\nAfter your edits, there is a new problem:\na.txt:1: error: New. (cat)")
     assert snapshot(bench.root) == {"a.txt": b"new\nrow\n", ".env": b"KEY=1\n"}
     assert bench.approver.asked == []
 
@@ -119,7 +119,7 @@ async def test_each_workspace_folder_is_checked_by_itself(bench: Checked) -> Non
     edits = [call("patch", path=str(root / "a.txt"), old_string="old", new_string="new") for root in roots]
     bench.says(answer("", *edits), answer("Done."))
     await bench.turn()
-    told = bench.texts()[-1].partition("Since your edits there are 3 new problems:\n")[2]
+    told = bench.texts()[-1].partition("After your edits, there are 3 new problems:\n")[2]
     assert [row.partition("a.txt")[2] for row in told.split("\n")] == [":1: error: New. (grep)"] * 3
 
 
@@ -173,4 +173,4 @@ async def test_a_check_that_was_ended_for_the_users_sake_is_tried_again(bench: C
     assert text.endswith(f"was stopped because the protected file {bench.root / '.env'} was replaced.")
     assert report.answer == "I see."
     (told,) = [each.text for each in bench.history() if isinstance(each, UserMessage)][1:]
-    assert told == "Since your edits there is a new problem:\na.txt:1: error: New. (if)"
+    assert told == "After your edits, there is a new problem:\na.txt:1: error: New. (if)"

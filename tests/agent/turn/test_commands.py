@@ -147,8 +147,8 @@ async def test_that_permissions_of_many_files_are_not_kept_is_told_apart_and_onc
     bench.says(*(answer("", call("shell", line=line)) for line in lines), answer("Done."))
     report = await bench.turn()
     assert [event.text for event in bench.events if isinstance(event, Notice)] == [
-        "There are too many files in the workspace folder: if a command changes only a file's permissions, "
-        "the checkpoint includes only whether the file can be executed."
+        "There are too many files in the workspace folder to record every change of permissions. If a "
+        "command changes nothing else of a file, the checkpoint only has whether the file can be executed."
     ]
     assert [outcome.uncovered for outcome in report.outcomes] == [None, None]
 

@@ -78,6 +78,8 @@ async def test_what_came_of_it_cannot_be_kept_and_it_has_landed_all_the_same(
     bench.editor = Loses(bench.state)
     fixed = await bench.host.apply(failure, 0)
     assert fixed.outcome.status is Status.LANDED
-    assert fixed.warnings[0].startswith("handrail could not store the text that this edit left: ")
+    assert fixed.warnings[0].startswith(
+        "handrail could not store the text that the document has after this edit: "
+    )
     assert (bench.root / "a.txt").read_bytes() == MENDED
     assert not bench.host.ledger.open

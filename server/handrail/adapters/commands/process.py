@@ -58,7 +58,7 @@ class Processes:
     async def available(self) -> Available:
         """Returns how far commands can be contained; see the port."""
         if self._containment is None:
-            return Available(why_not="it is not set up here")
+            return Available(why_not="no sandbox is set up here")
         return await self._containment.available()
 
     def note_folders(self, uris: Sequence[str]) -> None:

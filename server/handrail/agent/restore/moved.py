@@ -88,7 +88,7 @@ def hold_back(ports: Ports, uri: str, tally: Tally) -> bool:
 def conflict(ports: Ports, uri: str, missing: Sequence[str]) -> Conflict:
     """Returns the conflict of a document that holds text of others that cannot be restored."""
     names = " and ".join(_path(ports, each) for each in missing[:3])
-    reason = f"It has text from {names}, which could not be fully restored, so it was left unchanged."
+    reason = f"It has text from {names}. That text could not be fully restored there, so it was left here."
     return Conflict(uri=uri, reason=reason)
 
 

@@ -21,8 +21,8 @@ OPEN = (
     "editors keep a file open for a few minutes after you close its tab.)"
 )
 FORM_STAYS = (
-    "The lines are as they were, but the line endings, the byte order mark or the encoding are not: the text "
-    "has changed since, and cannot be written as before."
+    "The lines are as they were, but the line endings, the byte order mark or the encoding are not. They "
+    "cannot be changed back, because other text of the document has changed since."
 )
 FORM_STAYS_OPEN = (
     "The lines are as they were, but the line endings, the byte order mark or the encoding are not, because "

@@ -120,7 +120,7 @@ def _description() -> str:
             "Change parts of files. The default mode is replace: old_string, which must occur once, becomes "
             "new_string. If it occurs more than once, include more lines around it, or give start_line or "
             "replace_all. Copy old text exactly as the file has it, without the line numbers of read_file. "
-            f"{several} change several files in one call; {blocks} takes one or more blocks for path. If one "
+            f"{several} change several files in one call; {blocks} takes blocks for the file at path. If one "
             "edit of a call does not fit, none is made, unless partial is true. An example "
             "of each mode:",
             *(json.dumps(example) for example in modes().values()),

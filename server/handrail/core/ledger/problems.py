@@ -153,7 +153,7 @@ def report_new(listed: Sequence[DocumentProblems], unknown: Mapping[str, Sequenc
     texts = []
     if rows:
         what = "a new problem" if len(rows) == 1 else f"{len(rows):,} new problems"
-        texts += [f"Since your edits there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
+        texts += [f"After your edits, there {'is' if len(rows) == 1 else 'are'} {what}:", *rows[:LIMIT_TOLD]]
     if more := len(rows[LIMIT_TOLD:]):
         texts.append(f"{count_hidden(more)}; the problems tool lists {'it' if more == 1 else 'them'}.")
     for why, paths in unknown.items():

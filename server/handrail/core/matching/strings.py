@@ -22,7 +22,7 @@ from handrail.core.patches.hunk import Hunk, rows_of
 
 LIMIT_MATCHES = 10_000  # more places than these are not told apart
 IN_WORD = re.compile(r"\w\w")
-WHOLE_ROW_NOTE = "The indentation of removed lines was removed with them."
+WHOLE_ROW_NOTE = "The indentation of removed lines, which the search text lacks, was removed too."
 
 
 def exact(text: Text, hunk: Hunk) -> list[Span] | None:

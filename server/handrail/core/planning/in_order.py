@@ -136,8 +136,8 @@ def _ambiguous(text: Text, hunk: Hunk, own: PlannedHunk, built: Result) -> Failu
     return Failure(
         code=Code.AMBIGUOUS_MATCH,
         message=(
-            f"The search text is at line {line + 1} with small differences, and without any in the "
-            f"text that hunk {built.within} leaves, so it is unclear which place is meant."
+            f"Line {line + 1} has the search text with small differences. After hunk {built.within}, another "
+            "place has it exactly. So it is unclear which place is meant."
         ),
         steps=(
             f"If you mean line {line + 1}, send its exact current lines.",

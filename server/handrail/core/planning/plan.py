@@ -163,7 +163,10 @@ def plan_at(text: Text, hunk: Hunk, span: Span) -> PlannedHunk | Failure:
     if not _is_row(hunk, text.rows[first] if text.rows else ""):
         return Failure(
             code=Code.NO_MATCH,
-            message=f"The search text is only part of line {first + 1}, and it is not clear which part.",
+            message=(
+                f"Line {first + 1} has the search text only in a part of it, and it is unclear where that "
+                "begins and ends."
+            ),
             steps=("Read the document again.", "Then send the exact part that you mean."),
         )
     end = text.line_at(max(span.start, span.end - 1)) + 1

@@ -77,17 +77,16 @@ class Hit:
 UNSEARCHED = {  # by whether the folder that was named is protected, and whether it is ignored
     (False, False): "Ignored and protected files were not searched.",
     (True, False): (
-        "Ignored files were not searched, nor files that are protected for a reason other than lying in this "
-        "folder."
+        "Ignored files were not searched, and neither were files that would be protected in any other folder "
+        "too."
     ),
     (False, True): (
         "This folder was searched although it is ignored. Files in it were not searched if they are "
-        "protected, or if an ignore rule matches them as well as this folder."
+        "protected, or if they would be ignored even if this folder were not."
     ),
     (True, True): (
-        "This folder was searched although it is ignored. Files in it were not searched if they are "
-        "protected for a reason other than lying in this folder, or if an ignore rule matches them as well "
-        "as this folder."
+        "This folder was searched although it is ignored. Files in it were not searched if they would be "
+        "protected in any other folder too, or if they would be ignored even if this folder were not."
     ),
 }
 CLOSED_FILE = (

@@ -45,11 +45,11 @@ CONTEXT = 64_000  # tokens; what is assumed of a model until the client says
 REQUEST_FAILED = -32803  # the client's word for: asking again would not help
 LIMIT_REASON_CHARS = 600
 NONE_IN_TERMINAL = (
-    "The chosen model is one of an editor's own, and a terminal has none. Choose another model with "
+    "The chosen model is one that an editor offers, and a terminal offers none. Choose another model with "
     "`--model` or, in `handrail chat`, with `/model`."
 )
 NONE_IN_EDITOR = (
-    "The chosen model is one of the editor's own, but this editor does not offer one. Choose another model "
+    "The chosen model is one that an editor offers, but this editor offers none. Choose another model "
     "with `/model` in a conversation or in the setting handrail.model."
 )
 STOPS: dict[str, StopReason] = {

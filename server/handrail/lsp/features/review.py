@@ -114,8 +114,8 @@ def _way_on(state: State, conflict: protocol.ReviewConflict) -> str:
     hunk = next((each for each in hunks if each.id == conflict.hunk), None)
     if known is None or hunk is None or not _can_undo_typed(known, hunk):
         return ""
-    what = "both" if len(hunk.turns) == 1 else "both, for all turns that wrote there"
-    return f" The code action “{WITH_TYPED}” undoes {what}."
+    whose = "the agent's change" if len(hunk.turns) == 1 else "the changes of all turns that wrote there"
+    return f" The code action “{WITH_TYPED}” undoes {whose} and yours."
 
 
 def _short(text: str) -> str:

@@ -29,9 +29,9 @@ class CheckpointDiffParams:
     Attributes:
         checkpoint: Id of a turn or a step; the diff starts from the state before it.
         against: What the diff ends with: the state before this other turn or step, or `now`; by default what
-            the turn left. Without it, what others changed between the turn's steps is not in the diff,
-            with two exceptions: documents that the turn created or deleted, and documents in which others
-            changed the same lines as the turn.
+            the turn left. By default, the diff leaves out what the user or other programs changed between the
+            turn's steps, with two exceptions: documents that the turn created or deleted, and documents in
+            which they changed the same lines as the turn.
         uri: Compare only this document.
     """
 

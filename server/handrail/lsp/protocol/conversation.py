@@ -25,8 +25,8 @@ class ChatStatus:
         running: Id of the turn that is running; null if no turn is running.
         context_percent: How full the model's context is, in percent; null before the first turn.
         cost_usd: The price of all turns in US dollars; null if it is unknown.
-        plan: The message that tells the model to carry out the latest turn's plan; null if that turn made no
-            plan.
+        plan: If the latest turn made a plan: the message that you can send to have the model carry it out;
+            otherwise null.
     """
 
     title: str

@@ -70,8 +70,9 @@ class DocumentDiagnostics:
     Attributes:
         uri: URI of the document.
         diagnostics: Its diagnostics. A report with more than 1,000 on a requested document is ignored.
-        version: The version on which they were reported. For a requested document, and in `others`, the
-            report counts only if this is still its version when the answer arrives.
+        version: The version on which they were reported. The report counts only if this is still the
+            document's version when the answer arrives. (Only if the request named no documents is a report
+            without a version read too.)
     """
 
     uri: str

@@ -22,8 +22,8 @@ class Approval:
         kind: What is asked. `command`: whether this command line may run. `file`: whether the tool may use
             these files. `outside`: the same for files outside the workspace. `tool`: whether the tool may be
             used, or, if the tool is `handrail`, whether the turn may continue. `question`: something that the
-            model wants to know. `saving`: whether these documents may be saved. `appeared`: whether these
-            files, which appeared while a command ran and were moved away, may be put back.
+            model wants to know. `saving`: whether these documents may be saved. `appeared`: new files
+            appeared while a command ran, and handrail moved them away; whether they may be put back.
         subject: What the question is about, in full: the command line, the paths, or the model's question.
         detail: Why handrail asks.
         choices: The possible answers. The first is `deny`: no, or no answer to the model's question. The

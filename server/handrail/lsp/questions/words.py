@@ -26,13 +26,13 @@ HEADINGS = {
     Kind.TOOL: "May this tool be used?",
     Kind.QUESTION: "The model asks:",
     Kind.SAVING: "May this document be saved?",
-    Kind.APPEARED: "May this new file be put back?",
+    Kind.APPEARED: "May this new file, which was moved away, be put back?",
 }
 HEADINGS_OF_SEVERAL = {
     Kind.FILE: "May the agent {} these files?",
     Kind.OUTSIDE: "May the agent {} these files outside the workspace?",
     Kind.SAVING: "May these documents be saved?",
-    Kind.APPEARED: "May these new files be put back?",
+    Kind.APPEARED: "May these new files, which were moved away, be put back?",
 }
 OF_FOLDERS = frozenset({"list_files", "search"})  # tools whose one path may be a folder: several files
 CONTINUES, OURSELVES = "May the turn continue?", "handrail"  # asked by ourselves, and not for a tool

@@ -31,10 +31,10 @@ BASE_URL = Setting(
         "handrail sends the key of the provider of `handrail.model` to this address. The address is only for "
         "the provider that was chosen when you set it. If you choose a model of another provider, handrail "
         "ignores `handrail.baseUrl` and `handrail.keyName`, and uses the new provider's own address and key; "
-        "in VS Code, a message offers to use both settings for the new provider too. There is one exception: "
-        "if your settings are in a file (Neovim, Emacs, a terminal), handrail assumes when it starts that "
-        "the address and the name of the key in this file are for the model in this file. A message tells "
-        "you if one of them was set for another provider before."
+        "in VS Code, a message offers to use both settings for the new provider too. If your settings are in "
+        "a file (Neovim, Emacs, a terminal), handrail cannot see when you change them: when it starts, it "
+        "takes the address and the name of the key in the file as set for the model in the file. If one of "
+        "them was set for another provider when handrail last read the file, a message tells you."
     ),
 )
 KEY_NAME = Setting(
@@ -58,7 +58,8 @@ CLOSED_DOCUMENTS = Setting(
         "handrail asks for it and the file is plain UTF-8 with one kind of line ending, otherwise on disk. "
         "In a terminal, and in Emacs with `handrail.el`, the default is `disk`. A new file is written on "
         "disk too, except if all of this holds: the setting is `editor`, the editor can create files, and "
-        "the new file is UTF-8 without a byte order mark. A file that is not open is deleted on disk."
+        "the new file is UTF-8 without a byte order mark. If the agent deletes a file that is not "
+        "open, handrail deletes it on disk, whatever the setting is."
     ),
 )
 MODE = Setting(

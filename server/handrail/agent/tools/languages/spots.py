@@ -101,7 +101,8 @@ def _line(document: _Read, spot: Spot) -> Line:
 def _why_hidden(spot: Spot, place: Place | None) -> str:
     name = f"{_plain(spot.name, ROW_CHARS)} in " if spot.name else ""
     if place is None:
-        return f"{name}{_plain(spot.uri, PATH_CHARS)} (not a readable file, or too many results)"
+        why = "its line is not shown: the file cannot be read, or there are too many results"
+        return f"{name}{_plain(spot.uri, PATH_CHARS)} ({why})"
     why = ASKED.get(place.kind, "Its text is not shown here; read the file.")
     return f"{name}{_plain(place.path, PATH_CHARS)}:{spot.line + 1} ({why})"
 

@@ -98,8 +98,8 @@ def crowded_note(folders: Sequence[str]) -> str:
     """Says in which folders a checkpoint includes little of the permissions of files."""
     names = _some([in_words(each) for each in folders])
     said = (
-        f"There are too many files in {names}: if a command changes only a file's permissions, the "
-        "checkpoint includes only whether the file can be executed."
+        f"There are too many files in {names} to record every change of permissions. If a command changes "
+        "nothing else of a file, the checkpoint only has whether the file can be executed."
     )
     return said if folders else ""
 

@@ -164,8 +164,9 @@ async def _record(ports: Ports, step: StepId, left: Sequence[Target]) -> str:
         await ports.checkpoints.record(step, left)
     except CheckpointError as error:
         return (
-            f"handrail could not store the text that this edit left: {str(error).rstrip('.')}. If the editor "
-            "changed that text further, such as by formatting it, a restore may not undo the edit completely."
+            "handrail could not store the text that the document has after this edit: "
+            f"{str(error).rstrip('.')}. If the editor changed that text further, such as by formatting it, a "
+            "restore may not undo the edit completely."
         )
     return ""
 
