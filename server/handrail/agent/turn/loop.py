@@ -301,9 +301,8 @@ async def _shrink(session: Session, executor: Executor, facts: Facts, *, full: b
         return None
     executor.observe(Compacted(before=smaller.before, after=smaller.after))
     if smaller.left_out:
-        text = (
-            "Messages left out, the oldest first, because the model returned no summary of them: "
-            f"{smaller.left_out}."
-        )
+        many = smaller.left_out
+        which = f"The {many:,} oldest messages were" if many > 1 else "The oldest message was"
+        text = f"{which} left out, because the model returned no summary of {'them' if many > 1 else 'it'}."
         executor.observe(Notice(call="", text=text, is_warning=False))
     return smaller.session
