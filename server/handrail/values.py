@@ -74,7 +74,7 @@ def _why_not(made: Any, fields: Fields) -> str:
     if any(not each.init for each in fields):
         return "a field of it is not given to __init__"
     if any(each.hash is not None for each in fields):
-        return "a field of it says itself whether it is hashed"
+        return "a field of it has the option `hash`"
     if any(
         isinstance(each.type, str) and "InitVar" in each.type for each in made.__dataclass_fields__.values()
     ):

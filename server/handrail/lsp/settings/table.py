@@ -33,8 +33,8 @@ BASE_URL = Setting(
         "ignores `handrail.baseUrl` and `handrail.keyName`, and uses the new provider's own address and key; "
         "in VS Code, a message offers to use both settings for the new provider too. If your settings are in "
         "a file (Neovim, Emacs, a terminal), handrail cannot see when you change them: when it starts, it "
-        "takes the address and the name of the key in the file as set for the model in the file. If one of "
-        "them was set for another provider when handrail last read the file, a message tells you."
+        "assumes that you set the address and the name of the key for the model that the file names. If one "
+        "of them was set for another provider when handrail last read the file, a message tells you."
     ),
 )
 KEY_NAME = Setting(
