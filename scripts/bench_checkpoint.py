@@ -62,8 +62,16 @@ class Tree:
         return statistics.median(self.seconds[name]) * 1000
 
     def times(self, name: str, other: str) -> float:
-        """How many times as long the one takes as the other."""
-        return self.ms(name) / self.ms(other)
+        """
+        How many times as long the one takes as the other.
+
+        What was measured in the same rounds is compared round by round: a disk may be faster in one second
+        than in the next.
+        """
+        times, others = self.seconds[name], self.seconds[other]
+        if len(times) != len(others):
+            return self.ms(name) / self.ms(other)
+        return statistics.median(one / beside for one, beside in zip(times, others, strict=True))
 
 
 # ---- Trees ------------------------------------------------------------------------------------------
@@ -160,7 +168,7 @@ async def command(tree: Tree, name: str, repo: ShadowRepo) -> None:
 
 
 async def one(tree: Tree, beside: Path) -> None:
-    """A checkpoint of one file, what was written, and taking it back."""
+    """A checkpoint of one file, what was written, and taking it back; nothing is measured beside the rest."""
     await asyncio.to_thread(settle, tree.repo)
     await timed(tree, "synced", asyncio.to_thread(two_files, beside))
     now, (path,) = step(), changing(tree.folder)
@@ -168,6 +176,7 @@ async def one(tree: Tree, beside: Path) -> None:
     await timed(tree, "one", tree.repo.ensure(now, intending(path, coming)))
     await asyncio.to_thread(path.write_bytes, coming)
     await timed(tree, "recorded", tree.repo.record(now, targets([path])))
+    await asyncio.to_thread(settle, tree.repo)
     await timed(tree, "undo", undo(tree.repo, now.turn))
 
 
