@@ -34,7 +34,7 @@ import bench_start
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.commands.process import Processes
 from handrail.adapters.files.disk import Disk
-from handrail.adapters.models.remote import load, no_collections
+from handrail.adapters.models.sdks.loading import load, no_collections
 from handrail.adapters.state.grant_file import GrantFile
 from handrail.adapters.state.session_log import SessionLog
 from handrail.adapters.state.spill_folder import SpillFolder

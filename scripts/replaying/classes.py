@@ -92,7 +92,11 @@ CLASSES: tuple[Class, ...] = (
     Class("one token off, kept row", Duty.MAY, patch.token_off),
     Class("one token off, and another indentation", Duty.MAY, together.badly_remembered),
     Class("a similar block nearby, which differs in two words", Duty.PLAIN, together.sibling),
-    Class("a similar block nearby, and neither has one line of the search text", Duty.MAY, together.sibling_and_stale),
+    Class(
+        "a similar block nearby, each differs from the search text",
+        Duty.MAY,
+        together.sibling_and_stale,
+    ),
     Class("the lines are gone, a block nearby begins and ends alike", Duty.REFUSED, together.decoy),
     Class("the rows are gone", Duty.REFUSED, together.gone),
     Class("one token off, removed row", Duty.REFUSED, patch.token_off_removed),

@@ -13,19 +13,21 @@ import re
 import unicodedata
 from itertools import pairwise
 
+from handrail.patterns import lazy_pattern
+
 LINE_CHARS = 300  # of one line, unless a surface has less room
 WIDTH = 100  # characters of a row in a fenced block; editors may cut a longer one off
 LINE_END, GOES_ON, CUT = "⏎", "↪", "…"
 
 # Characters that Python calls printable and people cannot see: fillers, joiners, variation selectors.
-UNSEEN = re.compile(
+UNSEEN = lazy_pattern(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
 PICTURE = (
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff"
     "\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f?[\U0001f3fb-\U0001f3ff]?"
 )
-EMOJI = re.compile(f"{PICTURE}(?:\u200d{PICTURE})*|[0-9#*]\ufe0f\u20e3")
+EMOJI = lazy_pattern(f"{PICTURE}(?:\u200d{PICTURE})*|[0-9#*]\ufe0f\u20e3")
 BLANK = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})  # categories of characters that show nothing
 PLAIN = bytes(range(0x20, 0x7F)) + b"\n\t"  # the characters of ASCII that stay as they are
 LIMIT_MARKS = 2  # combining marks on one character; more of them cover the lines around it
@@ -33,12 +35,12 @@ LIMIT_MARKS = 2  # combining marks on one character; more of them cover the line
 # VS Code makes links of `[text](target)` and icons of `$(name)` in messages, progress and quick picks; other
 # clients render Markdown with HTML. A backslash in between ends all of these, and Markdown does not show it.
 # One that is there already counts: two of them are a backslash, and what follows is live.
-ACTIVE = re.compile(r"\](?=[\(\[:])|\$(?=\()|!(?=\[)|(?<!\\)(?:\\\\)*(?=<[A-Za-z/!?]|&[#A-Za-z])")
-MARKDOWN = re.compile(r"[\\`*_{}\[\]()#+\-.!|<>&~$^=:@]")
+ACTIVE = lazy_pattern(r"\](?=[\(\[:])|\$(?=\()|!(?=\[)|(?<!\\)(?:\\\\)*(?=<[A-Za-z/!?]|&[#A-Za-z])")
+MARKDOWN = lazy_pattern(r"[\\`*_{}\[\]()#+\-.!|<>&~$^=:@]")
 
 
 # Vim, Kate and Emacs obey settings that stand in the text of a file.
-MODELINE = re.compile(r"(?<!\w)(?:vim?|ex|kate)(?=[<=>]?\d*:)|-\*-|Local(?= Variables:)", re.IGNORECASE)
+MODELINE = lazy_pattern(r"(?<!\w)(?:vim?|ex|kate)(?=[<=>]?\d*:)|-\*-|Local(?= Variables:)", re.IGNORECASE)
 
 
 def visible(text: str) -> str:

@@ -418,7 +418,7 @@ def test_a_keyring_that_waits_for_its_user_holds_up_no_end() -> None:
 LOADED = """
 import sys
 from handrail.adapters.models.address import Address
-from handrail.adapters.models.remote import load
+from handrail.adapters.models.sdks.loading import load
 
 load()(Address(kind=sys.argv[1], name="m", base_url="http://localhost:1/v1"), 1, 1.0)
 print(*({"anthropic", "openai"} & sys.modules.keys()))

@@ -8,14 +8,14 @@ a thread.
 from __future__ import annotations
 
 import asyncio
-import gc
 import threading
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import aclosing, contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing, suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from handrail.adapters.models.address import Address
+from handrail.adapters.models.sdks.loading import load, no_collections
 from handrail.adapters.models.worker.parent import ModelWorker
 from handrail.core.conversation.keyless import without_keys
 from handrail.core.conversation.message import Message, Piece, ToolOffer
@@ -138,33 +138,3 @@ def _settle(opened: asyncio.Future[T], result: T | ProviderError) -> None:
         opened.set_exception(result)
     else:
         opened.set_result(result)
-
-
-@contextmanager
-def no_collections() -> Iterator[None]:
-    """
-    Import SDKs in the block.
-
-    They make a million objects that are never garbage. A full collection among them would hold up every other
-    thread for a quarter of a second, now and each time later; so there is none now, and none looks at them.
-    """
-    had_collections = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        if had_collections:
-            gc.enable()
-
-
-def load() -> type[Engine]:
-    """Import the SDK; takes seconds the first time, and is for a thread. Raises ProviderError."""
-    try:
-        from handrail.adapters.models.stream import Engine  # see above
-    except ImportError as error:
-        raise ProviderError(
-            f"The package {error.name or 'pydantic-ai-slim'} is missing or damaged. Install it with "
-            f"`pip install 'pydantic-ai-slim[openai,anthropic]'`."
-        ) from error
-    return Engine

@@ -19,32 +19,33 @@ from handrail.core.conversation.quotation import Sources
 from handrail.core.patches import reply
 from handrail.core.patches.reply import Block
 from handrail.core.patches.v4a import BEGIN, END
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass, replace
 
 PREFIX = "text"  # the ids of such calls begin so
 LIMIT_READ_CHARS = 200_000
 LIMIT_OBJECTS = 50  # looked at in one answer
 # What may stand between the beginning of a line and the JSON of a call.
-OPENS = re.compile(
+OPENS = lazy_pattern(
     r"^[ \t]{0,20}(?:<[\w|:-]{1,40}(?:=(?P<name>[\w.-]{1,80}))?[^<>\n]{0,80}>|\[TOOL_CALLS\])?"
     r"\s{0,9}(?=[{\[])",
     re.MULTILINE,
 )
-CLOSES = re.compile(r"\s{0,9}(?:</[\w|:-]{1,40}>)?")
+CLOSES = lazy_pattern(r"\s{0,9}(?:</[\w|:-]{1,40}>)?")
 # Calls with a tag for each argument, as two families of models write them.
-CALL_TAG = re.compile(r"<(function=|invoke\s{1,9}name=[\"']?)(?P<name>[\w.-]{1,80})[\"']?\s{0,9}>")
-ARGUMENT_TAG = re.compile(r"<parameter(?:=|\s{1,9}name=[\"']?)(?P<name>[\w-]{1,80})[\"']?\s{0,9}>\n?")
+CALL_TAG = lazy_pattern(r"<(function=|invoke\s{1,9}name=[\"']?)(?P<name>[\w.-]{1,80})[\"']?\s{0,9}>")
+ARGUMENT_TAG = lazy_pattern(r"<parameter(?:=|\s{1,9}name=[\"']?)(?P<name>[\w-]{1,80})[\"']?\s{0,9}>\n?")
 ARGUMENT_END = "</parameter>"
-WRAPPING = re.compile(r"</?(?:tool_calls?|function_calls?)>")
+WRAPPING = lazy_pattern(r"</?(?:tool_calls?|function_calls?)>")
 # Arguments that are text, whatever they look like.
 TEXTS = frozenset({"content", "old_string", "new_string", "patch", "command", "pattern", "path", "question"})
-SCALAR = re.compile(r"true|false|\d{1,9}")
-INDENTED = re.compile(rf"^[ \t]{{1,20}}(?={re.escape(BEGIN)})", re.MULTILINE)
+SCALAR = lazy_pattern(r"true|false|\d{1,9}")
+INDENTED = lazy_pattern(rf"^[ \t]{{1,20}}(?={re.escape(BEGIN)})", re.MULTILINE)
 NAMED = ("name", "tool", "tool_name", "action")
 GIVEN = ("arguments", "parameters", "input", "args", "tool_input", "action_input")
 SPACES = ("functions.", "tools.")  # which some models put before a name
 # A fence that the calls have left empty.
-EMPTY_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$", re.MULTILINE)
+EMPTY_FENCE = lazy_pattern(r"^[ \t]*(`{3,}|~{3,})[^\n`]*\n\s*\1[ \t]*$", re.MULTILINE)
 Found = tuple[Sequence[ToolCall], str, bool]  # calls, the text without them, and whether others are quoted
 DECODER = json.JSONDecoder(strict=False)  # small models write line ends into strings
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Set
 
+from handrail.patterns import lazy_pattern
+
 LIMIT_READ_CHARS = 600  # from the end
 SENTENCES = 2
 READ = (
@@ -33,18 +35,18 @@ ING = (
     r"(?:^|\b(?:now|I['’]m|I am(?: now)?) )(?:editing|updating|applying|making|writing|creating|fixing"
     r"|changing|adding|running|reading|checking|implementing|proceeding)\b"
 )
-ELSEWHERE = re.compile(
+ELSEWHERE = lazy_pattern(
     r"\bich (?:werde|will)\b(?! nicht)|\bje vais\b|\bvoy a\b|\b(?:eu )?vou\b|\bsto per\b"
     r"|我(?:现在|将|会|来|要|先|就)",
     re.IGNORECASE,
 )
-STILL = re.compile(rf"{ING}.*(?:\bnow\b[.!]?|\.\.\.|…|:)\s*$", re.IGNORECASE)
-NOT = re.compile(
+STILL = lazy_pattern(rf"{ING}.*(?:\bnow\b[.!]?|\.\.\.|…|:)\s*$", re.IGNORECASE)
+NOT = lazy_pattern(
     r"\blet me know\b|\bif\b|\b(?:once|when|after|would) you\b|\bunless\b|\bwait\b|\bnot\b|\bnever\b"
     r"|\bin (?:the )?future\b|\bfrom now on\b|\bwenn\b|\bfalls\b|\bsi\b|\bse\b|如果",
     re.IGNORECASE,
 )
-SENTENCE = re.compile(r"(?<=[.!?。！？:…])\s+|\n+")  # Chinese full stops
+SENTENCE = lazy_pattern(r"(?<=[.!?。！？:…])\s+|\n+")  # Chinese full stops
 
 
 def is_promise(text: str, tools: Set[str]) -> bool:

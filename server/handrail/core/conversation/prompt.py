@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from handrail.core.conversation.message import Excerpt, UserMessage
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass, field
 
 
@@ -40,18 +41,18 @@ class Mode(StrEnum):
 INSTRUCTIONS = "AGENTS.md"  # where a project says how it wants to be worked on
 LIMIT_INSTRUCTIONS = 32_000  # characters of each; what is longer would crowd out the work
 # Names of models that think before they answer unless they are asked not to, whoever serves them.
-REASONING = re.compile(
+REASONING = lazy_pattern(
     r"(?:^|[/:_-])(?:o[1-9]|gpt-[5-9](?!.*-chat)|gpt-oss|claude-(?:opus|sonnet|haiku|[4-9])"
     r"|deepseek-(?:r\d|reasoner)|gemini-(?:2\.5|[3-9])|grok-(?:3-mini|[4-9])|magistral|qwq"
     r"|qwen-?3(?!.*(?:coder|instruct|embedding|rerank|-max))|glm-(?:4\.[5-9]|[5-9]|z1)|kimi-k2\.[5-9]"
     r"|minimax-m[1-9])|[-_./:](?:thinking|reasoning)(?![a-z])",
     re.IGNORECASE,
 )
-NOT_REASONING = re.compile(r"non-?(?:thinking|reasoning)|no-?think", re.IGNORECASE)
+NOT_REASONING = lazy_pattern(r"non-?(?:thinking|reasoning)|no-?think", re.IGNORECASE)
 
 
 # Names of models that are shown pictures, whoever serves them.
-SEEING = re.compile(
+SEEING = lazy_pattern(
     r"(?:^|[/:_-])(?:gpt-4o|gpt-4\.[1-9]|gpt-4-turbo|gpt-[5-9]|o[1-9](?!-?(?:mini|preview)(?![a-z]))|o4-mini"
     r"|claude-(?:3|opus|sonnet|haiku|[4-9])|gemini-|gemma-?3(?!.*(?:270m|[:-]1b))|gemma-?[4-9]|llava|bakllava"
     r"|llama-?4|llama-?3\.2-vision|pixtral|mistral-(?:small-?3\.[1-9]|medium-?3|large-?3)|minicpm-v|moondream"
@@ -63,7 +64,7 @@ SEEING = re.compile(
 
 LIMIT_FOLDERS, LIMIT_DOCUMENTS, LIMIT_PATH = 20, 40, 300  # what more of them would tell is soon found out
 # What would end the fence, pass for framing, or show as something else; JSON has another way to write it.
-MARKUP = re.compile("[<>`\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+MARKUP = lazy_pattern("[<>`\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

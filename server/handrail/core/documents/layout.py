@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence, Set
 
+from handrail.patterns import lazy_pattern
+
 Counted = Callable[[str], str]  # what of a row counts
 
-FENCE = re.compile(r"(`{3,}|~{3,})\w*")
+FENCE = lazy_pattern(r"(`{3,}|~{3,})\w*")
 _BULLET = re.compile(r"\A(?:[-*+]|\d{1,9}[.)])(?=[ \t])")
 _CLOSED = re.compile(r"\A(#{1,6}[ \t].*?)[ \t]+#+[ \t]*\Z")  # a heading, at both ends
 _RULER = re.compile(r"[|:\- \t]*-[|:\- \t]*")

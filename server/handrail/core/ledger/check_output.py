@@ -14,19 +14,22 @@ from itertools import islice
 from urllib.parse import unquote, urljoin, urlsplit
 
 from handrail.core.ledger.problems import Problem, Severity
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass
 
 LIMIT_ROW_CHARS = 4_000  # of a line that may be a problem; sensible ones are shorter
 LIMIT_PROBLEMS = 20_000
 # `a.py:3:7: …`, `a.py:3: …`, `a.ts(3,7): …` and `a.py:3:7 - …`
 # All numbers are passed over at once; Python before 3.11.3 gets a possessive group wrong.
-ROW = re.compile(
+ROW = lazy_pattern(
     r"\s*(?P<path>\S.*?)(?::(?P<line>\d+)(?=(?P<more>(?::\d+){0,3}))(?P=more)|\((?P<row>\d+)(?:,\d+){0,3}\))(?::|\s+-\s)\s*(?P<said>\S.*)"
 )
-WORD = re.compile(
+WORD = lazy_pattern(
     r"(?P<word>fatal error|error|warning|warn|note|info|information|hint|help|style)\b:?\s*", re.IGNORECASE
 )
-BEHIND = re.compile(r"\[(?P<word>error|warning)/[^\]]*\]$", re.IGNORECASE)  # as ESLint's format `unix` has it
+BEHIND = lazy_pattern(
+    r"\[(?P<word>error|warning)/[^\]]*\]$", re.IGNORECASE
+)  # as ESLint's format `unix` has it
 SEVERITIES: Mapping[str, Severity] = {
     "warning": Severity.WARNING,
     "warn": Severity.WARNING,

@@ -12,27 +12,28 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from handrail.core.patches.hunk import Hunk
+from handrail.patterns import lazy_pattern
 
-ESCAPE = re.compile(r"\\([nrt\"'\\`$])")
+ESCAPE = lazy_pattern(r"\\([nrt\"'\\`$])")
 MEANT = {"n": "\n", "t": "\t", "r": "", '"': '"', "'": "'", "\\": "\\", "`": "`", "$": "$"}
 
 OPENING = ('"""', "'''", "`", '"', "'")
-QUOTE_MARKS = re.compile(r"\\.|\n|" + "|".join(OPENING), re.DOTALL)
-DOUBLE_MARKS = re.compile(r"\\.|\n|" + "|".join(mark for mark in OPENING if "'" not in mark), re.DOTALL)
-LIFETIME = re.compile(r"[<&]'[a-z_]\w*\b(?!')")  # in Rust; there one quote opens no string
-BEFORE_STRING = re.compile(r"(?:^|\W)[rbfu]{0,2}$", re.IGNORECASE)  # and not an apostrophe in a word
-IN_CODE = re.compile(
+QUOTE_MARKS = lazy_pattern(r"\\.|\n|" + "|".join(OPENING), re.DOTALL)
+DOUBLE_MARKS = lazy_pattern(r"\\.|\n|" + "|".join(mark for mark in OPENING if "'" not in mark), re.DOTALL)
+LIFETIME = lazy_pattern(r"[<&]'[a-z_]\w*\b(?!')")  # in Rust; there one quote opens no string
+BEFORE_STRING = lazy_pattern(r"(?:^|\W)[rbfu]{0,2}$", re.IGNORECASE)  # and not an apostrophe in a word
+IN_CODE = lazy_pattern(
     r"(?:[(=,\[{:+]|\b(?:return|echo|print|puts|yield|raise|throw|in|case))\s*[rbfu]{0,2}$", re.IGNORECASE
 )
 LIMIT_BEFORE = 80  # characters before a string that tell whether it is in code
 
-ENTITY = re.compile(r"&(lt|gt|amp|quot|apos|#0?39|#x27|#34|#x22);", re.IGNORECASE)
+ENTITY = lazy_pattern(r"&(lt|gt|amp|quot|apos|#0?39|#x27|#34|#x22);", re.IGNORECASE)
 CHARACTERS = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "apos": "'"}
 CHARACTERS |= {"#39": "'", "#039": "'", "#x27": "'", "#34": '"', "#x22": '"'}
-BARE = re.compile(rf"[<>]|&(?!{ENTITY.pattern[1:]})", re.IGNORECASE)
+BARE = lazy_pattern(rf"[<>]|&(?!{ENTITY.pattern[1:]})", re.IGNORECASE)
 
-TABS = re.compile(r"^([ \t]*)((?:\\t)+)(?=[^\\\s])", re.MULTILINE)
-TEX = re.compile(
+TABS = lazy_pattern(r"^([ \t]*)((?:\\t)+)(?=[^\\\s])", re.MULTILINE)
+TEX = lazy_pattern(
     r"^[ \t]*\\(?!t)[A-Za-z]|^[ \t]*\\t(?:ext|itle|able|abular|oday|iny|op|oprule|heta|au|imes|ilde|o|an)\b",
     re.MULTILINE,
 )

@@ -19,6 +19,7 @@ from handrail.core.documents import spelling
 from handrail.core.documents.text import Text
 from handrail.core.matching.strings import find_all
 from handrail.core.patches.hunk import Hunk
+from handrail.patterns import lazy_pattern
 
 NOTE = "Accented characters were written with the code points that the document has for them."
 LIMIT_CHARS = 4_000_000  # of a document in which such text is looked for
@@ -34,7 +35,7 @@ GLYPHS = {
     "\u02d7": "-",
     "\u2043": "-",
 }
-UNSEEN = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]")
+UNSEEN = lazy_pattern("[\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe00-\ufe0f\U000e0100-\U000e01ef]")
 
 
 def respellings(text: Text, hunk: Hunk) -> Iterator[Hunk]:

@@ -16,13 +16,14 @@ from handrail.core.matching import align, row_match
 from handrail.core.matching.indent import leading_blanks, width
 from handrail.core.matching.result import Match
 from handrail.core.patches.hunk import Hunk, rows_of
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass, replace
 
 NUMBER = r"^[ \t]*\[?(?:[Ll](?:ine )?)?(\d{1,7})[a-z]?"
 STRONG, WEAK = ("|", "│", "→"), (":", "\t", "  ")  # weak ones stand in many rows that are not numbered
 LISTED = (". ", ") ", "] ")  # as in a list; of search texts of several rows only
-BLANK_NUMBER = re.compile(r"^[ \t]+[|│→](.*)$")
-WORD = re.compile(r"[^\W\d]\w*(?=.)")  # that begins a row and is not all of it
+BLANK_NUMBER = lazy_pattern(r"^[ \t]+[|│→](.*)$")
+WORD = lazy_pattern(r"[^\W\d]\w*(?=.)")  # that begins a row and is not all of it
 NEAR_ROWS = 100  # around a place, of which none may be numbered
 BESIDE_ROWS = 2  # around a place, as a table has them around a new row
 FURTHER = 2  # columns by which greater numbers may end further right

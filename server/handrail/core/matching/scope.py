@@ -17,13 +17,14 @@ from handrail.core.failure import Span
 from handrail.core.matching.indent import leading_blanks
 from handrail.core.matching.spacing import TOKEN
 from handrail.core.patches.hunk import Hunk
+from handrail.patterns import lazy_pattern
 
 # `else:`, `except ValueError:`, `public:`: part of the block around it.
-LABEL = re.compile(r"(?:\w+|(?:elif|else|except|catch|case|when|public|private|protected)\b.*):$")
-DEFINITION = re.compile(r"\s*(?:[\w()]+\s+)*(?:def|fn|fun|func|function|sub|class)\b", re.IGNORECASE)
-OPENS_BOTH = re.compile(r"[(,\[]\s*\{\s*$")  # an object, or parameters taken apart, and not a block
-CLAUSE = re.compile(r"\s*(?:(?:where|throws)\b|:\s|->|=>)")  # of a header, below its parameters
-COMMENT = re.compile(r"\s(?:#|//).*")
+LABEL = lazy_pattern(r"(?:\w+|(?:elif|else|except|catch|case|when|public|private|protected)\b.*):$")
+DEFINITION = lazy_pattern(r"\s*(?:[\w()]+\s+)*(?:def|fn|fun|func|function|sub|class)\b", re.IGNORECASE)
+OPENS_BOTH = lazy_pattern(r"[(,\[]\s*\{\s*$")  # an object, or parameters taken apart, and not a block
+CLAUSE = lazy_pattern(r"\s*(?:(?:where|throws)\b|:\s|->|=>)")  # of a header, below its parameters
+COMMENT = lazy_pattern(r"\s(?:#|//).*")
 LIMIT_HEADER_ROWS = 200  # in which the brackets of a header are closed
 LIMIT_HEADERS = 20  # equal headers above a place that are asked whether they hold it, nearest first
 

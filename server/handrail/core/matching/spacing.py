@@ -19,16 +19,17 @@ from handrail.core.documents.text import Text
 from handrail.core.matching.indent import leading_blanks
 from handrail.core.matching.result import Match, line_span
 from handrail.core.patches.hunk import Hunk, rows_of
+from handrail.patterns import lazy_pattern
 
-TOKEN = re.compile(
+TOKEN = lazy_pattern(
     r"""(?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|["'`].*)"""
     r"""|(?P<blank>[ \t]+)|(?P<word>\w+)|(?P<open>[(\[{])|(?P<close>[)\]}])|(?P<stop>[,;])"""
     r"""|(?P<operator>[-=+*/<>!&|%^:?]+)|(?P<other>.)"""
 )
-REGEX = re.compile(r"[(,=:\[!&|?{;]\s*/(?![/*\s])")  # what may be a pattern between slashes
-SHELL = re.compile(r"\A#!.*sh\b|^[ \t]*(?:fi|done|esac)[ \t]*(?:$|[;|<>&)#])", re.MULTILINE)
+REGEX = lazy_pattern(r"[(,=:\[!&|?{;]\s*/(?![/*\s])")  # what may be a pattern between slashes
+SHELL = lazy_pattern(r"\A#!.*sh\b|^[ \t]*(?:fi|done|esac)[ \t]*(?:$|[;|<>&)#])", re.MULTILINE)
 QUOTES = ('"""', "'''", "`")
-WORD = re.compile(r"\w{4,}")
+WORD = lazy_pattern(r"\w{4,}")
 VOTERS = 3  # words of the old rows that are looked up
 LIMIT_CHARS = 2000  # of a row in which words are looked for
 LEAST_CHARS = 4

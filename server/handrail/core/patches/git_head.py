@@ -13,23 +13,24 @@ from collections.abc import Mapping, Sequence
 
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Operation, bad, no_changed_line, unquote
+from handrail.patterns import lazy_pattern
 
-PREAMBLE = re.compile(
+PREAMBLE = lazy_pattern(
     r"^(?:diff (?:-\S|a/\S+ b/)|index \S+\.\.\S|(?:dis)?similarity index |(?:rename|copy) (?:from|to) \S"
     r"|(?:old|new) mode \d|(?:new|deleted) file mode \d|Binary files? .* differ\s*$"
     r"|GIT binary patch\s*$)"
 )
-FACT = re.compile(
+FACT = lazy_pattern(
     r"^(diff|index|(?:dis)?similarity|(?:rename|copy) \w+|(?:old|new) mode|(?:new|deleted) file|Binary|GIT)\b"
     r" ?(?:mode |index )?(.*?)\s*$"
 )
-PREFIX_OLD, PREFIX_NEW = re.compile(r"^a[/\\]"), re.compile(r"^b[/\\]")
-NAMES = re.compile(r'^("(?:[^"\\]|\\.)*"|a/.+|\S+) ("(?:[^"\\]|\\.)*"|b/.+|\S+)$')
-QUOTED = re.compile(r'"((?:[^"\\]|\\(?:[abfnrtv"\\]|(?!000)[0-3][0-7]{2}))+)"')
-ESCAPE = re.compile(r'\\([abfnrtv"\\]|[0-3][0-7]{2})')
+PREFIX_OLD, PREFIX_NEW = lazy_pattern(r"^a[/\\]"), lazy_pattern(r"^b[/\\]")
+NAMES = lazy_pattern(r'^("(?:[^"\\]|\\.)*"|a/.+|\S+) ("(?:[^"\\]|\\.)*"|b/.+|\S+)$')
+QUOTED = lazy_pattern(r'"((?:[^"\\]|\\(?:[abfnrtv"\\]|(?!000)[0-3][0-7]{2}))+)"')
+ESCAPE = lazy_pattern(r'\\([abfnrtv"\\]|[0-3][0-7]{2})')
 CONTROLS = dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True))
 UTF_8 = "a file name in UTF-8"
-NO_FILE = re.compile(r"\b1[26]0000$")  # the mode of a symbolic link, or of a submodule
+NO_FILE = lazy_pattern(r"\b1[26]0000$")  # the mode of a symbolic link, or of a submodule
 WITH_MODE = ("index", "old mode", "new mode", "new file", "deleted file")
 RENAME = ("rename from", "rename to")
 USUAL_MODE = "100644"

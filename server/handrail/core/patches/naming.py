@@ -11,23 +11,25 @@ from __future__ import annotations
 
 import re
 
-MARKS = re.compile(r"^(?:#{1,6}\s+|[-*+]\s+|\d+[.)]\s+)*")
-LABEL = re.compile(
+from handrail.patterns import lazy_pattern
+
+MARKS = lazy_pattern(r"^(?:#{1,6}\s+|[-*+]\s+|\d+[.)]\s+)*")
+LABEL = lazy_pattern(
     r"^\**(?:(?:new|create|edit|updated?|modified)\s+)?(?:file(?:name)?|path)\s*\**:\**\s*", re.IGNORECASE
 )
-NOTE = re.compile(
+NOTE = lazy_pattern(
     r"\s*\((?:new|updated?|modified|changed|existing|full|complete|created?)\b[^()]*\)$", re.IGNORECASE
 )
-QUOTED = re.compile(r"^[`\"']([^`\"'*]+)[`\"']$")
-PATH = re.compile(r"^(?!https?:)[^\s<>|\"'`*?:;,(){}][^<>|\"'`*?;{}\n]{0,199}$")
-EXTENSION = re.compile(r"(?:^|[^/\\])\.[A-Za-z][A-Za-z0-9_+-]{0,11}$|^\.[A-Za-z][A-Za-z0-9_.-]*$")
-NAMED = re.compile(r"\b(?:title|file|filename|path)=(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'}]+))", re.IGNORECASE)
+QUOTED = lazy_pattern(r"^[`\"']([^`\"'*]+)[`\"']$")
+PATH = lazy_pattern(r"^(?!https?:)[^\s<>|\"'`*?:;,(){}][^<>|\"'`*?;{}\n]{0,199}$")
+EXTENSION = lazy_pattern(r"(?:^|[^/\\])\.[A-Za-z][A-Za-z0-9_+-]{0,11}$|^\.[A-Za-z][A-Za-z0-9_.-]*$")
+NAMED = lazy_pattern(r"\b(?:title|file|filename|path)=(?:\"([^\"]+)\"|'([^']+)'|([^\s\"'}]+))", re.IGNORECASE)
 BARE_NAMES = frozenset({"Makefile", "Dockerfile", "LICENSE", "README", "CHANGELOG", "Justfile", "Gemfile"})
-PRODUCTS = re.compile(
+PRODUCTS = lazy_pattern(
     r"^(?:node|next|nuxt|vue|react|three|express|d3|alpine|ember|backbone)\.js$|^(?:asp|vb)\.net$", re.I
 )
 COMMANDS = frozenset({"bash", "cmd", "console", "fish", "powershell", "sh", "shell", "terminal", "zsh"})
-SCRIPTS = re.compile(r"(?:^|/)[^./]+$|\.(?:sh|bash|zsh|fish|ps1|bat|cmd|envrc|bats)$|rc$|profile$")
+SCRIPTS = lazy_pattern(r"(?:^|/)[^./]+$|\.(?:sh|bash|zsh|fish|ps1|bat|cmd|envrc|bats)$|rc$|profile$")
 
 # In a sentence only endings that nothing else has make a name: `self.value` is none.
 ENDINGS = (
@@ -35,16 +37,16 @@ ENDINGS = (
     "|ml|php|pl|properties|ps1|py|pyi|rb|rs|rst|scala|scss|sh|sql|svelte|swift|tex|toml|ts|tsx|txt|vue|xml|ya?ml"
 )
 PART = r"[\w.@#$%&+=~-]+"
-MENTIONED = re.compile(
+MENTIONED = lazy_pattern(
     rf"(?<![\w./\\@#$%&+=~;-])(?<!\w')((?:{PART}/)*{PART}\.(?:{ENDINGS}))(?![\w/\\-])(?!\.\w)"
 )
-SPACED = re.compile(r"^[^\s<>|\"`*?:;,][^<>|\"`*?:;\n]{0,199}$")  # a name that may have blanks and brackets
-LAST = re.compile(rf"\.(?:{ENDINGS})$")
-COMMENT = re.compile(r"^(?://+|<!--|/\*+|--|={2,}|-{2,})\s+|\s+(?:-->|\*/|={2,}|-{2,})$")
-LINE_NUMBERS = re.compile(r"(?::\d+(?:-\d+)?|\s*\((?:lines?|L)\s*\d[^()]*\))$")
-NUMBERED = re.compile(r"^\w+ \d+\s*[:.)-]\s+")
-LINK = re.compile(r"^\[([^\[\]]+)\]\(([^()\s]+)\)$")
-SPANS = re.compile(r"`([^`]+)`")
+SPACED = lazy_pattern(r"^[^\s<>|\"`*?:;,][^<>|\"`*?:;\n]{0,199}$")  # a name that may have blanks and brackets
+LAST = lazy_pattern(rf"\.(?:{ENDINGS})$")
+COMMENT = lazy_pattern(r"^(?://+|<!--|/\*+|--|={2,}|-{2,})\s+|\s+(?:-->|\*/|={2,}|-{2,})$")
+LINE_NUMBERS = lazy_pattern(r"(?::\d+(?:-\d+)?|\s*\((?:lines?|L)\s*\d[^()]*\))$")
+NUMBERED = lazy_pattern(r"^\w+ \d+\s*[:.)-]\s+")
+LINK = lazy_pattern(r"^\[([^\[\]]+)\]\(([^()\s]+)\)$")
+SPANS = lazy_pattern(r"`([^`]+)`")
 
 # A line with one of these words is a sentence, so that only its last word may be a name.
 SENTENCE = frozenset(

@@ -17,13 +17,14 @@ from handrail.core.patches.notations import Notation
 from handrail.core.patches.search_replace import REPLACE, block_end, opens_block
 from handrail.core.patches.unified import COUNTS, RANGE, is_file_head
 from handrail.core.patches.v4a import BEGIN, END
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass, replace
 
-FENCE = re.compile(r"^( {0,3})(`{3,}|~{3,})\s*([^`]*)$")
-DIFF_LINE = re.compile(rf"^[ +\-@\\]|{PREAMBLE.pattern}")
-SECTION_HEAD = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: \S")  # an envelope that lacks its begin
-DIFF_START = re.compile(r"^diff --git ")
-DIFF_HEAD = re.compile(r"^@@|^diff |^--- ")
+FENCE = lazy_pattern(r"^( {0,3})(`{3,}|~{3,})\s*([^`]*)$")
+DIFF_LINE = lazy_pattern(rf"^[ +\-@\\]|{PREAMBLE.pattern}")
+SECTION_HEAD = lazy_pattern(r"^\*\*\* (?:Add|Update|Delete) File: \S")  # an envelope that lacks its begin
+DIFF_START = lazy_pattern(r"^diff --git ")
+DIFF_HEAD = lazy_pattern(r"^@@|^diff |^--- ")
 DIFFS = ("diff", "patch")
 PROSE = ("markdown", "md", "mdx", "txt", "text", "rst")
 

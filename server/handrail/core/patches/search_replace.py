@@ -14,22 +14,23 @@ from collections.abc import Sequence
 from handrail.core.documents.text import to_lf, unwritable
 from handrail.core.failure import Code, Failure
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_edits
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass
 
-SEARCH = re.compile(r"^\s{0,3}(?:<{5,9}|-{5,9}) ?SEARCH>?(?:\s*:(\d+))?\s*$")
-SEARCH_LIKE = re.compile(r"^\s{0,3}(?:<{3,}|-{3,})[ \t]*SEARCH>?(?:\s*:(\d*))?\s*$", re.IGNORECASE)
-REPLACE = re.compile(r"^\s{0,3}(?:>{5,9}|\+{5,9}) ?REPLACE<?\s*$")
-REPLACE_LIKE = re.compile(r"^\s{0,3}(?:>{3,}|\+{3,})[ \t]*REPLACE<?:?\s*$", re.IGNORECASE)
-BARE_END = re.compile(r"^>{5,9}\s*$")
-DIVIDER = re.compile(r"^={5,9}\s*$")
-DIVIDER_LIKE = re.compile(r"^={3,}\s*$")
-START_LINE = re.compile(r"^\s*:start_line:\s*(\d+)\s*$")
-END_LINE = re.compile(r"^\s*:end_line:\s*\d+\s*$")
-RULE = re.compile(r"^-{5,9}\s*$")
-FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})\s*$")
-CONFLICT = re.compile(r"^(?:<{7}|>{7}|\|{7})(?: |$)")
-TITLE = re.compile(r"^[^\s=(){}\[\];<>][^=(){}\[\];<>]*[^\s=(){}\[\];<>,:\\]$|^\w$")
-ESCAPED = re.compile(
+SEARCH = lazy_pattern(r"^\s{0,3}(?:<{5,9}|-{5,9}) ?SEARCH>?(?:\s*:(\d+))?\s*$")
+SEARCH_LIKE = lazy_pattern(r"^\s{0,3}(?:<{3,}|-{3,})[ \t]*SEARCH>?(?:\s*:(\d*))?\s*$", re.IGNORECASE)
+REPLACE = lazy_pattern(r"^\s{0,3}(?:>{5,9}|\+{5,9}) ?REPLACE<?\s*$")
+REPLACE_LIKE = lazy_pattern(r"^\s{0,3}(?:>{3,}|\+{3,})[ \t]*REPLACE<?:?\s*$", re.IGNORECASE)
+BARE_END = lazy_pattern(r"^>{5,9}\s*$")
+DIVIDER = lazy_pattern(r"^={5,9}\s*$")
+DIVIDER_LIKE = lazy_pattern(r"^={3,}\s*$")
+START_LINE = lazy_pattern(r"^\s*:start_line:\s*(\d+)\s*$")
+END_LINE = lazy_pattern(r"^\s*:end_line:\s*\d+\s*$")
+RULE = lazy_pattern(r"^-{5,9}\s*$")
+FENCE = lazy_pattern(r"^ {0,3}(?:`{3,}|~{3,})\s*$")
+CONFLICT = lazy_pattern(r"^(?:<{7}|>{7}|\|{7})(?: |$)")
+TITLE = lazy_pattern(r"^[^\s=(){}\[\];<>][^=(){}\[\];<>]*[^\s=(){}\[\];<>,:\\]$|^\w$")
+ESCAPED = lazy_pattern(
     r"^\\(?=<{5}|={5}|>{5}|-{5}|\+{5}|:(?:start|end)_line:"
     r"|(?i:(?:<{3,}|-{3,})[ \t]*SEARCH>?:?\s*$|(?:>{3,}|\+{3,})[ \t]*REPLACE<?:?\s*$))",
     re.MULTILINE,

@@ -9,16 +9,17 @@ from handrail.core.failure import Code, Failure
 from handrail.core.patches import file_names, git_head, wrapper
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_changed_line, no_edits
 from handrail.core.patches.signed import NO_NEWLINE, join_sections, signed_hunk
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass, replace
 
-OLD_FILE = re.compile(r"^---(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
-NEW_FILE = re.compile(r"^\+\+\+(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
-RANGE = re.compile(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)?)? ?(?:\.\.\. ?)?@@ ?(.*)$|^@@\s*$")
-COUNTS = re.compile(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
+OLD_FILE = lazy_pattern(r"^---(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
+NEW_FILE = lazy_pattern(r"^\+\+\+(?: |(?=[ab]/|/dev/null))([^\t]*\S)[^\S\t]*(?:\t.*)?$")
+RANGE = lazy_pattern(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)?)? ?(?:\.\.\. ?)?@@ ?(.*)$|^@@\s*$")
+COUNTS = lazy_pattern(r"^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 NOWHERE = "/dev/null"
-TIME = re.compile(r"(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:[+-]\d\d:?\d\d|Z))?$")
-VERSION = re.compile(r"^\d+\.\d+[\w.-]*(?: \(.*\))?\s*$")  # of git, below a patch in a mail
-ROW = re.compile(r"^[ +\-\\]")
+TIME = lazy_pattern(r"(?<!\s)\s+\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?: ?(?:[+-]\d\d:?\d\d|Z))?$")
+VERSION = lazy_pattern(r"^\d+\.\d+[\w.-]*(?: \(.*\))?\s*$")  # of git, below a patch in a mail
+ROW = lazy_pattern(r"^[ +\-\\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,18 +16,19 @@ from handrail.core.failure import Failure
 from handrail.core.patches import file_names, wrapper
 from handrail.core.patches.hunk import FilePatch, Hunk, Operation, bad, no_changed_line, no_edits, unquote
 from handrail.core.patches.signed import join_sections, signed_hunk
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass, replace
 
 BEGIN = "*** Begin Patch"
 END = "*** End Patch"
-OPENING = re.compile(r"^\*\*\*\s?Begin Patch(?:\s?\*\*\*|:)?$", re.IGNORECASE)
-CLOSING = re.compile(r"^\*\*\*\s?End Patch(?:\s?\*\*\*)?$", re.IGNORECASE)
-SECTION = re.compile(r"^\*\*\*[ \t]?(Add|Update|Delete) File[ \t]?:[ \t]*(\S.*)$", re.IGNORECASE)
-MOVE = re.compile(r"^\*\*\*[ \t]?Move to[ \t]?:[ \t]*(\S.*)$", re.IGNORECASE)
-PLAIN = re.compile(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): \S|^\*\*\* (?:Begin|End) Patch$")
-MARKER = re.compile(r"\*\*\*\s?(?:(?:Begin|End) Patch|(?:Add|Update|Delete) File\s?:)", re.IGNORECASE)
-INDENTED = re.compile(rf"{MARKER.pattern}|\*\*\*\s?(?:Move to\s?:|End of File)|@@", re.IGNORECASE)
-WORD = re.compile(r"\W*\w+\W*")
+OPENING = lazy_pattern(r"^\*\*\*\s?Begin Patch(?:\s?\*\*\*|:)?$", re.IGNORECASE)
+CLOSING = lazy_pattern(r"^\*\*\*\s?End Patch(?:\s?\*\*\*)?$", re.IGNORECASE)
+SECTION = lazy_pattern(r"^\*\*\*[ \t]?(Add|Update|Delete) File[ \t]?:[ \t]*(\S.*)$", re.IGNORECASE)
+MOVE = lazy_pattern(r"^\*\*\*[ \t]?Move to[ \t]?:[ \t]*(\S.*)$", re.IGNORECASE)
+PLAIN = lazy_pattern(r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): \S|^\*\*\* (?:Begin|End) Patch$")
+MARKER = lazy_pattern(r"\*\*\*\s?(?:(?:Begin|End) Patch|(?:Add|Update|Delete) File\s?:)", re.IGNORECASE)
+INDENTED = lazy_pattern(rf"{MARKER.pattern}|\*\*\*\s?(?:Move to\s?:|End of File)|@@", re.IGNORECASE)
+WORD = lazy_pattern(r"\W*\w+\W*")
 HEADER = "@@"
 
 UNINDENTED = "The indentation of the patch was removed."

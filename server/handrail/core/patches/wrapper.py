@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from handrail.core.failure import Failure
 from handrail.core.patches.hunk import bad_line, show_line
+from handrail.patterns import lazy_pattern
 
 LEFT_OUT = "The lines around the patch were ignored."
 GOES_ELSEWHERE = (
@@ -26,8 +27,8 @@ MAY_LOSE_BACKSLASH = (
     "In a heredoc with an unquoted delimiter, a shell would remove the backslash before '$', '`' or '\\', so "
     "it is unclear whether the file is to have it. Send the patch without the heredoc."
 )
-FENCE = re.compile(r"^\s*(?:`{3,}|~{3,})[^`~]*$")
-HEREDOC = re.compile(
+FENCE = lazy_pattern(r"^\s*(?:`{3,}|~{3,})[^`~]*$")
+HEREDOC = lazy_pattern(
     r"""
     ^\s* [$!%]* \s*
     (?: (?:bash|sh|zsh) \s+ -l?c \s+ ["'] )?
@@ -38,9 +39,9 @@ HEREDOC = re.compile(
     $""".replace("OPTIONS", r"(?: \s+ (?: -p\d | -v | --verbose | --index | - ) )*"),
     re.VERBOSE,
 )
-ELSEWHERE = re.compile(r"^\W*(?:cd|pushd|chdir)\s|<<|(?:^|[^-=])>>?\s*[\w./~$\"']+\s*$")
-SIGNED = re.compile(r"^[\s+\-@\\]|^\*\*\*|^diff --git |^[<>=]{4}")
-EXPANDED = re.compile(r"\\[$`\\]")
+ELSEWHERE = lazy_pattern(r"^\W*(?:cd|pushd|chdir)\s|<<|(?:^|[^-=])>>?\s*[\w./~$\"']+\s*$")
+SIGNED = lazy_pattern(r"^[\s+\-@\\]|^\*\*\*|^diff --git |^[<>=]{4}")
+EXPANDED = lazy_pattern(r"\\[$`\\]")
 
 
 def check_left_out(lines: Sequence[str], around: Sequence[int], inside: tuple[int, int]) -> Failure | None:

@@ -22,9 +22,10 @@ from handrail.core.documents.placeholder import REDACTED
 from handrail.core.documents.text import Text
 from handrail.core.failure import Code, Failure
 from handrail.core.matching import similar
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass
 
-KEY_REMOVED = re.compile(re.escape(REDACTED.strip("[]")), re.IGNORECASE)
+KEY_REMOVED = lazy_pattern(re.escape(REDACTED.strip("[]")), re.IGNORECASE)
 LIMIT_CHARS = 300  # no placeholder is as long
 LIMIT_WORDS = 14
 LIMIT_UNKNOWN = 3  # words of a remark that has other signs of being a placeholder
@@ -33,7 +34,7 @@ COUNTERPART = 0.5  # likeness of a row that goes with one that comes in its plac
 BEGINS = (*"#/-;%!*{[(<@'\".…", "rem", "REM", "Rem", "dnl", "rest", "Rest", "the rest", "The rest")
 
 LEFT_OUT = r"(?:existing|rest|remaining|other|same|unchanged|previous|keep)\b"
-SURE = re.compile(
+SURE = lazy_pattern(
     r"^(?:(?P<comment>#|//|\{?/\*|<!--|--|;|%)\s*)?"
     r"(?:(?:\.{3}|…)(?:\s+|(?(comment)|(?!)))\(?" + LEFT_OUT + r".*"
     r"|(?:\.{3}|…)\(?" + LEFT_OUT + r"\s+(?:of|code|content|lines?|file|unchanged|remains?|is|stays?)\b.*"
@@ -43,20 +44,20 @@ SURE = re.compile(
     r"\s*(?:\*/\}?|-->)?$",
     re.IGNORECASE,
 )
-OPENING = re.compile(
+OPENING = lazy_pattern(
     r"(?:\{?/\*+|<!--+|\{\{!(?:--)?|\{#-?|<%(?:--|#)|@\*|\(\*+|\{-|--\[\[|/{2,}!?|#+|--+|;+|%+|!+|\*+"
     r"|['\"](?=\s)|(?:rem|dnl)\b)[\s=*~-]*",
     re.IGNORECASE,
 )
-CLOSING = re.compile(r"\s*(?:\*+/\}?|--+>|[#/;%=*~-]{2,}|(?:--)?\}\}|-?#\}|(?:--)?%>|\*@|\*+\)|-\}|\]\])$")
-BRACKETS = re.compile(r"^(?:\[(.*)\]|\((.*)\)|<(.*)>|\{(.*)\})$")
-BODY = re.compile(r"[{(\[]\s*(/\*.*?\*/)\s*[})\]]|(?<=[)>\w])\s*\{\s*(\.{3,}|…)\s*\}")
-BEHIND = re.compile(r"(?:^|(?<=\s))(?:#|//|--|/\*)\s?.*$")
-EMPTY = re.compile(r"(?:^|[:{(\[\s])(?:\.{3}|pass)?;?$")  # what code ends with whose body is still to come
-DOTS_FIRST, DOTS_LAST = re.compile(r"^(?:\.{3,}|…)"), re.compile(r"(?:\.{3,}|…)$")
-PROSE = re.compile(r"^[\w\s,/&()'.:;!…-]*$")
-REMARK = re.compile(r"^[\w\s,/&()'.:;!…\[\]<>`\"-]*$")
-WORD = re.compile(r"[^\W\d_]+")
+CLOSING = lazy_pattern(r"\s*(?:\*+/\}?|--+>|[#/;%=*~-]{2,}|(?:--)?\}\}|-?#\}|(?:--)?%>|\*@|\*+\)|-\}|\]\])$")
+BRACKETS = lazy_pattern(r"^(?:\[(.*)\]|\((.*)\)|<(.*)>|\{(.*)\})$")
+BODY = lazy_pattern(r"[{(\[]\s*(/\*.*?\*/)\s*[})\]]|(?<=[)>\w])\s*\{\s*(\.{3,}|…)\s*\}")
+BEHIND = lazy_pattern(r"(?:^|(?<=\s))(?:#|//|--|/\*)\s?.*$")
+EMPTY = lazy_pattern(r"(?:^|[:{(\[\s])(?:\.{3}|pass)?;?$")  # what code ends with whose body is still to come
+DOTS_FIRST, DOTS_LAST = lazy_pattern(r"^(?:\.{3,}|…)"), lazy_pattern(r"(?:\.{3,}|…)$")
+PROSE = lazy_pattern(r"^[\w\s,/&()'.:;!…-]*$")
+REMARK = lazy_pattern(r"^[\w\s,/&()'.:;!…\[\]<>`\"-]*$")
+WORD = lazy_pattern(r"[^\W\d_]+")
 
 WORDS = {  # that say it on their own, such that need another, what is left out, and what stands between
     "alone": """
@@ -86,7 +87,7 @@ WORDS = {  # that say it on their own, such that need another, what is left out,
 ALONE, MARKS, THINGS, FILL = (frozenset(WORD.findall(words)) for words in WORDS.values())
 PLANS = frozenset(("todo", "fixme", "note"))  # may as well tell what is to be done
 KNOWN = ALONE | MARKS | THINGS | FILL
-STAYS = re.compile(
+STAYS = lazy_pattern(
     r"\b(?:stays?|remains?|is|are|left|keep|kept)\b.*"
     r"\b(?:as (?:they are|it is|is|before)|the same|unchanged|unmodified|untouched|intact)\b"
 )

@@ -13,8 +13,9 @@ import re
 from collections.abc import Collection, Mapping
 
 from handrail.core.policy import wildcard
+from handrail.patterns import lazy_pattern
 
-LOGIN = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^/\s:@]*):(?P<password>[^/\s]+)@")  # in a URL
+LOGIN = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<user>[^/\s:@]*):(?P<password>[^/\s]+)@")  # in a URL
 
 # Names are compared in capital letters; `*` is any text.
 INHERITED: Mapping[str, str] = {
@@ -82,7 +83,7 @@ INHERITED: Mapping[str, str] = {
         PROCESSOR_ARCHITECTURE PROCESSOR_IDENTIFIER MSYSTEM
     """,
 }
-NAMES = re.compile(
+NAMES = lazy_pattern(
     "|".join(re.escape(name).replace(r"\*", ".*") for names in INHERITED.values() for name in names.split()),
     re.DOTALL,
 )
@@ -90,14 +91,14 @@ NAMES = re.compile(
 
 # What no pattern of the user's stands for, only a name written in full: what may be a key, and what changes
 # which programs run, or how.
-IN_FULL_ONLY = re.compile(
+IN_FULL_ONLY = lazy_pattern(
     r".*(?:KEY|TOKEN|SECRET|PASS|PWD|CRED|AUTH|LOGIN|COOKIE|SESSION|JWT|BEARER|DSN|WEBHOOK|SIGN|CERT|PRIVATE).*"
     r"|.*_(?:URL|URI|PAT)"
     r"|(?:GIT|LD|DYLD|BASH|SSH|SUDO|HANDRAIL)_.*"
     r"|ENV|CDPATH|GLOBIGNORE|BASHOPTS|SHELLOPTS|PROMPT_COMMAND|IFS",
     re.DOTALL,
 )
-WRITTEN = re.compile(r"[A-Za-z_*][A-Za-z0-9_()*]*")
+WRITTEN = lazy_pattern(r"[A-Za-z_*][A-Za-z0-9_()*]*")
 LEAST_CHARS = 3  # of a pattern, so that it is for some names and not for all
 LIMIT_NAMES = 200
 LIMIT_CHARS = 200  # of a name

@@ -32,24 +32,27 @@ from itertools import pairwise
 from urllib.parse import quote, quote_plus
 
 from handrail.core.documents.placeholder import REDACTED
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass, field
 
 SHORTEST_CHARS = 8  # shorter values occur in ordinary text
-ESCAPE = re.compile(
+ESCAPE = lazy_pattern(
     r"\\+(?:u(?P<unicode>[0-9a-f]{4})|x(?P<hex>[0-9a-f]{2})|(?P<end>[nrt])|(?P<same>[\"'/]?))"
     r"|%(?:25)*(?P<percent>[0-9a-f]{2})",
     re.IGNORECASE,
 )
-HALF_ESCAPE = re.compile(r"(?:\\{1,8}(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%(?:25){0,4}[0-9a-f]?)\Z", re.IGNORECASE)
-BLANK = re.compile(r"\s+")
-BETWEEN_DIGITS = re.compile(r"(?:0x|[\s:,-])+", re.IGNORECASE)
+HALF_ESCAPE = lazy_pattern(
+    r"(?:\\{1,8}(?:u[0-9a-f]{0,3}|x[0-9a-f]?)?|%(?:25){0,4}[0-9a-f]?)\Z", re.IGNORECASE
+)
+BLANK = lazy_pattern(r"\s+")
+BETWEEN_DIGITS = lazy_pattern(r"(?:0x|[\s:,-])+", re.IGNORECASE)
 URL_ALPHABET = str.maketrans("-_", "+/")
 DIGITS = str.maketrans("ABCDEF", "abcdef", ":,-")
 # An ordinary word, such as `service_account` or `AES-256`; a key's other words belong to the secret.
-COMMON = re.compile(r"(?:(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15})[0-9]{0,6}[-_./:@,=?&]+)*")
+COMMON = lazy_pattern(r"(?:(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15})[0-9]{0,6}[-_./:@,=?&]+)*")
 AROUND_WORD = "\"'`,;()[]{}<>"
-LEFT_OUT = re.compile(r"…|\.\.\.")
-BESIDE = re.compile(r"[\"'’)\s]{0,3}(?:…|\.\.\.)|\s?\(…")  # after what was cut off
+LEFT_OUT = lazy_pattern(r"…|\.\.\.")
+BESIDE = lazy_pattern(r"[\"'’)\s]{0,3}(?:…|\.\.\.)|\s?\(…")  # after what was cut off
 BESIDE_CHARS = 6
 MARK_OF_PLACE = "\0"  # around a key that is one only in its place; no environment has it
 Span = tuple[int, int]

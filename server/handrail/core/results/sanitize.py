@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from handrail.core.failure import Failure
+from handrail.patterns import lazy_pattern
 
 PREFIX = "[TOOL_ERROR]"
 LIMIT_CHARS = 2_000  # of a whole error, its prefix included (agent-resilience 3)
@@ -23,7 +24,7 @@ TAG_NAMES = (
     "function|function[_-]?calls?|function[_-]?results?|function[_-]?response|functions|invoke|"
     "parameters?|arguments|result|results|response|input|output|message"
 )
-FRAMING = re.compile(
+FRAMING = lazy_pattern(
     rf"<\s*/?\s*(?:[a-z_][\w-]*:)?(?:{TAG_NAMES})(?:[\s/=|][^<>]*)?>"  # with or without attributes
     rf"|</?(?:[a-z_][\w-]*:)?(?:{TAG_NAMES})(?=[\s/=|]|<|$)"  # one that never ends
     r"|<\|[^<>|]{0,40}\|>"  # <|im_start|> and its like
@@ -33,8 +34,8 @@ FRAMING = re.compile(
     r"|\[TOOL_ERROR\]",
     re.IGNORECASE,
 )
-CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-COLOURS = re.compile("\x1b\\[[0-9;?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)")
+CONTROLS = lazy_pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+COLOURS = lazy_pattern("\x1b\\[[0-9;?]*[ -/]*[@-~]|\x1b\\][^\x07\x1b]*(?:\x07|\x1b\\\\)")
 
 
 def clean(text: str, limit: int = LIMIT_CHARS) -> str:

@@ -17,7 +17,7 @@ import warnings
 from contextlib import aclosing
 from typing import TYPE_CHECKING, BinaryIO
 
-from handrail.adapters.models.remote import load, no_collections
+from handrail.adapters.models.sdks.loading import load, no_collections
 from handrail.adapters.models.worker import frames
 from handrail.adapters.models.worker.frames import Answer, Ask, Cancel, Failed, Learn, Open, Opened, Said
 from handrail.core.conversation.message import Delta, Piece, Thought

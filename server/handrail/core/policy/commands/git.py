@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Set
 
 from handrail.core.policy.commands.options import Arguments, Row
+from handrail.patterns import lazy_pattern
 
 # What git is started with, whatever it is to do.
 SETTINGS: Mapping[str, str] = {
@@ -49,7 +50,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 # Settings of a repository by which git runs a program, fetches, or works elsewhere, in small letters.
-PROGRAMS = re.compile(
+PROGRAMS = lazy_pattern(
     r"filter\..*\.(?:clean|smudge|process)|diff\.external|diff\..*\.(?:command|textconv)|gpg\..*program"
     r"|core\.(?:worktree|virtualfilesystem)|extensions\.partialclone|remote\..*\.(?:promisor|partialclonefilter)"
 )
@@ -196,7 +197,7 @@ _PRINTED = frozenset(
     "--no-decorate --abbrev-commit --check --exit-code --diff-filter -M -C --find-renames --find-copies "
     "--find-copies-harder --color-moved".split()
 )
-IN_TREE = re.compile(r"[^:{}]*:(?![/(!^])(?:[0-3]:)?(.+)", re.DOTALL)
+IN_TREE = lazy_pattern(r"[^:{}]*:(?![/(!^])(?:[0-3]:)?(.+)", re.DOTALL)
 GLOBAL = frozenset({"--no-pager", "-P", "--no-optional-locks", "--literal-pathspecs"})
 
 

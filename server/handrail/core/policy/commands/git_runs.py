@@ -7,12 +7,13 @@ from collections.abc import Sequence
 
 from handrail.core.policy.commands.programs import find_option
 from handrail.core.policy.commands.runs import NOTHING, Runs, Words, is_known, of_text
+from handrail.patterns import lazy_pattern
 
 TAKE_VALUES = frozenset(
     {"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--attr-source", "--super-prefix", "--config-env"}
 )
 # Settings that run nothing.
-HARMLESS = re.compile(
+HARMLESS = lazy_pattern(
     r"(?:user\.(?:name|email)|color\.[a-z.]+|core\.(?:quotepath|autocrlf|abbrev|safecrlf|longpaths|filemode)"
     r"|advice\.[a-z]+|init\.defaultbranch|(?:commit|tag)\.gpgsign|safe\.directory|log\.[a-z]+"
     r"|merge\.conflictstyle|protocol\.[a-z.]+|diff\.(?:algorithm|renames|context|noprefix|mnemonicprefix))"

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
+from handrail.patterns import lazy_pattern
 from handrail.values import dataclass
 
 LIMIT_CHARS = 10_000
@@ -121,9 +122,9 @@ PIECES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("tilde", re.compile(r"~")),
     ("brace", re.compile(r"[{}]")),
 )
-IN_DOUBLE = re.compile(r'\\([\\$`"]|\n)')
-WILD = re.compile(r"([*?\[\]\\])")
-DESCENDING = re.compile(r"([0-9A-Za-z])-([0-9A-Za-z])")
+IN_DOUBLE = lazy_pattern(r'\\([\\$`"]|\n)')
+WILD = lazy_pattern(r"([*?\[\]\\])")
+DESCENDING = lazy_pattern(r"([0-9A-Za-z])-([0-9A-Za-z])")
 # Names to which only a shell gives a meaning.
 _OF_SHELL = (
     "if then else elif fi for while until do done case esac in function select time coproc { } ! [[ ]] . : "

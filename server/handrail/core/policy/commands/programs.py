@@ -12,10 +12,11 @@ from collections.abc import Mapping, Sequence
 
 from handrail.core.policy.commands.runs import NOTHING, Runs, Words, is_known, of_text
 from handrail.core.policy.commands.small_languages import awk_is_harmless, sed_is_harmless
+from handrail.patterns import lazy_pattern
 
-VERSION = re.compile(r"-?[0-9][0-9.]*$")
-MARKED = re.compile(r"[\0\1].*", re.DOTALL)
-CLUSTER = re.compile(r"-[A-Za-z]{1,8}")
+VERSION = lazy_pattern(r"-?[0-9][0-9.]*$")
+MARKED = lazy_pattern(r"[\0\1].*", re.DOTALL)
+CLUSTER = lazy_pattern(r"-[A-Za-z]{1,8}")
 _PRINTS = "-e -p --eval --print"
 # Options behind which code stands, by interpreter. Without an operand, it reads code from its input.
 INTERPRETERS: Mapping[str, str] = {
@@ -77,20 +78,20 @@ RUNNERS: Mapping[str, str] = {
 # Builtins that may evaluate their arguments as arithmetic, in which a substitution runs.
 _EVALUATORS = "let declare typeset local export readonly unset read mapfile readarray printf test [ [[ wait"
 EVALUATORS = frozenset(_EVALUATORS.split())
-SUBSTITUTION = re.compile(r"\$[({]|`")
-INPUT = re.compile(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
-SHELL_OF_MAKE = re.compile(r"\.?SHELL(?:FLAGS)?\W*=|-f-|--(?:make)?file=(?:-|/dev/)")
+SUBSTITUTION = lazy_pattern(r"\$[({]|`")
+INPUT = lazy_pattern(r"-|/dev/(?:stdin|fd/.*)|/proc/.*")
+SHELL_OF_MAKE = lazy_pattern(r"\.?SHELL(?:FLAGS)?\W*=|-f-|--(?:make)?file=(?:-|/dev/)")
 AWKS = frozenset({"awk", "gawk", "mawk", "nawk", "original-awk"})
-SED_FLAGS = re.compile(
+SED_FLAGS = lazy_pattern(
     r"-[nrEszub]+|-[nrEszub]*i.*|--(?:quiet|silent|regexp-extended|in-place(?:=.*)?|separate|null-data|posix|debug"
     r"|sandbox|help|version|follow-symlinks|unbuffered)"
 )
 # Variables whose values programs, or the shell, run as a command.
-RUN_VARIABLE = re.compile(
+RUN_VARIABLE = lazy_pattern(
     r"(?:.*_)?(?:PAGER|EDITOR|ASKPASS|COMMAND)|VISUAL|BROWSER|SHELL|LESSOPEN|LESSCLOSE|PS4|GIT_SSH"
     r"|GIT_EXTERNAL_DIFF|GIT_PROXY_COMMAND|RSYNC_RSH|(?:.*_)?WRAPPER|(?:HOST)?(?:CC|CXX)"
 )
-SETTING_VARIABLE = re.compile(
+SETTING_VARIABLE = lazy_pattern(
     r"GIT_CONFIG_(?:COUNT|KEY_.*|VALUE_.*|PARAMETERS)|TAR_OPTIONS|MAKEFLAGS|BASH_FUNC.*"
 )
 

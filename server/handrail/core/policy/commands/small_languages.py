@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from handrail.patterns import lazy_pattern
+
 # The tokens of awk. A backslash outside of a text or a pattern is none of them.
-TOKEN = re.compile(
+TOKEN = lazy_pattern(
     r'(?P<text>"(?:[^"\\\n]|\\.)*")|(?P<comment>#[^\n]*)|(?P<blank>[ \t\n]+)|(?P<or>\|\|)'
     r"|(?P<word>[A-Za-z_0-9.$]+)|(?P<slash>/)|(?P<other>[^\"#/\\])",
     re.DOTALL,
 )
 # A pattern of awk. Not one with a slash in brackets, of which programs make different things.
-PATTERN = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?(?:\[:\w+:\]|[^\]\[/\\\n\"])+\])*/")
+PATTERN = lazy_pattern(r"/(?:[^/\\\n\[]|\\.|\[\^?(?:\[:\w+:\]|[^\]\[/\\\n\"])+\])*/")
 # A slash after these begins a pattern, and one after a value divides. After other words and signs, it may do
 # either: `if (x) /a/` and `(x) / a`.
 BEFORE_PATTERN = frozenset({"", "\n", *";{}&|!~(,=<>?:*%", "/", "in", "return", "print"})
@@ -20,8 +22,8 @@ _KEYWORDS = (
     "if next nextfile printf switch while"
 )
 KEYWORDS = frozenset(_KEYWORDS.split())
-VALUE = re.compile(r"[\"\]]|\$?[A-Za-z0-9_.]+")
-RUNS = re.compile(r"system|(?<!\|)\|(?!\|)|@")
+VALUE = lazy_pattern(r"[\"\]]|\$?[A-Za-z0-9_.]+")
+RUNS = lazy_pattern(r"system|(?<!\|)\|(?!\|)|@")
 
 
 def awk_is_harmless(program: str) -> bool:
@@ -50,7 +52,7 @@ ADDRESS = rf"(?:\d+(?:~\d+)?|\$|/{PART}/I?)"
 # The same between other marks, without brackets. Not possessive: Python 3.11.2 then forgets the mark.
 OTHER = r"(?:(?!(?P=mark))[^\\\n\[\]]|\\[^\n])*"
 BLANKS = r"[ \t]*+"
-SED = re.compile(
+SED = lazy_pattern(
     rf"[ \t\n;]*+(?:{ADDRESS}(?:,{BLANKS}[+~]?{ADDRESS})?+)?+{BLANKS}!?{BLANKS}"
     rf"(?:[{{}}]|(?:[pdPDGghHxnNl=qQ]{BLANKS}\d*+|[sy]/{PART}/{PART}/[gpIi0-9]*+"
     rf"|[sy](?P<mark>[|,#@:!_~;+%]){OTHER}(?P=mark){OTHER}(?P=mark)[gpIi0-9]*+"

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 
 from handrail.core.policy.commands.options import Below, Read, UnknownError
+from handrail.patterns import lazy_pattern
 
 Special = Callable[[Sequence[str]], tuple[Read, ...]]
 
@@ -26,20 +27,20 @@ _VALUES = (
 FIND_FLAGS = frozenset(_FLAGS.split())
 FIND_VALUES = frozenset(_VALUES.split())
 FIND_FILES = frozenset({"-newer", "-anewer", "-cnewer", "-samefile"})
-NEWER = re.compile(r"-newer[aBcm]([aBcmt])")
+NEWER = lazy_pattern(r"-newer[aBcm]([aBcmt])")
 
 UNARY = frozenset(f"-{letter}" for letter in "bcdefgGhkLnNOprsSuwxz")
 BINARY = frozenset({"=", "==", "!=", "-nt", "-ot", "-ef"})
 NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-INTEGER = re.compile(r"[+-]?[1-9][0-9]{0,14}|0")
+INTEGER = lazy_pattern(r"[+-]?[1-9][0-9]{0,14}|0")
 
-ANYTHING = re.compile(".*", re.DOTALL)
-ESCAPED = re.compile(r"(?:[^\\]|\\(?:[abcefnrtv\\]|0[0-7]{0,3}|x[0-9A-Fa-f]{1,2}))*", re.DOTALL)
-FORMAT = re.compile(
+ANYTHING = lazy_pattern(".*", re.DOTALL)
+ESCAPED = lazy_pattern(r"(?:[^\\]|\\(?:[abcefnrtv\\]|0[0-7]{0,3}|x[0-9A-Fa-f]{1,2}))*", re.DOTALL)
+FORMAT = lazy_pattern(
     r"(?:[^%\\]|%%|%[-+ 0#]*[0-9]{0,3}(?:\.[0-9]{1,3})?[sdiuoxXb]"
     r"|\\(?:[abfnrtv\\\"]|[0-7]{1,3}|x[0-9A-Fa-f]{1,2}))*"
 )
-CONVERSION = re.compile(r"%%|%[^a-zA-Z]*([a-zA-Z])")
+CONVERSION = lazy_pattern(r"%%|%[^a-zA-Z]*([a-zA-Z])")
 
 
 def find(arguments: Sequence[str]) -> tuple[Read, ...]:
