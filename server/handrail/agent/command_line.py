@@ -56,16 +56,17 @@ async def understand(line: str, folder: Place, ports: Ports) -> CommandLine:
         places, written = (
             _places(paths, folder.uri, ports) for paths in (shell.paths(parsed), shell.written_files(parsed))
         )
+        places, written = (tuple(each.add_names(folder) for each in found) for found in (places, written))
         return CommandLine(parsed=parsed, script=None, places=places, written=written)
     steps: list[Step] = []
-    seen = _Seen()
+    seen = _Seen(folder=folder)
     for step in script.steps:
         stages = [await _judge(stage, ports, seen) for stage in step.stages]
         steps.append(replace(step, stages=tuple(stages)))
     return CommandLine(
         parsed=parsed,
         script=Script(steps=tuple(steps)),
-        places=tuple(dict.fromkeys(seen.places)),
+        places=tuple(dict.fromkeys(each.add_names(folder) for each in seen.places)),
         written=(),
         beneath=tuple(dict.fromkeys(seen.beneath)),
     )
@@ -73,8 +74,9 @@ async def understand(line: str, folder: Place, ports: Ports) -> CommandLine:
 
 @dataclass(kw_only=True)
 class _Seen:
-    """The places that commands read: those that they name, and those below."""
+    """The places that commands of a line in *folder* read: those that they name, and those below."""
 
+    folder: Place
     places: list[Place] = field(default_factory=list)
     beneath: list[Place] = field(default_factory=list)
 
@@ -89,7 +91,7 @@ async def _judge(stage: Stage, ports: Ports, seen: _Seen) -> Stage:
         seen.places += entered or _places(stage.words[1:], stage.folder, ports)
         return stage
     known = find_command(stage.words, stage.text)
-    reads = _Seen()
+    reads = _Seen(folder=seen.folder)
     why = await _reads(stage, known, ports, reads) if isinstance(known, Known) else known
     if isinstance(known, Known) and not why:
         seen.places += reads.places
@@ -112,6 +114,7 @@ async def _reads(stage: Stage, command: Known, ports: Ports, seen: _Seen) -> str
         place = ports.workspace.resolve(uri_in(stage.folder, each.path))
         if isinstance(place, Failure):
             return f"{each.path!r} is not a valid path."
+        place = place.add_names(seen.folder)
         below = await ports.workspace.reached_places(place, each.below)
         if below is None:
             return f"{place.path} has too many files to check whether any of them are protected."

@@ -16,6 +16,7 @@ from handrail.adapters.workspace.folders import Folders
 from handrail.core.failure import Code, Failure
 from handrail.core.policy.place import Place, PlaceKind
 from handrail.ports import Workspace
+from handrail.values import replace
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_every_spelling_is_one_document(root: Path, tmp_path: Path) -> None:
         uri_of(root / "link"),
         str(tmp_path / "outside" / "a.py"),
     ]
-    places = {place(Folders([root]), spelling) for spelling in spellings}
+    places = {replace(place(Folders([root]), spelling), named=()) for spelling in spellings}
     assert places == {
         Place(
             uri=uri_of(root / "src" / "a.py"),

@@ -35,6 +35,7 @@ from handrail.adapters.workspace.protected import (
     protection_of,
 )
 from handrail.adapters.workspace.search import SearchScope, find_files, find_lines
+from handrail.adapters.workspace.spellings import link_spellings, plain_spelling, rule_paths
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.options import Below
@@ -153,29 +154,25 @@ class Folders:
         reals = tuple(Path(os.path.realpath(root)) for root in self._roots)
         real = Path(os.path.realpath(path)) if path is not None else None
         home = inside(os.fspath(real), reals) if real is not None else None
-        if real is None or home is None:
+        if real is None:
             return ()
+        root = reals[home[0]] if home is not None else real
         keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
         ground = reached.ProtectedFiles(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
         said = [each for each in self._rules() if each.is_for(READING, ToolKind.READ)]
-        names, start = root_names(self._roots), os.path.join(real, "")
+        start = os.path.join(real, "")
 
         def decision(path: str) -> Decision | None:
-            paths = (shown_path(path, reals, names), *paths_below(path, reals))
-            named = place.names_below(path.removeprefix(start))
+            paths, named = rule_paths(path, self._roots, reals), place.names_below(path.removeprefix(start))
             return rules.decision_for_path(said, READING, ToolKind.READ, paths, named)
 
         try:
-            found = ground.reached_files(real, reals[home[0]], below)
+            found = ground.reached_files(real, root, below) if home is not None else []
             if any(each.decision is not Decision.ALLOW for each in said) and real.is_dir():
-                found += ground.ruled_files(real, reals[home[0]], below, decision)
+                found += ground.ruled_files(real, root, below, decision)
         except reached.TooManyError:
             return None
-        places = ((os.fspath(each), self._place(os.fspath(each))) for each in dict.fromkeys(found))
-        return tuple(
-            replace(each, named=(*each.named, *place.names_below(path.removeprefix(start))))
-            for path, each in places
-        )
+        return tuple(self._place(os.fspath(each)).add_names(place) for each in dict.fromkeys(found))
 
     @property
     def _search_scope(self) -> SearchScope:
@@ -185,15 +182,15 @@ class Folders:
         )
 
     def _untitled_place(self, uri: str) -> Place | Failure:
-        kind, why, named = PlaceKind.INSIDE, "", tuple[str, ...]()
+        known = Place(uri=uri, identity=uri, path=uri, kind=PlaceKind.INSIDE)
         if uri.startswith(UNTITLED + "/"):  # the editor will save it there without asking
             path = path_of("file://" + uri.removeprefix(UNTITLED))
             wrong = _unusable(uri if path is None else os.fspath(path))
             if path is None or wrong:
                 return wrong or _no_path("It is not the URI of a document.")
             place = self._place(os.fspath(path))
-            kind, why, named = place.kind, place.why, (*place.paths, *place.named)
-        return _unusable(uri) or Place(uri=uri, identity=uri, path=uri, kind=kind, why=why, named=named)
+            known = replace(place, uri=uri, identity=uri, path=uri, is_link=False, meant_by=place.paths)
+        return _unusable(uri) or known
 
     def _absolute(self, path: str) -> str | Failure:
         if path[:5].lower() == "file:":
@@ -221,27 +218,25 @@ class Folders:
 
     def _place(self, absolute: str) -> Place:
         """Judge an absolute path."""
+        absolute = plain_spelling(absolute)
         real = os.path.realpath(absolute)
         reals = tuple(Path(os.path.realpath(root)) for root in self._roots)
         home = inside(real, reals)
         normal = os.path.normpath(absolute)
-        spelled = inside(normal, self._roots) or inside(normal, reals)
-        written, why = spelled[1] if spelled else Path(), ""
+        spelled = link_spellings(absolute) if real != absolute else ()
+        written = [Path(below) for path in spelled for below in paths_below(path, (*self._roots, *reals))]
+        why = ""
         if home is None:
-            internal = _is_internal(Path(real).parts + written.parts)
+            internal = _is_internal([part for each in (Path(real), *written) for part in each.parts])
             kind, uri = PlaceKind.VERSION_CONTROL if internal else PlaceKind.OUTSIDE, uri_of(real)
         else:
-            kind, why = _kind_of(home[1], written)
+            kind, why = _kind_of([home[1], *written])
             uri = uri_of(self._roots[home[0]] / home[1])
-        names = root_names(self._roots)
-        shown = shown_path(real, reals, names)
-        below = paths_below(real, reals)
-        named = [
-            path
-            for roots in (self._roots, reals)
-            for path in (shown_path(normal, roots, names), *paths_below(normal, roots))
-            if normal != real
-        ]
+        shown, meant_by = (
+            shown_path(real, reals, root_names(self._roots)),
+            rule_paths(real, self._roots, reals),
+        )
+        named = dict.fromkeys(each for path in spelled for each in rule_paths(path, self._roots, reals))
         return Place(
             uri=uri,
             identity=identity_of(real),
@@ -249,18 +244,19 @@ class Folders:
             kind=kind,
             why=why,
             is_link=real != normal and os.path.islink(normal),
-            below=tuple(each for each in below if each != shown),
-            named=tuple(dict.fromkeys(each for each in named if each not in (shown, *below))),
+            meant_by=() if meant_by == (shown,) else meant_by,
+            named=tuple(each for each in named if each not in meant_by),
         )
 
 
-def _kind_of(real: Path, written: Path) -> tuple[PlaceKind, str]:
-    """Returns the kind of a path in a folder, and why: the stricter one of its target and its name."""
-    if _is_internal(real.parts + written.parts):
+def _kind_of(paths: Sequence[Path]) -> tuple[PlaceKind, str]:
+    """Returns the kind of a path in a folder, and why: the strictest one of its target and its spellings."""
+    parts = [part for path in paths for part in path.parts]
+    if _is_internal(parts):
         return PlaceKind.VERSION_CONTROL, ""
-    if any(plain_name(part) == OWN_FOLDER for part in real.parts + written.parts):
+    if any(plain_name(part) == OWN_FOLDER for part in parts):
         return PlaceKind.OWN, ""
-    found = [each for each in map(protection_of, (real, written)) if each is not None]
+    found = [each for each in map(protection_of, paths) if each is not None]
     if not found:
         return PlaceKind.INSIDE, ""
     strictest = next((each for each in found if each.is_read), found[0])

@@ -23,6 +23,7 @@ from handrail.values import dataclass
 
 LIMIT_ENTRIES = 50_000
 LIMIT_FOUND = 5  # one is enough to ask, and a few show what it is about
+LIMIT_LINKS = 1_000  # that a command follows: each of them is judged
 CONTENTS = (Below.VISIBLE, Below.CONTENTS, Below.LINKED)
 
 Identity = tuple[int, int]  # of a file on this machine: its device and number
@@ -52,19 +53,23 @@ class ProtectedFiles:
 
     def reached_files(self, path: Path, root: Path, below: Below) -> list[Path]:
         """The protected files, a few at most, that are reached by *path* in *root*. Raises TooManyError."""
-        paths: list[Path] = []
+        paths, links = list[Path](), list[Path]()
         linked: set[Identity] = set()
         if path.is_file():
             linked.update(_shared_identity(path))
         elif below in CONTENTS:  # names alone are no secret: the tool `list_files` tells them as well
             for entry, is_asked in self._walk(path, root, below):
-                if is_asked:
+                if is_asked and below is Below.LINKED and entry.is_symlink():
+                    links.append(Path(entry.path))
+                    if len(links) > LIMIT_LINKS:
+                        raise TooManyError
+                elif is_asked:
                     paths.append(Path(entry.path))
                 elif entry.is_file(follow_symlinks=False):
                     linked.update(_shared_identity(entry.path))
                 if len(paths) >= LIMIT_FOUND:
                     return paths
-        return paths + (self._other_names(linked) if linked else [])
+        return paths + links + (self._other_names(linked) if linked else [])
 
     def ruled_files(
         self, folder: Path, root: Path, below: Below, decision: Callable[[str], Decision | None]
@@ -79,6 +84,8 @@ class ProtectedFiles:
         asked: list[Path] = []
         seen = self._walk(folder, root, below, enters_all=True) if below in CONTENTS else ()
         for entry, _ in seen:
+            if entry.is_symlink() and entry.name not in IGNORE_FILES and below is not Below.LINKED:
+                continue  # it is not followed
             match decision(entry.path):
                 case Decision.BLOCK:
                     return [Path(entry.path)]

@@ -56,11 +56,10 @@ class SearchScope:
 
     def is_closed(self, place: Place, within: Place | None) -> bool:
         """Whether the user's rules keep a file out of a search; they may have been asked about *within*."""
-        named = place.named
-        if within is not None and place.path.startswith(f"{within.path}/"):
-            named += within.names_below(place.path.removeprefix(f"{within.path}/"))
+        seen = place if within is None else place.add_names(within)
         said = [
-            rules.decision_for_path(self.rules, tool, ToolKind.READ, place.paths, named) for tool in READERS
+            rules.decision_for_path(self.rules, tool, ToolKind.READ, seen.paths, seen.named)
+            for tool in READERS
         ]
         return Decision.BLOCK in said or (Decision.ASK in said and not self._has_asked(within))
 

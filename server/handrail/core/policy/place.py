@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from handrail.values import dataclass, field
+from handrail.values import dataclass, field, replace
 
 
 class PlaceKind(StrEnum):
@@ -29,8 +29,10 @@ class Place:
         identity: The same for every spelling of the same document (invariant 11).
         path: Relative to its folder with `/`, for people and the model, after the folder's name if there are
             several; absolute outside all folders; the URI if the name is not text.
-        below: Its paths relative to the workspace folders that it is in, where that is not `path`.
-        named: The same of the path as it was named, where a link of it has been followed.
+        meant_by: The paths by which a user's rule may mean it, if that is not only `path`: relative to each
+            workspace folder that it is in, after a folder's name if there are several, or absolute.
+        named: The same of each path through a link that has been followed. No rule for such a path allows
+            anything.
         kind: What kind of place it is.
         why: Why a protected place is asked about, where more is known than its kind.
         is_link: Whether the path itself is a symbolic link, which has been followed.
@@ -42,17 +44,26 @@ class Place:
     kind: PlaceKind
     why: str = ""
     is_link: bool = field(default=False, compare=False)
-    below: tuple[str, ...] = field(default=(), compare=False)
-    named: tuple[str, ...] = field(default=(), compare=False)
+    meant_by: tuple[str, ...] = ()
+    named: tuple[str, ...] = ()
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths to which a user's rule may be written."""
-        return (self.path, *self.below)
+        """The paths by which a user's rule may mean it."""
+        return self.meant_by or (self.path,)
 
     def names_below(self, path: str) -> tuple[str, ...]:
         """The same as `named`, of what has *path* in this folder."""
-        return tuple(f"{each}/{path}" for each in self.named)
+        return tuple(f"{each}/{path}" if each else path for each in self.named)
+
+    def add_names(self, folder: Place) -> Place:
+        """Returns this place with the names that it has in *folder*, if that was named through a link."""
+        top = folder.identity.rstrip("/\\")
+        rest = self.identity.removeprefix(top)
+        if not folder.named or not self.identity.startswith(top) or rest[:1] not in ("", "/", "\\"):
+            return self
+        names = folder.names_below(rest[1:].replace(rest[0], "/")) if rest else folder.named
+        return replace(self, named=tuple(dict.fromkeys((*self.named, *names))))
 
 
 ASKED: dict[PlaceKind, str] = {
