@@ -447,7 +447,7 @@ async def test_commands_of_the_projects_that_cannot_be_used(stage: Stage, habits
     for name, said in {
         "raw": "/raw cannot be used: .agents/commands/raw.md",
         "long": "has more than 100,000 characters",
-        "away": "is protected, or outside the workspace",
+        "away": "is protected or outside the workspace",
         "none": "is not a command",
         "..:..:outside": "",
     }.items():

@@ -90,7 +90,7 @@ async def _find_skills(ports: Ports) -> Skills:
         more += heads.more
         for head in heads.heads:
             file = head.place
-            if file.identity in result or not _is_allowed(READ, file, rights):
+            if file.identity in result or not _is_allowed(READ, file.add_names(folder), rights):
                 continue
             text = held.get(file.identity, head.text)
             if text is None:

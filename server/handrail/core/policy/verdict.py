@@ -32,7 +32,7 @@ from handrail.core.policy.openings import (
 )
 from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked, why_asked
 from handrail.core.policy.request import Request
-from handrail.core.policy.rules import Decision
+from handrail.core.policy.rules import Decision, Rule
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.values import dataclass, replace
@@ -108,6 +108,15 @@ def verdict(request: Request, rights: Rights) -> Verdict:
     if not request.places:
         return _of_nothing(request, rights)
     return _ask_about(request, asked, rights)
+
+
+def is_read_unasked(place: Place, known: Sequence[Rule]) -> bool:
+    """Whether the model may read a file without a question, whatever the user has allowed before."""
+    match rules.decision_for_path(known, "read_file", ToolKind.READ, place.paths, place.named):
+        case None:
+            return not is_asked(place, is_written=False)
+        case decision:
+            return decision is Decision.ALLOW
 
 
 def script_of(request: Request, judged: Verdict) -> Script | None:

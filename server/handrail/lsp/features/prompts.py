@@ -12,7 +12,10 @@ from handrail.core.conversation.message import Excerpt
 from handrail.core.documents.in_code.prompts import Prompt, prompts, prompts_at
 from handrail.core.documents.in_code.removal import SentPrompt
 from handrail.core.failure import Code, Failure
+from handrail.core.policy import rules
 from handrail.core.policy.place import Place, PlaceKind
+from handrail.core.policy.rules import STRICT
+from handrail.core.policy.tool_kind import ToolKind
 from handrail.core.results.redact import redact
 from handrail.lsp import convert, protocol, settings
 from handrail.lsp.documents import OpenDocument
@@ -98,12 +101,19 @@ def source_place(state: State, uri: str) -> Place:
     place = state.workspace.resolve(uri)
     if isinstance(place, Failure):
         raise Refused(f"{surfaces.line(uri)}: {place.message}")
-    if place.kind not in SENT_FROM:
+    if (why := why_not_sent(state, place)) is not None:
         raise Refused(
-            f"{surfaces.line(place.path)} is protected or outside the workspace, so its text is not sent. "
-            f"Ask in a conversation instead."
+            f"{surfaces.line(place.path)} {why}, so its text is not sent. Ask in a conversation instead."
         )
     return place
+
+
+def why_not_sent(state: State, place: Place) -> str | None:
+    """Returns why no text of a file is sent without a question, as the end of a sentence; None if it is."""
+    if place.kind not in SENT_FROM:
+        return "is protected or outside the workspace"
+    said = rules.decision_for_path(state.rules(), "read_file", ToolKind.READ, place.paths, place.named)
+    return "is blocked or asked about by handrail.approvals" if said in STRICT else None
 
 
 def why_unreadable(place: Place, failure: Failure) -> Refused:
@@ -133,7 +143,7 @@ def on_save(state: State, uri: str) -> None:
     if not state.settings.flag(settings.PROMPTS_ON_SAVE):
         return
     place = state.workspace.resolve(uri)
-    if isinstance(place, Failure) or place.kind not in SENT_FROM:
+    if isinstance(place, Failure) or why_not_sent(state, place) is not None:
         return
     if waiting := document.typed.unsent_prompts(typed.find_prompts(document)):
         for each in waiting:
@@ -226,4 +236,4 @@ def _known_prompts(state: State, uri: str) -> tuple[Prompt, ...]:
 def is_sent_from(state: State, uri: str) -> bool:
     """Whether text of a document is sent without a question."""
     place = state.workspace.resolve(uri)
-    return not isinstance(place, Failure) and place.kind in SENT_FROM
+    return not isinstance(place, Failure) and why_not_sent(state, place) is None

@@ -69,8 +69,9 @@ async def _readable_problems(ports: Ports) -> list[DocumentProblems]:
     result = []
     for uri, known in (await ports.languages.known_problems()).items():
         place = ports.workspace.resolve(uri)
-        if isinstance(place, Place) and isinstance(
-            verdict(Request(tool=READ, kind=ToolKind.READ, places=(place,)), rights), Allow
+        if isinstance(place, Place) and all(
+            isinstance(verdict(Request(tool=tool, kind=ToolKind.READ, places=(place,)), rights), Allow)
+            for tool in (READ, PROBLEMS)
         ):
             result.append(DocumentProblems(path=place.path, problems=_in_order(known)))
     return sorted(result, key=lambda each: each.path)

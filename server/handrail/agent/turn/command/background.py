@@ -135,7 +135,7 @@ class Background:
     def stop_awaited(self, session: str, call: str) -> None:
         """Stops a command that a turn waits for; the turn continues. Raises UnknownCommandError."""
         if (session, call) not in self._awaited:
-            raise UnknownCommandError(f"Call {call!r} has no command that is running in the foreground.")
+            raise UnknownCommandError(f"Call {call!r} has no running command in the foreground.")
         self._awaited[session, call].set()
 
     # ---- Beginning --------------------------------------------------------------------------------

@@ -15,7 +15,8 @@ from itertools import groupby
 from handrail.agent.turn.feedback.running import Target, run
 from handrail.core.ledger.problems import Problem
 from handrail.core.policy.checks import Check
-from handrail.core.policy.place import Place, is_asked
+from handrail.core.policy.place import Place
+from handrail.core.policy.verdict import is_read_unasked
 from handrail.ports import Document, Ports
 from handrail.ports.languages import LATE, Report, Unknown, Unwatched
 from handrail.values import dataclass, field
@@ -100,7 +101,7 @@ class Checker:
         place = self.ports.workspace.resolve(uri)
         if not isinstance(document, Document) or not document.has_file or document.is_notebook:
             return None
-        if not isinstance(place, Place) or is_asked(place, is_written=False):
+        if not isinstance(place, Place) or not is_read_unasked(place, self.ports.rules()):
             return None
         root = next((each for each in self._roots() if place.uri.startswith(f"{each.uri}/")), None)
         if root is None:

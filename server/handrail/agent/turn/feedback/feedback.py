@@ -21,7 +21,8 @@ from handrail.core.ledger import problems
 from handrail.core.ledger.outcome import Mutation, Outcome
 from handrail.core.ledger.problems import DocumentProblems, Problem
 from handrail.core.ledger.report import Event, Notice
-from handrail.core.policy.place import Place, is_asked
+from handrail.core.policy.place import Place
+from handrail.core.policy.verdict import is_read_unasked
 from handrail.core.results import redact
 from handrail.ports import Document, Ports
 from handrail.ports.languages import LATE, PROBLEMS, Languages, Report, Unknown, Unwatched
@@ -129,14 +130,14 @@ class Feedback:
     def _may_tell(self, mutation: Mutation) -> bool:
         """Whether the model may read the document without a question, since problems quote its text."""
         place = self.ports.workspace.resolve(mutation.uri)
-        return isinstance(place, Place) and not is_asked(place, is_written=False)
+        return isinstance(place, Place) and is_read_unasked(place, self.ports.rules())
 
     async def _others(self) -> Sequence[Other]:
         """Returns the open documents that the model may read, those nearest to the edits first."""
         result = dict[str, Other]()
         for document in (await self.ports.editor.open_documents())[:LIMIT_CHECKED]:
             place = self.ports.workspace.resolve(document.uri)
-            if isinstance(place, Place) and not is_asked(place, is_written=False):
+            if isinstance(place, Place) and is_read_unasked(place, self.ports.rules()):
                 other = Other(uri=document.uri, identity=place.identity, path=place.path)
                 result.setdefault(place.identity, other)
         near = [each.rpartition("/")[0] for each in self._paths]

@@ -59,7 +59,7 @@ async def _uncommitted_diff(state: State) -> tuple[str, list[str]]:
     shown, room = list[str](), LIMIT_EXCERPTS_CHARS
     for uri, blob in sorted(files.items()):
         place = state.workspace.resolve(uri)
-        if room <= 0 or not isinstance(place, Place) or place.kind not in prompts.SENT_FROM:
+        if room <= 0 or not isinstance(place, Place) or prompts.why_not_sent(state, place) is not None:
             continue
         raw = await records.content(uri, blob) if blob else b""
         if raw is None:

@@ -105,7 +105,7 @@ async def _document(state: State, named: Mention, pointed: ResolvedMentions) -> 
     )
     for path, range_ in ((named.name, lines if named.first else None), (named.full, None)):
         place = state.workspace.resolve(path)
-        if not isinstance(place, Place) or place.kind not in prompts.SENT_FROM:
+        if not isinstance(place, Place) or prompts.why_not_sent(state, place) is not None:
             continue
         document = await state.editor.read(place.uri)
         if not isinstance(document, Failure):
@@ -146,6 +146,8 @@ async def _why(state: State, path: str) -> str:
         return f"is not shown to the model: {place.message}"
     if place.kind not in prompts.SENT_FROM:
         return f"is not shown to the model: {_HIDDEN.get(place.kind, 'it is protected.')}"
+    if (why := prompts.why_not_sent(state, place)) is not None:
+        return f"is not shown to the model: it {why}."
     problem = await state.editor.read(place.uri)
     if not isinstance(problem, Failure):
         return ""

@@ -69,8 +69,8 @@ async def _read(state: State, path: str, problem: str) -> str | None:
         return None
     if any(len(name.encode()) > LIMIT_NAME_BYTES for name in path.split("/")):
         return None
-    if place.kind not in prompts.SENT_FROM:
-        raise Refused(f"{problem} is protected, or outside the workspace.")
+    if (why := prompts.why_not_sent(state, place)) is not None:
+        raise Refused(f"{problem} {why}.")
     held = await state.editor.read(place.uri)
     if isinstance(held, Failure):
         if await prompts.is_missing(state, place.uri, held):
