@@ -11,6 +11,8 @@ from agent.tools.test_rules_below import FILES, found, judged, open_folders, ter
 from bench import Bench
 from handrail.adapters.files.files import uri_of
 from handrail.adapters.workspace.spellings import link_spellings
+from handrail.core.policy.place import Place
+from handrail.core.policy.verdict import is_read_unasked
 from handrail.ports import ALLOW, DENY
 from handrail.testing import answer, call, lay_out
 
@@ -37,10 +39,11 @@ async def test_a_rule_holds_for_every_spelling(ground: Bench, prefix: str) -> No
     link(ground, "linked", "src/deep")
     ground.terms = terms(("*", "linked/**", "block"))
     path = f"{prefix}{ground.root}/linked/private.py"
-    assert await judged(ground, "read_file", path=path) == "blocked"
-    assert await judged(ground, "read_file", path=f"file://{path}") == "blocked"
-    assert await judged(ground, "terminal", command=f"cat {path}") == "blocked"
-    assert await judged(ground, "write_file", path=path, content="x\n") == "blocked"
+    kept = "blocked" if prefix == "/" else "asked"
+    assert await judged(ground, "read_file", path=path) == kept
+    assert await judged(ground, "read_file", path=f"file://{path}") == kept
+    assert await judged(ground, "terminal", command=f"cat {path}") == kept
+    assert await judged(ground, "write_file", path=path, content="x\n") == kept
 
 
 @pytest.mark.parametrize("prefix", ["/", "/proc/self/root", "link"])
@@ -232,3 +235,61 @@ async def test_links_in_a_circle_come_to_an_end(ground: Bench) -> None:
     link(ground, "b", "a")
     assert await judged(ground, "read_file", path="a/x") == "unreadable-file"
     assert len(link_spellings(os.fspath(ground.root / "a/x"))) == 2
+
+
+# ---- What a path means to another process, letter case, and more ------------------------------------
+
+
+async def test_a_path_that_means_something_else_to_a_command_is_asked_about(
+    ground: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ground.root)
+    link(ground, "here", "/proc/self/cwd")
+    ground.terms = terms(("*", "src/deep/private.py", "block"))
+    for line in (
+        "cd src && cat /proc/self/cwd/deep/private.py",
+        "cd src && cat ../here/deep/private.py",
+        "cd src && grep -r needle /proc/thread-self/cwd/deep",
+        "cat /dev/fd/0",
+    ):
+        assert await judged(ground, "terminal", command=line) == "asked"
+    assert (
+        await judged(ground, "terminal", command="cat private.py", folder="/proc/self/cwd/src/deep") != "ran"
+    )
+    assert await judged(ground, "read_file", path="here/src/deep/private.py") == "asked"
+
+
+@pytest.mark.parametrize("match", ["SRC/Deep/**", "src/deep/Private.py", "PRIVATE.py"])
+async def test_letter_case_does_not_matter_to_what_a_rule_keeps(ground: Bench, match: str) -> None:
+    ground.terms = terms(("*", match, "block"))
+    assert await judged(ground, "read_file", path="src/deep/private.py") == "blocked"
+    assert await judged(ground, "terminal", command="grep -r needle src") == "blocked"
+    ground.terms = terms(("*", "**", "ask"), ("*", match, "allow"))
+    assert await judged(ground, "read_file", path="src/deep/private.py") == "asked"
+
+
+@pytest.mark.parametrize("folders", [[], ["src", "docs"]], ids=["one folder", "two folders"])
+async def test_a_rule_for_what_is_in_a_folder_is_not_for_the_folder(
+    ground: Bench, folders: list[str]
+) -> None:
+    open_folders(ground, folders)
+    ground.terms = terms(("*", "docs/*", "block"))
+    assert await judged(ground, "list_files", path="docs") == "ran"
+    ground.terms = terms(("*", "docs", "block"))
+    assert await judged(ground, "list_files", path="docs") == "blocked"
+
+
+async def test_the_number_of_links_in_a_path_does_not_matter(ground: Bench) -> None:
+    link(ground, "self", ".")
+    link(ground, "linked", "src/deep")
+    ground.terms = terms(("*", "linked/**", "block"))
+    assert await judged(ground, "read_file", path=f"{'self/' * 90}linked/private.py") == "blocked"
+
+
+async def test_no_rule_has_problems_in_version_controls_files_told(ground: Bench) -> None:
+    known = terms(("*", "**", "allow")).rules
+    lay_out(ground.root, {".git/COMMIT_EDITMSG": b"x\n", ".handrail/c.md": b"x\n"})
+    for name, told in ((".git/COMMIT_EDITMSG", False), (".handrail/c.md", False), ("a.txt", True)):
+        place = ground.folders.resolve(name)
+        assert isinstance(place, Place)
+        assert is_read_unasked(place, known) is told

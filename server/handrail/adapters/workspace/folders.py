@@ -19,7 +19,7 @@ from handrail.adapters.files.paths import (
     INTERNAL,
     OWN_FOLDER,
     VERSION_CONTROL,
-    identity_of,
+    fold_case,
     inside,
     paths_below,
     root_names,
@@ -35,7 +35,13 @@ from handrail.adapters.workspace.protected import (
     protection_of,
 )
 from handrail.adapters.workspace.search import SearchScope, find_files, find_lines
-from handrail.adapters.workspace.spellings import link_spellings, plain_spelling, rule_paths
+from handrail.adapters.workspace.spellings import (
+    link_spellings,
+    means_same,
+    names_of,
+    plain_spelling,
+    rule_paths,
+)
 from handrail.core.failure import Code, Failure
 from handrail.core.policy import rules
 from handrail.core.policy.commands.options import Below
@@ -160,10 +166,10 @@ class Folders:
         keys = tuple(Path(os.path.expanduser("~"), name) for name in KEYS)
         ground = reached.ProtectedFiles(roots=reals, keys=keys, patterns=SECRETS, is_protected=holds_secrets)
         said = [each for each in self._rules() if each.is_for(READING, ToolKind.READ)]
-        start = os.path.join(real, "")
+        start, folders = os.path.join(real, ""), names_of(self._roots, reals)
 
         def decision(path: str) -> Decision | None:
-            paths, named = rule_paths(path, self._roots, reals), place.names_below(path.removeprefix(start))
+            paths, named = rule_paths(path, folders), place.names_below(path.removeprefix(start))
             return rules.decision_for_path(said, READING, ToolKind.READ, paths, named)
 
         try:
@@ -224,6 +230,15 @@ class Folders:
         home = inside(real, reals)
         normal = os.path.normpath(absolute)
         spelled = link_spellings(absolute) if real != absolute else ()
+        if not means_same((absolute, *spelled)):
+            return Place(
+                uri=uri_of(normal),
+                identity=normal,
+                path=shown_path(normal, (), ()),
+                kind=PlaceKind.OUTSIDE,
+                meant_by=(normal,),
+                named=spelled,
+            )
         written = [Path(below) for path in spelled for below in paths_below(path, (*self._roots, *reals))]
         why = ""
         if home is None:
@@ -232,14 +247,13 @@ class Folders:
         else:
             kind, why = _kind_of([home[1], *written])
             uri = uri_of(self._roots[home[0]] / home[1])
-        shown, meant_by = (
-            shown_path(real, reals, root_names(self._roots)),
-            rule_paths(real, self._roots, reals),
-        )
-        named = dict.fromkeys(each for path in spelled for each in rule_paths(path, self._roots, reals))
+        shown = shown_path(real, reals, root_names(self._roots))
+        folders = names_of(self._roots, reals)
+        meant_by = rule_paths(real, folders)
+        named = dict.fromkeys(each for path in spelled for each in rule_paths(path, folders))
         return Place(
             uri=uri,
-            identity=identity_of(real),
+            identity=fold_case(real),
             path=shown,
             kind=kind,
             why=why,

@@ -7,13 +7,16 @@ A path may lead through several links. Each of them, with all links before it re
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from handrail.adapters.files.paths import paths_below, root_names
+from handrail.adapters.files import paths
 
-LIMIT_LINKS = 40  # in a path; Linux follows no more
+LIMIT_LINKS = 5_000  # in a path; the longest one that is read has room for fewer, if no link leads to others
+# Paths that mean something else for each process.
+OF_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/|$)|/dev/(?:fd|stdin|stdout|stderr)(?:/|$)")
 
 
 def plain_spelling(path: str) -> str:
@@ -23,18 +26,21 @@ def plain_spelling(path: str) -> str:
     return f"/{path.lstrip('/')}"
 
 
+def means_same(spelled: Sequence[str]) -> bool:
+    """Whether a path with these spellings means the same for each process, as far as all are known."""
+    return len(spelled) < LIMIT_LINKS and not any(map(OF_PROCESS.match, spelled))
+
+
 def link_spellings(path: str) -> tuple[str, ...]:
     """
-    Returns one spelling of *path* for each link that it leads through.
+    Returns one spelling of *path* for each link that it leads through, at most `LIMIT_LINKS`.
 
     Args:
         path: Absolute, as `plain_spelling` returns it.
     """
-    anchor = os.path.join(os.path.splitdrive(path)[0], os.sep)
-    done, left = anchor, path.removeprefix(anchor).split(os.sep)
-    found = dict[str, None]()
-    links = 0
-    while left and links < LIMIT_LINKS:
+    done, left = _split(path)
+    found, seen = list[str](), set[tuple[str, ...]]()
+    while left and len(seen) < LIMIT_LINKS:
         name = left.pop(0)
         if name in ("", os.curdir):
             continue
@@ -47,13 +53,30 @@ def link_spellings(path: str) -> tuple[str, ...]:
         except (OSError, ValueError):
             done = here
             continue
-        links += 1
+        if (here, *left) in seen:  # the links form a circle
+            break
+        seen.add((here, *left))
         if (spelled := _join_below(here, left)) is not None:
-            found[spelled] = None
+            found.append(spelled)
         if os.path.isabs(target):
-            done = anchor
-        left = [*target.removeprefix(anchor).split(os.sep), *left]
-    return tuple(found)
+            done, names = _split(_without_prefix(target))
+        else:
+            names = target.split(os.sep)
+        left = [*names, *left]
+    return tuple(found) if len(seen) >= LIMIT_LINKS else tuple(dict.fromkeys(found))
+
+
+def _split(path: str) -> tuple[str, list[str]]:
+    """The beginning of an absolute path, such as `/`, and the names after it."""
+    drive, rest = os.path.splitdrive(path)
+    return drive + os.sep, rest.split(os.sep)
+
+
+def _without_prefix(target: str) -> str:
+    """The target of a link without the prefix that Windows may give it."""
+    if target.startswith("\\\\?\\UNC\\"):
+        return "\\\\" + target.removeprefix("\\\\?\\UNC\\")
+    return target.removeprefix("\\\\?\\")
 
 
 def _join_below(folder: str, names: Sequence[str]) -> str | None:
@@ -69,24 +92,45 @@ def _join_below(folder: str, names: Sequence[str]) -> str | None:
     return os.path.join(folder, *result)
 
 
-def rule_paths(path: str, roots: Sequence[Path], reals: Sequence[Path]) -> tuple[str, ...]:
+Names = Mapping[str, frozenset[str]]
+
+
+def names_of(roots: Sequence[Path], reals: Sequence[Path]) -> Names:
     """
-    Returns the paths to which a rule for *path* may be written.
+    Returns the workspace folders with the names by which a rule may mean them: none if there is only one.
 
     Args:
-        path: Absolute.
-        roots: The workspace folders, as the client spells them.
+        roots: The folders, as the client spells them.
         reals: Where they really are.
+    """
+    result = dict[str, frozenset[str]]()
+    for root, real, name in zip(roots, reals, paths.root_names(roots), strict=True):
+        named = frozenset({name, root.name}) if len(roots) > 1 else frozenset[str]()
+        for each in (os.fspath(root), os.fspath(real)):
+            result[each] = result.get(each, frozenset()) | named
+    return result
+
+
+def rule_paths(path: str, folders: Names) -> tuple[str, ...]:
+    """
+    Returns the paths to which a rule for the absolute *path* may be written.
 
     Returns:
         The paths relative to each folder that has it in it and, if there are several, the same after the
         folder's name; `""` is the folder itself. Outside all folders, the path itself.
     """
     found = dict[str, None]()
-    for root, real, name in zip(roots, reals, root_names(roots), strict=True):
-        for each in paths_below(path, (root, real)):
+    for top, names in folders.items():
+        for each in paths.paths_below(path, (Path(top),)) if paths.FOLDS_CASE else _relative_paths(path, top):
             below = "" if each == os.curdir else each
             found[below] = None
-            if len(roots) > 1:
-                found |= dict.fromkeys((f"{name}/{below}", f"{root.name}/{below}"))
+            found |= dict.fromkeys(f"{name}/{below}" if below else name for name in sorted(names))
     return tuple(found) or (Path(path).as_posix(),)
+
+
+def _relative_paths(path: str, top: str) -> tuple[str, ...]:
+    """The same as `paths_below`, where a path has one spelling, and quicker."""
+    if path == top:
+        return ("",)
+    start = top if top.endswith(os.sep) else top + os.sep
+    return (path[len(start) :].strip(os.sep),) if path.startswith(start) else ()

@@ -62,9 +62,14 @@ def _why_not(ready: Ready, ports: Ports) -> Failure:
             return output.folder_removed(place)
         if now.identity != place.identity:
             return output.MOVED
-    if any(ports.workspace.resolve(place.uri) != place for place in ready.request.places):
+    if any(_has_changed(place, ports.workspace.resolve(place.uri)) for place in ready.request.places):
         return output.FOLDERS_CHANGED
     return output.MOVED
+
+
+def _has_changed(place: Place, now: Place | Failure) -> bool:
+    """Whether a place is of another kind, or is shown in another way, than when it was judged."""
+    return isinstance(now, Failure) or (now.kind, now.path, now.why) != (place.kind, place.path, place.why)
 
 
 def _is_removed(place: Place, now: Place) -> bool:

@@ -19,7 +19,8 @@ from handrail.core.documents.text import Text, split_lines, to_lf
 from handrail.core.failure import Code
 from handrail.core.ledger.outcome import Outcome
 from handrail.core.planning.plan import keep_end
-from handrail.core.policy.place import Place, is_asked
+from handrail.core.policy.place import Place
+from handrail.core.policy.verdict import is_read_unasked
 from handrail.ports import Document, Ports, Workspace
 from handrail.values import dataclass, field, replace
 
@@ -92,7 +93,7 @@ class Seen:
 
     def __post_init__(self) -> None:
         for name, each in list(self.known.items()):
-            if is_asked(each.place, is_written=False):
+            if not is_read_unasked(each.place, self.ports.rules()):
                 del self.known[name]
 
     async def read(self, places: Iterable[Place]) -> None:

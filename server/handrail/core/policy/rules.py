@@ -10,6 +10,7 @@ parts, and a rule is for one of them: `npm *` does not cover what comes after `&
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -111,9 +112,21 @@ def decision_for_path(
 
 
 def _is_for_path(rule: Rule, path: str) -> bool:
-    """Whether a rule is for a path: to allow what is outside all folders, it must say so."""
-    is_meant = rule.decision is not Decision.ALLOW or rule.match in ALL or ABSOLUTE.match(rule.match)
-    return bool((is_meant or not ABSOLUTE.match(path)) and path_pattern(rule.match).fullmatch(path))
+    """
+    Whether a rule is for a path: to allow what is outside all folders, it must say so; else letter case, and
+    the code points of accented characters, do not matter.
+    """
+    if rule.decision is not Decision.ALLOW:
+        return path_pattern(rule.match).fullmatch(path) is not None or (
+            path_pattern(_fold(rule.match)).fullmatch(_fold(path)) is not None
+        )
+    is_meant = rule.match in ALL or ABSOLUTE.match(rule.match) or not ABSOLUTE.match(path)
+    return bool(is_meant and path_pattern(rule.match).fullmatch(path))
+
+
+@lru_cache(maxsize=1_000)
+def _fold(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold()
 
 
 def decision_for_part(

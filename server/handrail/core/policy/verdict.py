@@ -32,7 +32,7 @@ from handrail.core.policy.openings import (
 )
 from handrail.core.policy.place import ASKED, Place, PlaceKind, is_asked, why_asked
 from handrail.core.policy.request import Request
-from handrail.core.policy.rules import Decision, Rule
+from handrail.core.policy.rules import STRICT, Decision, Rule
 from handrail.core.policy.shell import ParsedCommand, Part, why_not_read_only
 from handrail.core.policy.tool_kind import ToolKind
 from handrail.values import dataclass, replace
@@ -111,12 +111,14 @@ def verdict(request: Request, rights: Rights) -> Verdict:
 
 
 def is_read_unasked(place: Place, known: Sequence[Rule]) -> bool:
-    """Whether the model may read a file without a question, whatever the user has allowed before."""
-    match rules.decision_for_path(known, "read_file", ToolKind.READ, place.paths, place.named):
-        case None:
-            return not is_asked(place, is_written=False)
-        case decision:
-            return decision is Decision.ALLOW
+    """Whether the model may read a file, and the problems in it, without a question; no yes counts."""
+    said = [
+        rules.decision_for_path(known, tool, ToolKind.READ, place.paths, place.named)
+        for tool in ("read_file", "problems")
+    ]
+    if place.kind in (PlaceKind.VERSION_CONTROL, PlaceKind.OWN) or any(each in STRICT for each in said):
+        return False
+    return said[0] is Decision.ALLOW or not is_asked(place, is_written=False)
 
 
 def script_of(request: Request, judged: Verdict) -> Script | None:
