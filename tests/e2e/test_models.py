@@ -137,7 +137,7 @@ async def test_an_editor_without_a_model_says_so(stage: Stage, habits: Habits) -
     editor = await stage.start(habits, settings={"model": "editor"}, options=opt_in("save"))
     report = await editor.turn("Change it.")
     assert report["state"] == "failed"
-    assert "does not offer one" in report["reason"]
+    assert "this editor offers none" in report["reason"]
 
 
 @vscode
