@@ -148,17 +148,17 @@ async def test_a_check_that_does_not_end_is_ended_and_not_run_again(bench: Check
     assert told == ["handrail.checks: The check `sleep` took longer than 0.2 s and was stopped."]
 
 
-@pytest.mark.parametrize("by", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
 def is_sleeping(folder: Path) -> bool:
     """Whether a `sleep 1000` runs in a folder."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            if (process / "cmdline").read_bytes() == b"sleep\x001000\x00":
-                if os.readlink(process / "cwd") == os.fspath(folder):
-                    return True
+            is_meant = os.readlink(process / "cwd") == os.fspath(folder)
+            if is_meant and (process / "cmdline").read_bytes() == b"sleep\x001000\x00":
+                return True
     return False
 
 
+@pytest.mark.parametrize("by", [pytest.param("bubblewrap", marks=namespaces)], indirect=True)
 async def test_a_check_that_was_ended_for_the_users_sake_is_tried_again(bench: Checked) -> None:
     line = (
         "if grep -q old {files}; then exit 0; fi; test -e go || sleep 1000; "
