@@ -226,7 +226,7 @@ async def test_it_is_the_same_after_its_server_was_killed(
     stage.running[-1].kill()
     await editor.wait_closed_quietly()
     editor.has_left = True
-    again = await stage.start(habits, settings=stage.script(answer("I see.")))
+    again = await stage.start(habits, settings=stage.script(*3 * [answer("I see.")]))
     again.desk.open(uri, before)
     again.desk.open(stage.root / "a.txt")
     await again.request("review.open")
