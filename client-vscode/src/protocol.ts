@@ -1290,7 +1290,7 @@ export interface DocumentDiagnostics {
   uri: string;
   /** Its diagnostics. A report with more than 1,000 on a requested document is ignored. */
   diagnostics: ClientDiagnostic[];
-  /** The version on which they were reported. The report counts only if this is still the document's version when the answer arrives. (Only if the request named no documents is a report without a version read too.) */
+  /** The version on which they were reported. The report counts only if this is still the document's version when the answer arrives. (If the request named no documents, a report without a version counts too.) */
   version?: number;
 }
 
@@ -1939,7 +1939,7 @@ export const CHAT_CHOOSE = "handrail/chat/choose";
 /** Completes an `@name` or a `/command` in a message that the user is writing. */
 export const CHAT_COMPLETE = "handrail/chat/complete";
 
-/** Sends a comment in the text of a document that begins with `handrail:` to the model. It becomes a turn of the latest session that this server knows, or else of a new one, and waits until the turns of the session that are running have ended. The turn's first edit of the document removes the comment. */
+/** Sends a comment, which is in the text of a document and begins with `handrail:`, to the model. It becomes a turn of the latest session that this server knows, or else of a new one, and waits until the turns of the session that are running have ended. The turn's first edit of the document removes the comment. */
 export const PROMPT_SEND = "handrail/prompt/send";
 
 /** Asks the model to fix problems that other programs report, as a turn of the latest session that this server knows, or else of a new one. */

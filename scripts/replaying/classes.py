@@ -73,7 +73,7 @@ CLASSES: tuple[Class, ...] = (
     Class("numbered rows, replacement only", Duty.PLAIN, slips.numbered_added),
     Class("other spacing between the words of a line", Duty.PLAIN, slips.spaced_rows),
     Class("replacement at the document's depth", Duty.PLAIN, slips.at_depth),
-    Class("a wrong empty line in the search text, and a new one elsewhere", Duty.PLAIN, slips.gap_changed),
+    Class("an empty line too many in the search text, one added elsewhere", Duty.PLAIN, slips.gap_changed),
     Class("an empty line missing in the search text only", Duty.PLAIN, slips.gap_forgotten),
     Class("placeholder rows", Duty.REFUSED, slips.placeholder),
     Class("the scope names another function or class", Duty.REFUSED, slips.other_scope),

@@ -71,8 +71,8 @@ class DocumentDiagnostics:
         uri: URI of the document.
         diagnostics: Its diagnostics. A report with more than 1,000 on a requested document is ignored.
         version: The version on which they were reported. The report counts only if this is still the
-            document's version when the answer arrives. (Only if the request named no documents is a report
-            without a version read too.)
+            document's version when the answer arrives. (If the request named no documents, a report without a
+            version counts too.)
     """
 
     uri: str

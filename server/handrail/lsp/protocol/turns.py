@@ -237,10 +237,10 @@ PROMPT_SEND = Request(
     params=PromptSendParams,
     result=TurnStartResult,
     does=(
-        "Sends a comment in the text of a document that begins with `handrail:` to the model. It becomes a "
-        "turn of the latest session that this server knows, or else of a new one, and waits until the turns "
-        "of the session that are running have ended. The turn's first edit of the document removes the "
-        "comment."
+        "Sends a comment, which is in the text of a document and begins with `handrail:`, to the model. It "
+        "becomes a turn of the latest session that this server knows, or else of a new one, and waits until "
+        "the turns of the session that are running have ended. The turn's first edit of the document removes "
+        "the comment."
     ),
 )
 
