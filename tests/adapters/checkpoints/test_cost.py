@@ -44,12 +44,18 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
     """Counts what is asked of the system while a block runs, and has it done."""
     counts: Counter[str] = Counter()
     really_open, really_sync, really_replace = os.open, os.fsync, os.replace
+    really_advise = os.posix_fadvise
 
     def opened(path: Any, flags: int, *args: Any, **given: Any) -> int:
         is_waited_for = threading.current_thread().name != "sync"
         counts["made"] += bool(flags & os.O_CREAT and flags & os.O_EXCL and is_waited_for)
         counts["filled"] += os.path.basename(os.fspath(path)) in SPARES and not flags & os.O_CREAT
         return really_open(path, flags, *args, **given)
+
+    def advised(handle: int, *args: int) -> None:
+        if threading.current_thread().name != "sync" and not counts["files synced"]:
+            counts["begun before a sync"] += 1
+        really_advise(handle, *args)
 
     def synced(handle: int) -> None:
         counts["folders synced" if stat.S_ISDIR(os.fstat(handle).st_mode) else "files synced"] += 1
@@ -66,6 +72,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
 
     monkeypatch.setattr(os, "open", opened)
     monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "posix_fadvise", advised)
     monkeypatch.setattr(os, "replace", replaced)
     return count
 
@@ -76,6 +83,7 @@ async def test_a_checkpoint_of_one_file_fills_and_syncs_three(
     (root / "a").write_bytes(b"a")
     await change(repo, step(turn="t-0"), root / "a", b"b")
     once = {"made": 0, "filled": 3, "renamed": 3, "files synced": 3, "folders synced": 1}
+    once["begun before a sync"] = 3
     for number in range(1, 3):
         now = step(turn=f"t-{number}")
         await prepared(repo)

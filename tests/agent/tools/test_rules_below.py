@@ -19,7 +19,6 @@ FILES = {
     "src/main.py": b"needle\n",
     "src/deep/private.py": b"needle: private\n",
     "src/deep/.hidden": b"needle: hidden\n",
-    "src/.env": b"KEY=1\n",
     "docs/a.md": b"needle\n",
 }
 
@@ -30,12 +29,16 @@ def terms(*rules: tuple[str, str, str]) -> Terms:
     return Terms(rules=found)
 
 
-@pytest.fixture
-def ground(bench: Bench) -> Bench:
+def with_files(bench: Bench) -> Bench:
+    """*bench* with files, none of them protected, and a user who says no."""
     lay_out(bench.root, FILES)
-    (bench.root / "src" / ".env").unlink()
     bench.approver.says = DENY
     return bench
+
+
+@pytest.fixture
+def ground(bench: Bench) -> Bench:
+    return with_files(bench)
 
 
 @pytest.fixture

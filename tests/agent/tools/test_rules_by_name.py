@@ -7,22 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from agent.tools.test_rules_below import FILES, found, judged, open_folders, terms
-from bench import Bench
+from agent.tools.test_rules_below import found, judged, open_folders, terms, with_files
+from bench import Bench, Yes
 from handrail.adapters.files.files import uri_of
 from handrail.adapters.workspace.spellings import link_spellings
 from handrail.core.policy.place import Place
 from handrail.core.policy.verdict import is_read_unasked
-from handrail.ports import ALLOW, DENY
+from handrail.ports import ALLOW, Question
 from handrail.testing import answer, call, lay_out
 
 
 @pytest.fixture
 def ground(bench: Bench) -> Bench:
-    lay_out(bench.root, FILES)
-    (bench.root / "src" / ".env").unlink()
-    bench.approver.says = DENY
-    return bench
+    return with_files(bench)
 
 
 def link(bench: Bench, name: str, to: str) -> None:
@@ -234,7 +231,19 @@ async def test_links_in_a_circle_come_to_an_end(ground: Bench) -> None:
     link(ground, "a", "b")
     link(ground, "b", "a")
     assert await judged(ground, "read_file", path="a/x") == "unreadable-file"
-    assert len(link_spellings(os.fspath(ground.root / "a/x"))) == 2
+    assert len(link_spellings(os.fspath(ground.root / "a/x")) or ()) == 2
+
+
+@pytest.mark.parametrize(
+    "target", ["a/" * 1_500 + "x", "b/../" * 700 + "b", "a/../x/" * 500], ids=["itself", "others", "back"]
+)
+async def test_links_that_multiply_are_not_followed_for_long(ground: Bench, target: str) -> None:
+    link(ground, "a", target)
+    link(ground, "b", "c/../" * 700 + "c")
+    link(ground, "c", "d/../" * 700 + "d")
+    link(ground, "d", "src")
+    assert link_spellings(f"{ground.root}/./a/main.py") is None
+    assert await judged(ground, "read_file", path="./a/main.py") == "asked"
 
 
 # ---- What a path means to another process, letter case, and more ------------------------------------
@@ -257,6 +266,15 @@ async def test_a_path_that_means_something_else_to_a_command_is_asked_about(
         await judged(ground, "terminal", command="cat private.py", folder="/proc/self/cwd/src/deep") != "ran"
     )
     assert await judged(ground, "read_file", path="here/src/deep/private.py") == "asked"
+
+
+async def test_so_is_one_that_leads_out_of_that_again(ground: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ground.root / "src" / "deep")
+    lay_out(ground.root, {"x/y/z/f": b"", "x/docs/a.md": b"private\n"})
+    link(ground, "here", "/proc/self/cwd")
+    ground.terms = terms(("*", "x/docs/a.md", "block"))
+    line = "cd x/y/z && cat ../../../here/../../docs/a.md"  # for this process, that is docs/a.md
+    assert await judged(ground, "terminal", command=line) == "asked"
 
 
 @pytest.mark.parametrize("match", ["SRC/Deep/**", "src/deep/Private.py", "PRIVATE.py"])
@@ -293,3 +311,28 @@ async def test_no_rule_has_problems_in_version_controls_files_told(ground: Bench
         place = ground.folders.resolve(name)
         assert isinstance(place, Place)
         assert is_read_unasked(place, known) is told
+
+
+class Turning(Yes):
+    """Says yes, once a link leads to the same file by another way."""
+
+    def __init__(self, link: Path, to: str) -> None:
+        super().__init__()
+        self._link, self._to = link, to
+
+    async def ask(self, question: Question) -> str | None:
+        self._link.unlink()
+        self._link.symlink_to(self._to)
+        return await super().ask(question)
+
+
+async def test_a_link_that_leads_there_by_another_way_is_told_as_what_it_is(
+    ground: Bench,
+) -> None:
+    link(ground, "linked", "src/deep")
+    link(ground, "current", "src/deep")
+    ground.terms = terms(("edit", "**", "ask"))
+    ground.approver = Turning(ground.root / "linked", "current")
+    told = await said(ground, "patch", path="linked/private.py", old_string="needle", new_string="x")
+    assert "What this call would do has changed since it was checked" in told
+    assert (ground.root / "src/deep/private.py").read_bytes() == b"needle: private\n"

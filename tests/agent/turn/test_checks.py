@@ -170,7 +170,7 @@ async def test_a_check_that_was_ended_for_the_users_sake_is_tried_again(bench: C
 
     async def save() -> None:
         """Once the check runs, in its sandbox, replace a protected file until it was ended for that."""
-        while not is_sleeping(bench.root):  # noqa: ASYNC110  # a process tells nobody
+        while not is_sleeping(bench.root):  # noqa: ASYNC110  # nothing reports its start
             await asyncio.sleep(0.01)
         while not any(isinstance(each, Notice) for each in bench.events):
             (bench.root / "saved").write_bytes(b"KEY=2\n")

@@ -33,7 +33,7 @@ INDEX_MAGIC, FAN_OUT = b"\xfftOc\0\0\0\x02", struct.Struct(">256L")
 LARGE = 1 << 31  # an offset from here on stands in a table of its own
 CACHED_BYTES = 200_000  # of an index that is read once for as long as it stays the same
 COMMIT, TREE, BLOB = 1, 2, 3
-WHOLE = {COMMIT: "commit", TREE: "tree", BLOB: "blob", 4: "tag"}  # the kinds of entries that are no deltas
+WHOLE = {COMMIT: "commit", TREE: "tree", BLOB: "blob", 4: "tag"}  # the kinds of entries that are not deltas
 
 # What reading may raise that someone else has written to.
 DAMAGE = (

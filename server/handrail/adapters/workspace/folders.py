@@ -37,7 +37,6 @@ from handrail.adapters.workspace.protected import (
 from handrail.adapters.workspace.search import SearchScope, find_files, find_lines
 from handrail.adapters.workspace.spellings import (
     link_spellings,
-    means_same,
     names_of,
     plain_spelling,
     rule_paths,
@@ -229,15 +228,16 @@ class Folders:
         reals = tuple(Path(os.path.realpath(root)) for root in self._roots)
         home = inside(real, reals)
         normal = os.path.normpath(absolute)
+        folders = names_of(self._roots, reals)
         spelled = link_spellings(absolute) if real != absolute else ()
-        if not means_same((absolute, *spelled)):
+        if spelled is None:
             return Place(
                 uri=uri_of(normal),
                 identity=normal,
                 path=shown_path(normal, (), ()),
                 kind=PlaceKind.OUTSIDE,
                 meant_by=(normal,),
-                named=spelled,
+                named=rule_paths(normal, folders),
             )
         written = [Path(below) for path in spelled for below in paths_below(path, (*self._roots, *reals))]
         why = ""
@@ -248,7 +248,6 @@ class Folders:
             kind, why = _kind_of([home[1], *written])
             uri = uri_of(self._roots[home[0]] / home[1])
         shown = shown_path(real, reals, root_names(self._roots))
-        folders = names_of(self._roots, reals)
         meant_by = rule_paths(real, folders)
         named = dict.fromkeys(each for path in spelled for each in rule_paths(path, folders))
         return Place(

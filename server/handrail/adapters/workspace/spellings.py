@@ -14,9 +14,9 @@ from pathlib import Path
 
 from handrail.adapters.files import paths
 
-LIMIT_LINKS = 5_000  # in a path; the longest one that is read has room for fewer, if no link leads to others
-# Paths that mean something else for each process.
-OF_PROCESS = re.compile(r"/proc/(?:self|thread-self)(?:/|$)|/dev/(?:fd|stdin|stdout|stderr)(?:/|$)")
+LIMIT_LINKS = 1_000  # in a path: the longest path has room for fewer, if they do not lead to others
+LIMIT_NAMES = 4_096  # that are left of a path while its links are followed
+OF_PROCESS = re.compile("/proc/(?:self|thread-self)")  # these links mean something else for each process
 
 
 def plain_spelling(path: str) -> str:
@@ -26,21 +26,19 @@ def plain_spelling(path: str) -> str:
     return f"/{path.lstrip('/')}"
 
 
-def means_same(spelled: Sequence[str]) -> bool:
-    """Whether a path with these spellings means the same for each process, as far as all are known."""
-    return len(spelled) < LIMIT_LINKS and not any(map(OF_PROCESS.match, spelled))
-
-
-def link_spellings(path: str) -> tuple[str, ...]:
+def link_spellings(path: str) -> tuple[str, ...] | None:
     """
-    Returns one spelling of *path* for each link that it leads through, at most `LIMIT_LINKS`.
+    Returns one spelling of *path* for each link that it leads through.
 
     Args:
         path: Absolute, as `plain_spelling` returns it.
+
+    Returns:
+        None if the path means something else for each process, or if its links lead to too many others.
     """
     done, left = _split(path)
-    found, seen = list[str](), set[tuple[str, ...]]()
-    while left and len(seen) < LIMIT_LINKS:
+    found, seen = dict[str, None](), set[tuple[str, ...]]()
+    while left:
         name = left.pop(0)
         if name in ("", os.curdir):
             continue
@@ -53,17 +51,19 @@ def link_spellings(path: str) -> tuple[str, ...]:
         except (OSError, ValueError):
             done = here
             continue
+        if OF_PROCESS.fullmatch(here) or len(seen) == LIMIT_LINKS or len(left) > LIMIT_NAMES:
+            return None
         if (here, *left) in seen:  # the links form a circle
             break
         seen.add((here, *left))
         if (spelled := _join_below(here, left)) is not None:
-            found.append(spelled)
+            found[spelled] = None
         if os.path.isabs(target):
             done, names = _split(_without_prefix(target))
         else:
             names = target.split(os.sep)
         left = [*names, *left]
-    return tuple(found) if len(seen) >= LIMIT_LINKS else tuple(dict.fromkeys(found))
+    return tuple(found)
 
 
 def _split(path: str) -> tuple[str, list[str]]:

@@ -27,9 +27,9 @@ ROW = lazy_pattern(
 WORD = lazy_pattern(
     r"(?P<word>fatal error|error|warning|warn|note|info|information|hint|help|style)\b:?\s*", re.IGNORECASE
 )
-BEHIND = lazy_pattern(
-    r"\[(?P<word>error|warning)/[^\]]*\]$", re.IGNORECASE
-)  # as ESLint's format `unix` has it
+# As ESLint's format `unix` has it.
+# As ESLint's format `unix` has it.
+BEHIND = lazy_pattern(r"\[(?P<word>error|warning)/[^\]]*\]$", re.IGNORECASE)
 SEVERITIES: Mapping[str, Severity] = {
     "warning": Severity.WARNING,
     "warn": Severity.WARNING,
