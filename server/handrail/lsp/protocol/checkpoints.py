@@ -29,9 +29,10 @@ class CheckpointDiffParams:
     Attributes:
         checkpoint: Id of a turn or a step; the diff starts from the state before it.
         against: What the diff ends with: the state before this other turn or step, or `now`. If absent, the
-            diff ends with what the turn left, and does not contain what the user or other programs changed
-            between the turn's steps. Two kinds of documents are shown with all changes even then: those that
-            the turn created or deleted, and those in which the turn and someone else changed the same lines.
+            diff ends with what the turn left (for a step: the step and the later steps of its turn), and
+            leaves out what the user or other programs changed between the steps. But documents that the turn
+            created or deleted, and documents in which someone else changed the same lines as the turn, are
+            always shown with all changes.
         uri: Compare only this document.
     """
 
