@@ -484,7 +484,7 @@ export interface CheckpointListParams {
 export interface CheckpointDiffParams {
   /** Id of a turn or a step; the diff starts from the state before it. */
   checkpoint: string;
-  /** What the diff ends with: the state before this other turn or step, or `now`. If absent, the diff ends with what the turn left (for a step: the step and the later steps of its turn), and leaves out what the user or other programs changed between the steps. But documents that the turn created or deleted, and documents in which someone else changed the same lines as the turn, are always shown with all changes. */
+  /** The diff ends at the state before this other turn or step, or at the current state (`now`). If absent, it ends where the turn ended, even if `checkpoint` is a step, and leaves out what the user or other programs changed between the steps. But documents that the turn created or deleted, and documents in which someone else changed the same lines as the turn, are always shown with all changes. */
   against?: string;
   /** Compare only this document. */
   uri?: string;
