@@ -251,6 +251,33 @@ async def test_an_undo_reads_no_index_of_a_pack_that_the_server_wrote(
     assert [path for path in read if path.suffix == ".idx"] == []
 
 
+async def test_a_server_looks_at_the_packs_only_once_it_has_written_several(
+    repo: ShadowRepo, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked = list[str]()
+    really_list = os.listdir
+
+    def noted(path: Any = ".") -> list[str]:
+        looked.append(os.path.basename(os.fspath(path)))
+        return really_list(path)
+
+    monkeypatch.setattr(os, "listdir", noted)
+    for number in range(2 * SEVERAL):
+        (root / "a").write_bytes(b"%d" % number)
+        await repo.ensure(step(turn=f"t-{number}"), targets(root / "a"))
+    assert looked.count("pack") == 2, "before the first one, and once there were several"
+    assert len(list(repo.folder.glob("objects/pack/*.pack"))) <= SEVERAL
+
+
+async def test_packs_of_servers_that_wrote_one_each_are_joined(state: Path, root: Path) -> None:
+    for number in range(2 * SEVERAL):
+        (root / "a").write_bytes(b"%d" % number)
+        repo = shadow(state, root)
+        await repo.ensure(step(turn=f"t-{number}"), targets(root / "a"))
+    assert len(list(repo.folder.glob("objects/pack/*.pack"))) <= SEVERAL
+    assert (await repo.verify()).problems == ()
+
+
 async def test_an_undo_of_a_turn_whose_pack_git_has_replaced(repo: ShadowRepo, root: Path) -> None:
     (root / "a").write_bytes(b"0")
     await change(repo, step(), root / "a", b"1")

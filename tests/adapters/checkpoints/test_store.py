@@ -45,6 +45,7 @@ async def test_only_the_user_can_look_inside(state: Path, root: Path, umask: int
     try:
         await change(repo, step(), root / "a", b"b")
         await change(repo, step(2), root / "a", b"c")
+        await repo.settle()
     finally:
         os.umask(before)
     found = {path: stat.S_IMODE(path.stat().st_mode) for path in (state / "handrail").rglob("*")}

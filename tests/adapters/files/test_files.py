@@ -66,6 +66,17 @@ def test_a_file_that_changed_since_it_was_read_is_left_alone(tmp_path: Path) -> 
     found = files.read(path, 100)
     path.unlink()
     assert not files.remove(path, found)
+    assert os.listdir(tmp_path) == ["b"], "no unfinished file is left"
+
+
+def test_no_unfinished_file_is_left_of_what_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    files.create(path, b"first")
+    assert files.replace(path, b"second", files.read(path, 100))
+    with pytest.raises(FileExistsError):
+        files.create(path, b"third")
+    assert os.listdir(tmp_path) == ["a"]
+    assert path.read_bytes() == b"second"
 
 
 async def test_work_that_raises_what_no_future_takes_has_an_end() -> None:

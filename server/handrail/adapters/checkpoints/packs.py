@@ -117,6 +117,8 @@ class Packs:
             size: The bytes of what is written.
             gone: The objects to leave out, since no one needs them.
         """
+        if not gone and 0 < len(self._written) < SEVERAL:  # since it was looked last, too few were written
+            return {}
         there = self._names()
         packs = (name for name in there if name.endswith(".pack"))
         whole = [name for name in packs if f"{name.removesuffix('.pack')}.idx" in there]

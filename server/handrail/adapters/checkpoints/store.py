@@ -203,7 +203,7 @@ class Store:
                 with suppress(OSError):
                     os.unlink(written)
             raise
-        files.sync_folder(Path(os.path.dirname(path)))
+        files.sync_folder(os.path.dirname(path))
         private.prepare([self._path(name) for name in SPARES])
 
     def remove_ref(self, ref: str) -> None:

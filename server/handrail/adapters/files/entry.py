@@ -84,19 +84,26 @@ class Entry:
         """Give *other* this name, and take it from whatever has it. Raises OSError."""
         os.replace(other.name, self.name, src_dir_fd=other.folder, dst_dir_fd=self.folder)
 
-    def unlink(self) -> None:
-        """Remove it. Raises OSError."""
-        os.unlink(self.name, dir_fd=self.folder)
+    def unlink(self, *, missing_ok: bool = False) -> None:
+        """Remove it. Raises OSError; FileNotFoundError only unless *missing_ok*."""
+        try:
+            os.unlink(self.name, dir_fd=self.folder)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
 
     def sync_folder(self) -> None:
         """Bring the folder's entries to the disk. Raises OSError."""
-        handle = os.open(
-            "." if self.folder is not None else self.path.parent, os.O_RDONLY, dir_fd=self.folder
-        )
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_folder("." if self.folder is not None else self.path.parent, self.folder)
+
+
+def sync_folder(name: Path | str, within: int | None = None) -> None:
+    """Bring the entries of a folder, by its name in the open folder *within*, to the disk. Raises OSError."""
+    handle = os.open(name, os.O_RDONLY, dir_fd=within)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 @contextmanager

@@ -17,8 +17,9 @@ import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext, suppress
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 from urllib.parse import quote, unquote_to_bytes
@@ -34,9 +35,7 @@ T = TypeVar("T")
 FILE_URI = re.compile(r"file:(?://(?P<host>[^/?#]*))?(?P<path>/[^?#]*)", re.IGNORECASE)
 TEMPORARY = ".handrail-"  # how names begin of files that are not finished
 NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)  # FAT, some shares
-
 FEW_BYTES, CHUNK_BYTES = 1 << 12, 1 << 20  # of a file that is read at once
-
 LIMIT_KEPT_BYTES = 2 * LIMIT_BYTES  # what is kept and restored may be larger than what can be edited
 
 Stamp = tuple[int, int, int, int, int]
@@ -191,6 +190,7 @@ def replace(path: Path | Entry, raw: bytes, state: FileState, mode: int | None =
             if sys.platform == "win32":
                 temporary.set_mode(mode)
             if not is_at(file, state):
+                temporary.unlink(missing_ok=True)
                 return False
             file.replace(temporary)
     except OwnerError:
@@ -288,6 +288,7 @@ def create(path: Path | Entry, raw: bytes, mode: int | None = None) -> None:
         if mode is not None:
             temporary.set_mode(mode)
         _put(temporary, file, raw)
+        temporary.unlink(missing_ok=True)
     sync_folder(file)
 
 
@@ -323,8 +324,8 @@ def _temporary(
     file: Entry, raw: bytes, mode: int, finish: Callable[[int], None] | None = None
 ) -> Iterator[Entry]:
     """
-    Yields a temporary file next to *file*, complete and synced to the disk; removes it at the end if it still
-    exists. *finish* gets it open, with all its content: to write takes some permission bits away.
+    Yields a temporary file next to *file*, complete and synced to the disk; removes it if the block fails.
+    *finish* gets it open, with all its content: to write takes some permission bits away.
     """
     temporary = file.sibling(f"{TEMPORARY}{secrets.token_hex(8)}")
     handle = temporary.open(os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -337,9 +338,9 @@ def _temporary(
         finally:
             os.close(handle)
         yield temporary
-    finally:
-        with suppress(FileNotFoundError):
-            temporary.unlink()
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def remove(path: Path | Entry, state: FileState) -> bool:
@@ -352,12 +353,12 @@ def remove(path: Path | Entry, state: FileState) -> bool:
     return True
 
 
-def sync_folder(file: Path | Entry) -> None:
+def sync_folder(folder: Path | str | Entry) -> None:
     """Bring the entries of a folder, or of the one that holds an entry, to the disk, where the system can."""
     if sys.platform == "win32":
         return
     with suppress(OSError):  # some network file systems refuse; the file itself is safe
-        (file if isinstance(file, Entry) else Entry(file / "_")).sync_folder()
+        folder.sync_folder() if isinstance(folder, Entry) else entry.sync_folder(folder)
 
 
 # ---- Off the event loop -----------------------------------------------------------------------------
@@ -365,32 +366,34 @@ def sync_folder(file: Path | Entry) -> None:
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run blocking work in a thread; who is cancelled waits for its end, so that nothing happens later."""
-    # As `asyncio.to_thread` does it, but without a task of its own.
-    call = partial(contextvars.copy_context().run, function, *args, **kwargs)
-    loop = asyncio.get_running_loop()
-    work = loop.run_in_executor(None, _call, call)
+    loop = asyncio.get_running_loop()  # as `asyncio.to_thread` does it, with less work for the loop
+    work = _threads().submit(partial(contextvars.copy_context().run, function, *args, **kwargs))
     cancelled: asyncio.CancelledError | None = None
     while not work.done():
         ended = loop.create_future()
-        work.add_done_callback(partial(_end, ended))
+        work.add_done_callback(partial(_tell, loop, ended))
         try:
             await ended
         except asyncio.CancelledError as error:
             cancelled = error
     if cancelled is not None:
-        if not work.cancelled():
-            work.exception()  # looked at, so asyncio does not report it as forgotten
         raise cancelled
-    return work.result()
-
-
-def _call(work: Callable[[], T]) -> T:
     try:
-        return work()
-    except StopIteration as error:  # a future takes none, so whoever waits for it would wait for ever
+        return work.result()
+    except StopIteration as error:  # no coroutine can raise it
         raise RuntimeError(f"{type(error).__name__} was raised in a thread") from error
 
 
-def _end(waiting: asyncio.Future[None], _: object) -> None:
+@cache
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="work")
+
+
+def _tell(loop: asyncio.AbstractEventLoop, waiting: asyncio.Future[None], _: object) -> None:
+    with suppress(RuntimeError):  # the loop has been closed, and no one waits any more
+        loop.call_soon_threadsafe(_end, waiting)
+
+
+def _end(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():  # else who waited has been cancelled, and waits with another one
         waiting.set_result(None)
