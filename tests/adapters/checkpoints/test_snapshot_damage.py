@@ -58,6 +58,25 @@ async def test_objects_of_the_store_are_gone(repo: ShadowRepo, root: Path, state
     assert raws((await plan(repo, "t-2"))[uri_of(root / "a")]) == (b"2\n", b"c\n")
 
 
+@pytest.mark.parametrize("folder", ["d", "d/e"])
+async def test_the_tree_of_a_folder_is_gone_from_the_store(
+    repo: ShadowRepo, root: Path, state: Path, folder: str
+) -> None:
+    (root / "d" / "e").mkdir(parents=True)
+    for name in ("a", "d/b", "d/e/c"):
+        (root / name).write_text(f"{name}\n")
+    snapshot = await repo.before_command(step(1, turn="t-1"))
+    await repo.after_command(step(1, turn="t-1"), snapshot)
+    store = scratch(state)
+    tree = (store / "tree").read_text().strip()
+    name = user_git(store, "rev-parse", f"{tree}:{folder}").strip()
+    (store / "objects" / name[:2] / name[2:]).unlink()
+    snapshot = await repo.before_command(step(1, turn="t-2"))
+    (root / "d" / "e" / "c").write_text("changed\n")
+    assert changed(await repo.after_command(step(1, turn="t-2"), snapshot)) == {"d/e/c": Kind.CHANGED}
+    assert raws((await plan(repo, "t-2"))[uri_of(root / "d/e/c")]) == (b"d/e/c\n", b"changed\n")
+
+
 async def test_a_file_above_the_folder_keeps_what_the_user_has_not_committed(state: Path, root: Path) -> None:
     folder, outside = root / "sub", root / "outside"
     folder.mkdir()

@@ -272,7 +272,8 @@ def _write_tree(git: Git, *, is_read: bool) -> str:
         written.replace(tree)
         name = tree.read_text(encoding="ascii").strip()
     if is_read:
-        git.run("ls-tree", "-r", "-z", "--name-only", name)
+        # It reads all trees, and tells only of folders: of each file would take a third longer.
+        git.run("ls-tree", "-r", "-d", "-z", "--name-only", name)
     if not git.has_commit:
         git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
     return name
