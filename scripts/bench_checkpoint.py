@@ -31,7 +31,7 @@ from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.checkpoints.store import SPARES
 from handrail.adapters.files.disk import Disk
 from handrail.adapters.files.files import uri_of
-from handrail.cli.serve import SWITCH_S
+from handrail.cli.serve import LIMITS_GC, SWITCH_S
 from handrail.core.checkpoint import Intended, StepId, Target
 from handrail.core.documents import edit
 from handrail.core.documents.change import PlannedHunk, Tier, Update
@@ -268,7 +268,8 @@ async def measure(trees: Sequence[Tree], base: Path) -> tuple[list[Late], list[L
         How late the event loop was, each time: with nothing to do, and beside the work.
     """
     os.sync()  # what is measured must not wait for what was planted
-    gc.freeze()  # as the server does, and this
+    gc.freeze()  # as the server does, and these two
+    gc.set_threshold(*LIMITS_GC)
     sys.setswitchinterval(SWITCH_S)
     idle, busy = list[Late](), list[Late]()
     await ticking(idle, asyncio.sleep(2))
