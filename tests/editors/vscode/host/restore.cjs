@@ -80,7 +80,7 @@ module.exports = {
     assert.equal(stock.getText(), "apples 10\npears 20\nplums 3\nfigs 40\n");
     editor.selection = new vscode.Selection(2, 0, 3, 2);
     await user({ sees: "figs 40", does: [["press", "Shift+F10"]] });
-    await user({ sees: "Restore Selected Lines…", does: [["click", "menuitem", "Restore Selected Lines…"]] });
+    await user({ sees: "Restore Selected Lines…", does: [["choose", "Restore Selected Lines…"]] });
     await user({ sees: "Undo what was changed in lines 3–4 of stock.txt", does: [ENTER] });
     await until("the line is back", () => stock.getText() === "apples 10\npears 20\nplums 3\nfigs 4\n");
     await user({ sees: "1 document restored." });
