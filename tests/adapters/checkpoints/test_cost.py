@@ -18,7 +18,7 @@ from dulwich.objects import ObjectID
 
 from adapters.kit import change, git, shadow, step, targets, user_git
 from handrail.adapters.checkpoints import pack
-from handrail.adapters.checkpoints.packs import SEVERAL
+from handrail.adapters.checkpoints.packs import SEVERAL, SMALL_BYTES
 from handrail.adapters.checkpoints.port import ShadowRepo
 from handrail.adapters.checkpoints.store import SPARES
 from handrail.adapters.worktrees import presence, stats
@@ -267,6 +267,16 @@ async def test_a_server_looks_at_the_packs_only_once_it_has_written_several(
         await repo.ensure(step(turn=f"t-{number}"), targets(root / "a"))
     assert looked.count("pack") == 2, "before the first one, and once there were several"
     assert len(list(repo.folder.glob("objects/pack/*.pack"))) <= SEVERAL
+
+
+async def test_large_packs_are_joined_too_once_they_are_several(repo: ShadowRepo, root: Path) -> None:
+    (root / "a").write_bytes(b"small")
+    await repo.ensure(step(turn="t-small"), targets(root / "a"))
+    for number in range(2 * SEVERAL):
+        (root / "a").write_bytes(os.urandom(2 * SMALL_BYTES))
+        await repo.ensure(step(turn=f"t-{number}"), targets(root / "a"))
+    assert len(list(repo.folder.glob("objects/pack/*.pack"))) <= SEVERAL + 1
+    assert (await repo.verify()).problems == ()
 
 
 async def test_packs_of_servers_that_wrote_one_each_are_joined(state: Path, root: Path) -> None:

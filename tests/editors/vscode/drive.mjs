@@ -101,7 +101,7 @@ const ACTIONS = {
     const item = place.getByRole("menuitem", { name });
     for (let clicks = 1; ; clicks += 1) {
       await item.click();
-      const isGone = await item.waitFor({ state: "hidden", timeout: 2_000 }).then(() => true, () => false);
+      const isGone = await item.waitFor({ state: "hidden", timeout: 5_000 }).then(() => true, () => false);
       if (clicks > 1) console.log(`"${name}" was clicked ${clicks} times`);
       if (isGone || clicks === MOST_CLICKS) return clicks;
     }

@@ -22,6 +22,7 @@ from dulwich.pack import Pack
 
 from handrail.adapters.checkpoints import pack
 from handrail.adapters.checkpoints.pack import DAMAGE, Entry, Held
+from handrail.values import dataclass, field
 
 logger = logging.getLogger(__name__)
 
@@ -61,19 +62,34 @@ def remove_caches(objects: Path) -> None:
                 )
 
 
+@dataclass(slots=True)
+class Written:
+    """
+    What a server remembers of its packs from one opening of the repository to the next.
+
+    Attributes:
+        held: The contents of the last small ones that it wrote, by path, newest last.
+        left: How many there are to join, as far as it knows: those that it left when it looked, and those
+            that it has written since. At first it must look.
+    """
+
+    held: dict[str, Held] = field(default_factory=dict)
+    left: int = SEVERAL
+
+
 class Packs:
     """The packs in *folder*, which need not be there."""
 
-    def __init__(self, folder: Path | str, written: dict[str, Held] | None = None) -> None:
+    def __init__(self, folder: Path | str, written: Written | None = None) -> None:
         """
         Opens nothing yet.
 
         Args:
             folder: Where the packs are.
-            written: Remembers small packs from one opening of the repository to the next.
+            written: Keeps what is remembered; None to forget it.
         """
         self._folder = os.fspath(folder)
-        self._written = {} if written is None else written
+        self._written = Written() if written is None else written
         self._extents: list[tuple[Path, Mapping[ObjectID, tuple[int, int]]]] = []
         self._unread: Iterator[tuple[Path, int]] | None = None
 
@@ -100,10 +116,11 @@ class Packs:
         self._forget()
         made = pack.make_pack(entries)
         base = os.path.join(self._folder, made.name)
+        self._written.left += 1
         if len(made.pack) <= SMALL_BYTES:
-            self._written[base + ".pack"] = made.held
-        for old in list(self._written)[:-SEVERAL]:
-            del self._written[old]
+            self._written.held[base + ".pack"] = made.held
+        for old in list(self._written.held)[:-SEVERAL]:
+            del self._written.held[old]
         return {base + ".pack": made.pack, base + ".idx": made.index}
 
     def packs_to_join(self, size: int, gone: Set[ObjectID]) -> dict[str, list[Entry]]:
@@ -117,11 +134,12 @@ class Packs:
             size: The bytes of what is written.
             gone: The objects to leave out, since no one needs them.
         """
-        if not gone and 0 < len(self._written) < SEVERAL:  # since it was looked last, too few were written
+        if not gone and self._written.left < SEVERAL:
             return {}
         there = self._names()
         packs = (name for name in there if name.endswith(".pack"))
         whole = [name for name in packs if f"{name.removesuffix('.pack')}.idx" in there]
+        self._written.left = len(whole)
         if not gone and len(whole) < SEVERAL:
             return {}
         sizes = sorted(self._sizes_of(whole))
@@ -132,11 +150,12 @@ class Packs:
         result: dict[str, list[Entry]] = {}
         for path in small[: MANY_PACKS // 2] if takes_all or gone else ():
             with suppress(OSError, ValueError):  # damaged, or made by git: it stays as it is
-                known = self._written.get(path)
+                known = self._written.held.get(path)
                 held = known.entries if known else pack.read(Path(path))
                 left = [entry for entry in held if entry.name not in gone]
                 if takes_all or len(left) < len(held):
                     result[path] = left
+        self._written.left = len(small) - len(result)
         return result
 
     def _names(self) -> Set[str]:
@@ -172,7 +191,7 @@ class Packs:
     def remove(self, path: str) -> None:
         """Removes a pack; first what says that it is there."""
         self._forget()
-        self._written.pop(path, None)
+        self._written.held.pop(path, None)
         remove_caches(Path(self._folder).parent)
         base = path.removesuffix(".pack")
         for suffix in PACK_SUFFIXES:
@@ -190,7 +209,7 @@ class Packs:
 
     def find(self, name: ObjectID) -> tuple[int, bytes] | None:
         """The kind and content of an object in one of our packs; None if it is elsewhere."""
-        for known, held in reversed(tuple(self._written.items())):  # where it is need not be looked up
+        for known, held in reversed(tuple(self._written.held.items())):  # where it is need not be looked up
             if name in held.extents:
                 with suppress(OSError, ValueError):
                     return pack.content(known, name, *held.extents[name])

@@ -21,7 +21,7 @@ from dulwich.objects import ObjectID, ShaFile
 from handrail.adapters.checkpoints import housekeeping, images
 from handrail.adapters.checkpoints.commands import EDITED, NOTES, SAVED, SCRATCH, Commands, note_edited
 from handrail.adapters.checkpoints.limits import DiskUsage, Need, bytes_of, make_room, old_turns, used_bytes
-from handrail.adapters.checkpoints.pack import Held
+from handrail.adapters.checkpoints.packs import Written
 from handrail.adapters.checkpoints.record import Step, StepEntries, change, join_steps, joined_in_step, keep
 from handrail.adapters.checkpoints.store import Store
 from handrail.adapters.checkpoints.turns import Turn, Turns, add_later, checkpoint_of, steps_of, unknown
@@ -61,7 +61,7 @@ class Memory:
 
     room: DiskUsage
     known: dict[ObjectID, Turn] = field(default_factory=dict)
-    written: dict[str, Held] = field(default_factory=dict)  # by path, small packs, newest last
+    written: Written = field(default_factory=Written)
     is_outside_of: images.Roots | None = None  # the folders that it was found not to be in
     is_swept: bool = False
     is_recovered: bool = False

@@ -29,8 +29,8 @@ from dulwich.objects import ObjectID, ShaFile
 from dulwich.refs import DiskRefsContainer, Ref
 
 from handrail.adapters.checkpoints import pack, private
-from handrail.adapters.checkpoints.pack import DAMAGE, Held
-from handrail.adapters.checkpoints.packs import Packs, remove_caches
+from handrail.adapters.checkpoints.pack import DAMAGE
+from handrail.adapters.checkpoints.packs import Packs, Written, remove_caches
 from handrail.adapters.files import files
 from handrail.adapters.git import program
 from handrail.ports import CheckpointError, LostCheckpointError
@@ -83,7 +83,7 @@ class RefChange:
 class Store:
     """The repository in *folder*, which need not be there until something is written."""
 
-    def __init__(self, folder: Path, written: dict[str, Held] | None = None) -> None:
+    def __init__(self, folder: Path, written: Written | None = None) -> None:
         self.folder, self._base = folder, os.fspath(folder)
         self._packs = Packs(self._path("objects/pack"), written)
 

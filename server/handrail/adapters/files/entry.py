@@ -85,7 +85,7 @@ class Entry:
         os.replace(other.name, self.name, src_dir_fd=other.folder, dst_dir_fd=self.folder)
 
     def unlink(self, *, missing_ok: bool = False) -> None:
-        """Remove it. Raises OSError; FileNotFoundError only unless *missing_ok*."""
+        """Remove it; if *missing_ok*, it may be gone already. Raises OSError."""
         try:
             os.unlink(self.name, dir_fd=self.folder)
         except FileNotFoundError:

@@ -272,7 +272,7 @@ def _write_tree(git: Git, *, is_read: bool) -> str:
         written.replace(tree)
         name = tree.read_text(encoding="ascii").strip()
     if is_read:
-        # It reads all trees, and tells only of folders: of each file would take a third longer.
+        # It reads all trees, and tells only of folders: to tell of each file takes longer.
         git.run("ls-tree", "-r", "-d", "-z", "--name-only", name)
     if not git.has_commit:
         git.compare_with(git.run("commit-tree", name, "-m", "Compared with").decode().strip())
